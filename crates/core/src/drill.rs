@@ -1,0 +1,40 @@
+//! A small program for tests, benchmarks and the simulator: a JSON list of instructions that between them use
+//! every command and consume every message. It is no way to write workflows; `.flow` and graphs are.
+
+mod machine;
+mod plan;
+
+pub use machine::{FORMAT, Memory};
+pub use plan::{Instruction, Plan, TaskCall};
+
+use crate::program::{Program, ProgramError, Step, StepInput};
+
+/// A compiled instruction list.
+#[derive(Clone, Debug)]
+pub struct Drill {
+    plan: Plan,
+}
+
+impl Drill {
+    pub fn parse(source: &[u8]) -> Result<Self, ProgramError> {
+        let plan = serde_json::from_slice(source).map_err(|e| ProgramError::BadDefinition(e.to_string()))?;
+        Ok(Self { plan })
+    }
+
+    pub fn new(plan: Plan) -> Self {
+        Self { plan }
+    }
+
+    pub fn source(&self) -> String {
+        serde_json::to_string(&self.plan).expect("plans always serialise")
+    }
+}
+
+impl Program for Drill {
+    fn step(&self, input: StepInput<'_>) -> Result<Step, ProgramError> {
+        machine::step(&self.plan, input)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! The instructions of a drill.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::task::TaskOptions;
+use crate::time::Millis;
+
+/// A definition: what to do, and what to do when cancelled.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    pub steps: Vec<Instruction>,
+    /// Runs after a cancellation; the run ends cancelled whatever happens here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cleanup: Vec<Instruction>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskCall {
+    pub name: String,
+    #[serde(default)]
+    pub input: Value,
+    #[serde(default)]
+    pub options: TaskOptions,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Instruction {
+    /// Runs a task and keeps its output. A failure fails the run.
+    Task(TaskCall),
+    /// Runs a task and keeps its output or its failure's code.
+    TryTask(TaskCall),
+    /// Runs one task after the other, `times` times.
+    Repeat {
+        times: u64,
+        task: TaskCall,
+    },
+    /// Runs all tasks at once and keeps their outputs in order.
+    Parallel(Vec<TaskCall>),
+    /// Runs a task nobody waits for.
+    Spawn(TaskCall),
+    /// Runs a task; after `timeout` it is cancelled and null kept instead.
+    TaskWithin {
+        task: TaskCall,
+        #[serde(with = "crate::duration::lenient")]
+        timeout: Millis,
+    },
+    Sleep(#[serde(with = "crate::duration::lenient")] Millis),
+    /// Waits for a signal and keeps its payload.
+    Signal {
+        name: String,
+        #[serde(default, with = "crate::duration::lenient_option", skip_serializing_if = "Option::is_none")]
+        timeout: Option<Millis>,
+    },
+    /// Signals another run; `"$parent"` is the run that started this one.
+    Send {
+        to: String,
+        name: String,
+        payload: Value,
+    },
+    /// Runs a child and keeps its output. A failure fails the run.
+    Child {
+        workflow: String,
+        #[serde(default)]
+        input: Value,
+    },
+    /// Runs a child; after `timeout` it is cancelled and null kept instead.
+    ChildWithin {
+        workflow: String,
+        #[serde(with = "crate::duration::lenient")]
+        timeout: Millis,
+    },
+    /// Starts a child nobody waits for.
+    SpawnChild {
+        workflow: String,
+    },
+    /// Opens an approval and keeps its decision.
+    Approve {
+        node: String,
+    },
+    Log(String),
+    Marker(String),
+    /// Looks inside the run's input, wherever it lives, and keeps its length in bytes.
+    MeasureInput,
+    /// Keeps a value.
+    Keep(Value),
+    Fail {
+        code: String,
+        message: String,
+    },
+}

@@ -1,0 +1,101 @@
+//! What a user's task or run ended with when it did not succeed: data that is stored, shown and retried.
+//! Errors of Rhythm itself are another thing and never take this shape.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::payload::Payload;
+
+/// Codes Rhythm itself puts into failures.
+pub mod codes {
+    /// An attempt took longer than its timeout.
+    pub const TIMEOUT: &str = "TIMEOUT";
+    /// The handler did not report progress within its heartbeat timeout.
+    pub const HEARTBEAT_TIMEOUT: &str = "HEARTBEAT_TIMEOUT";
+    /// The overall deadline of a task or run passed.
+    pub const DEADLINE_EXCEEDED: &str = "DEADLINE_EXCEEDED";
+    /// The work was cancelled.
+    pub const CANCELLED: &str = "CANCELLED";
+    /// One attempt took down its worker too often.
+    pub const POISON: &str = "POISON";
+    /// The handler panicked.
+    pub const PANIC: &str = "PANIC";
+    /// A limit was exceeded; the message names it.
+    pub const LIMIT_EXCEEDED: &str = "LIMIT_EXCEEDED";
+    /// No handler of that name is registered with the worker that owns the queue.
+    pub const UNKNOWN_TASK: &str = "UNKNOWN_TASK";
+    /// The input or output of a task does not have the form its handler declares.
+    pub const BAD_PAYLOAD: &str = "BAD_PAYLOAD";
+    /// A workflow name that nothing is registered under.
+    pub const UNKNOWN_WORKFLOW: &str = "UNKNOWN_WORKFLOW";
+    /// Somebody discarded the dead letter a run was held for.
+    pub const DISCARDED: &str = "DISCARDED";
+    /// A failure that carries no code of its own.
+    pub const FAILED: &str = "FAILED";
+}
+
+/// How something ended that did not succeed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    pub code: String,
+    pub message: String,
+    #[serde(rename = "type", default, skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub retryable: bool,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub attempts: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Payload>,
+}
+
+impl Failure {
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        let code = code.into();
+        Self { kind: code.clone(), code, message: message.into(), retryable: true, attempts: 0, data: None }
+    }
+
+    pub fn permanent(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { retryable: false, ..Self::new(code, message) }
+    }
+
+    pub fn cancelled(message: impl Into<String>) -> Self {
+        Self::permanent(codes::CANCELLED, message)
+    }
+
+    pub fn with_attempts(self, attempts: u32) -> Self {
+        Self { attempts, ..self }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_left_out_and_come_back() {
+        let failure = Failure { kind: String::new(), ..Failure::new("X", "y") };
+        let text = serde_json::to_string(&failure).unwrap();
+        assert_eq!(text, r#"{"code":"X","message":"y"}"#);
+        assert_eq!(serde_json::from_str::<Failure>(&text).unwrap(), failure);
+    }
+}

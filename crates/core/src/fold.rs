@@ -1,0 +1,365 @@
+//! Folding messages into a run: what is the same for every kind of program. Turns one message into history
+//! rows, commands and the next state, and decides how cancellation, deadlines and failures end a run.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::command::Command;
+use crate::event::{
+    ChildStarted, Completed, Event, EventData, Failed, SignalRequested, SignalSent, StepScheduled,
+    TimerScheduled, Warning,
+};
+use crate::failure::{Failure, codes};
+use crate::message::{Cancel, Message, MessageBody};
+use crate::payload::{BlobRef, Blobs, INLINE_MAX_BYTES, Payload};
+use crate::program::{Program, ProgramError, Progress, RunFacts, Snapshot, Step, StepInput, Transition};
+use crate::time::Timestamp;
+
+/// A snapshot above this size leaves a warning in the history.
+pub const SNAPSHOT_WARN_BYTES: usize = 256 * 1024;
+/// A snapshot above this size fails the run.
+pub const SNAPSHOT_MAX_BYTES: usize = 1024 * 1024;
+
+/// The fold's current value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunState {
+    pub snapshot: Option<Snapshot>,
+    /// History rows so far.
+    pub seq: u64,
+    /// The run's own time.
+    pub at: Timestamp,
+    pub awaiting: BTreeSet<String>,
+    /// Cancellation was asked for; however the program ends, the run ends cancelled.
+    pub cancelling: bool,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    Completed(Payload),
+    Failed(Failure),
+    Cancelled(String),
+}
+
+/// What one message did to a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Advanced {
+    pub state: RunState,
+    pub events: Vec<Event>,
+    pub commands: Vec<Command>,
+    /// Everything the run started before this message is to be cancelled.
+    pub cancel_open: bool,
+    pub end: Option<End>,
+    /// Contents that left their inline place; they must be stored before the commit.
+    pub blobs: Vec<(BlobRef, Arc<[u8]>)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Advance {
+    Advanced(Box<Advanced>),
+    NeedBlobs(Vec<BlobRef>),
+}
+
+/// Applies one message. `now` is the world's time; the run's own time never goes back behind what it has seen.
+pub fn advance(
+    program: &dyn Program,
+    facts: &RunFacts,
+    state: &RunState,
+    message: &Message,
+    now: Timestamp,
+    blobs: &Blobs,
+) -> Result<Advance, ProgramError> {
+    let at = now.max(state.at);
+    let mut page = Page::open(state, message, at);
+    match &message.body {
+        MessageBody::DeadlineReached => {
+            let failure = Failure::permanent(codes::DEADLINE_EXCEEDED, "the run's deadline has passed");
+            page.cancel_open = true;
+            return Ok(page.fail(state, failure));
+        }
+        // A second request, or one for a run that never started, ends it at once.
+        MessageBody::Cancel(cancel) if state.cancelling || state.snapshot.is_none() => {
+            page.cancel_open = true;
+            return Ok(page.cancelled(state, cancel.reason.clone()));
+        }
+        MessageBody::Cancel(_) => {
+            page.cancel_open = true;
+            page.cancelling = true;
+        }
+        _ => {}
+    }
+    let input = StepInput { facts, snapshot: state.snapshot.as_ref(), message, at, blobs };
+    match program.step(input)? {
+        Step::NeedBlobs(wanted) => Ok(Advance::NeedBlobs(wanted)),
+        Step::Transition(transition) => Ok(page.transition(facts, state, transition)),
+    }
+}
+
+/// The history rows of one message, as they are written.
+struct Page {
+    message_seq: u64,
+    events: Vec<Event>,
+    at: Timestamp,
+    cancel_open: bool,
+    cancelling: bool,
+    blobs: Vec<(BlobRef, Arc<[u8]>)>,
+}
+
+impl Page {
+    fn open(state: &RunState, message: &Message, at: Timestamp) -> Self {
+        let first = Event {
+            seq: state.seq + 1,
+            at,
+            cause: None,
+            message: Some(message.id.clone()),
+            actor: message.actor.clone(),
+            trace: message.trace.clone(),
+            data: EventData::of_message(&message.body),
+        };
+        Self {
+            message_seq: first.seq,
+            events: vec![first],
+            at,
+            cancel_open: false,
+            cancelling: state.cancelling,
+            blobs: Vec::new(),
+        }
+    }
+
+    fn write(&mut self, data: EventData) {
+        let first = &self.events[0];
+        let event = Event {
+            seq: self.message_seq + self.events.len() as u64,
+            at: self.at,
+            cause: Some(self.message_seq),
+            message: None,
+            actor: first.actor.clone(),
+            trace: first.trace.clone(),
+            data,
+        };
+        self.events.push(event);
+    }
+
+    fn transition(mut self, facts: &RunFacts, state: &RunState, mut transition: Transition) -> Advance {
+        for command in &mut transition.commands {
+            self.spill_command(command);
+        }
+        let size = transition.snapshot.bytes.len();
+        if size > SNAPSHOT_MAX_BYTES {
+            let message = format!("the snapshot has {size} bytes, the limit is {SNAPSHOT_MAX_BYTES}");
+            return self.fail(state, Failure::permanent(codes::LIMIT_EXCEEDED, message));
+        }
+        match transition.progress {
+            Progress::Completed(_) | Progress::Failed(_) if self.cancelling => {
+                self.describe(facts, state, &transition);
+                let reason = "cancelled".to_owned();
+                self.finish(transition, Some(End::Cancelled(reason)))
+            }
+            // The snapshot stays as it was before the failing message, so that the run can be reopened; what
+            // the failing message asked for is dropped with it.
+            Progress::Failed(failure) => self.fail(state, failure),
+            Progress::Completed(ref output) => {
+                let mut output = output.clone();
+                self.spill(&mut output);
+                self.describe(facts, state, &transition);
+                self.finish(transition, Some(End::Completed(output)))
+            }
+            Progress::Waiting => {
+                self.describe(facts, state, &transition);
+                if size > SNAPSHOT_WARN_BYTES {
+                    self.write(EventData::Warning(Warning {
+                        code: "LARGE_SNAPSHOT".into(),
+                        message: format!("the snapshot has {size} bytes; keep large values in blobs"),
+                    }));
+                }
+                self.finish(transition, None)
+            }
+        }
+    }
+
+    /// Writes what the program told and what follows from its commands.
+    fn describe(&mut self, facts: &RunFacts, state: &RunState, transition: &Transition) {
+        for event in &transition.events {
+            let mut event = event.clone();
+            match &mut event {
+                EventData::Marker(marker) => self.spill(&mut marker.data),
+                EventData::Log(log) => self.spill(&mut log.data),
+                EventData::ApprovalCreated(approval) => self.spill(&mut approval.payload),
+                _ => {}
+            }
+            self.write(event);
+        }
+        for command in &transition.commands {
+            if let Some(event) = describe_command(facts, command) {
+                self.write(event);
+            }
+        }
+        for name in transition.awaiting.difference(&state.awaiting).filter(|name| !name.starts_with('@')) {
+            self.write(EventData::SignalRequested(SignalRequested { name: name.clone() }));
+        }
+    }
+
+    fn fail(mut self, state: &RunState, failure: Failure) -> Advance {
+        self.write(EventData::WorkflowFailed(Failed { failure: failure.clone() }));
+        self.close(state.snapshot.clone(), state.awaiting.clone(), Vec::new(), Some(End::Failed(failure)))
+    }
+
+    fn cancelled(mut self, state: &RunState, reason: String) -> Advance {
+        self.write(EventData::WorkflowCancelled(Cancel { reason: reason.clone() }));
+        self.cancelling = true;
+        self.close(state.snapshot.clone(), BTreeSet::new(), Vec::new(), Some(End::Cancelled(reason)))
+    }
+
+    fn finish(mut self, transition: Transition, end: Option<End>) -> Advance {
+        match &end {
+            Some(End::Completed(output)) => {
+                self.write(EventData::WorkflowCompleted(Completed { output: output.clone() }));
+            }
+            Some(End::Cancelled(reason)) => {
+                self.write(EventData::WorkflowCancelled(Cancel { reason: reason.clone() }));
+            }
+            Some(End::Failed(_)) | None => {}
+        }
+        let awaiting = if end.is_some() { BTreeSet::new() } else { transition.awaiting };
+        self.close(Some(transition.snapshot), awaiting, transition.commands, end)
+    }
+
+    fn close(
+        self,
+        snapshot: Option<Snapshot>,
+        awaiting: BTreeSet<String>,
+        commands: Vec<Command>,
+        end: Option<End>,
+    ) -> Advance {
+        let seq = self.message_seq + self.events.len() as u64 - 1;
+        let state = RunState { snapshot, seq, at: self.at, awaiting, cancelling: self.cancelling };
+        Advance::Advanced(Box::new(Advanced {
+            state,
+            events: self.events,
+            commands,
+            cancel_open: self.cancel_open,
+            end,
+            blobs: self.blobs,
+        }))
+    }
+
+    fn spill_command(&mut self, command: &mut Command) {
+        match command {
+            Command::RunTask(task) => self.spill(&mut task.input),
+            Command::StartChild(child) => self.spill(&mut child.input),
+            Command::SendSignal(signal) => self.spill(&mut signal.payload),
+            _ => {}
+        }
+    }
+
+    /// Moves a large value out of its inline place.
+    fn spill(&mut self, payload: &mut Payload) {
+        if let Some((reference, content)) = spill(payload) {
+            *payload = Payload::Blob(reference.clone());
+            self.blobs.push((reference, content));
+        }
+    }
+}
+
+/// The blob a large inline value should become.
+pub fn spill(payload: &Payload) -> Option<(BlobRef, Arc<[u8]>)> {
+    let text = payload.text().filter(|text| text.len() > INLINE_MAX_BYTES)?;
+    Some((BlobRef::of(text.as_bytes()), Arc::from(text.as_bytes())))
+}
+
+fn describe_command(facts: &RunFacts, command: &Command) -> Option<EventData> {
+    Some(match command {
+        Command::RunTask(task) => EventData::StepScheduled(StepScheduled {
+            task: task.task,
+            name: task.name.clone(),
+            queue: task.options.queue.clone(),
+            input: task.input.clone(),
+        }),
+        Command::StartTimer(timer) => {
+            EventData::TimerScheduled(TimerScheduled { timer: timer.timer, fire_at: timer.fire_at })
+        }
+        Command::StartChild(child) => EventData::ChildStarted(ChildStarted {
+            child: child.child,
+            run: facts.run.child(child.child),
+            workflow: child.workflow.clone(),
+            version: child.version.clone(),
+            input: child.input.clone(),
+        }),
+        Command::SendSignal(signal) => EventData::SignalSent(SignalSent {
+            signal: signal.signal,
+            to: signal.to.clone(),
+            name: signal.name.clone(),
+        }),
+        Command::CancelTask(_) | Command::CancelTimer(_) | Command::CancelChild(_) => return None,
+    })
+}
+
+/// How a history disagrees with its program.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Divergence {
+    #[error("history has a gap: row {found} follows row {after}")]
+    Gap { after: u64, found: u64 },
+    #[error("row {seq}: history says {recorded}, the program says {computed}")]
+    Different { seq: u64, recorded: String, computed: String },
+    #[error("row {seq} cannot be stepped: {error}")]
+    Unsteppable { seq: u64, error: ProgramError },
+}
+
+/// Folds a whole history again and compares every row with what the program says today.
+///
+/// `load` is asked for blobs the steps look into.
+pub fn replay<E: From<Divergence>>(
+    program: &dyn Program,
+    facts: &RunFacts,
+    history: &[Event],
+    mut load: impl FnMut(&[BlobRef]) -> Result<Blobs, E>,
+) -> Result<RunState, E> {
+    let mut state = RunState::default();
+    let mut expected: std::collections::VecDeque<Event> = std::collections::VecDeque::new();
+    for row in history {
+        if row.seq != state_seq(&state, &expected) + 1 {
+            return Err(Divergence::Gap { after: state_seq(&state, &expected), found: row.seq }.into());
+        }
+        if let Some(computed) = expected.pop_front() {
+            if computed != *row {
+                return Err(different(row, &computed).into());
+            }
+            continue;
+        }
+        let Some(message) = row.to_message() else {
+            // Operators write rows of their own between transitions.
+            state.seq = row.seq;
+            state.at = state.at.max(row.at);
+            continue;
+        };
+        let mut blobs = Blobs::new();
+        let advanced = loop {
+            match advance(program, facts, &state, &message, row.at, &blobs) {
+                Ok(Advance::Advanced(advanced)) => break advanced,
+                Ok(Advance::NeedBlobs(wanted)) => blobs.extend(load(&wanted)?),
+                Err(error) => return Err(Divergence::Unsteppable { seq: row.seq, error }.into()),
+            }
+        };
+        state = advanced.state;
+        expected.extend(advanced.events.into_iter().skip(1));
+    }
+    match expected.front() {
+        Some(missing) => Err(Divergence::Different {
+            seq: missing.seq,
+            recorded: "nothing".into(),
+            computed: missing.data.kind().into(),
+        }
+        .into()),
+        None => Ok(state),
+    }
+}
+
+/// The last row the state covers, less the rows still expected.
+fn state_seq(state: &RunState, expected: &std::collections::VecDeque<Event>) -> u64 {
+    state.seq - expected.len() as u64
+}
+
+fn different(recorded: &Event, computed: &Event) -> Divergence {
+    let show = |event: &Event| format!("{} {}", event.data.kind(), event.data.to_json());
+    Divergence::Different { seq: recorded.seq, recorded: show(recorded), computed: show(computed) }
+}

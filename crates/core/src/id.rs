@@ -1,0 +1,188 @@
+//! Names of things. Every id inside a run is derived from the run's id and a counter kept in its snapshot,
+//! so a retried transition names the same things again.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub String);
+
+        impl $name {
+            pub fn new(text: impl Into<String>) -> Self {
+                Self(text.into())
+            }
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self(text.to_owned())
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                Self(text)
+            }
+        }
+    };
+}
+
+text_id!(
+    /// Whose data it is. Comes from the credential, never from a request body.
+    TenantId
+);
+text_id!(
+    /// One execution of a workflow.
+    RunId
+);
+text_id!(
+    /// One task. For a task of a run this is `run:number`, the same on every attempt.
+    TaskId
+);
+text_id!(
+    /// One thing that reaches a run; a repeated id is a repeated message.
+    MessageId
+);
+text_id!(
+    /// One registered worker process.
+    WorkerId
+);
+text_id!(
+    /// One try to commit; repeated unchanged when the answer was lost.
+    CommitId
+);
+text_id!(
+    /// Content hash of a workflow definition: `sha256:<hex>`.
+    Version
+);
+
+/// The number of a command within its run: 1, 2, 3 ...
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CommandId(pub u64);
+
+impl fmt::Display for CommandId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Default for TenantId {
+    fn default() -> Self {
+        Self::new("default")
+    }
+}
+
+impl Version {
+    /// The version of a definition with this source text.
+    pub fn of(source: &[u8]) -> Self {
+        Self(format!("sha256:{}", hex(&Sha256::digest(source))))
+    }
+}
+
+impl RunId {
+    /// The id of a run started with an idempotency key: the same key always names the same run.
+    pub fn for_key(tenant: &TenantId, workflow: &str, key: &str) -> Self {
+        Self(uuid_from_hash(&["run", tenant.as_str(), workflow, key]))
+    }
+
+    /// The id of a run or task a schedule starts at one fire time.
+    pub fn for_fire(tenant: &TenantId, schedule: &str, fire_at: crate::Timestamp) -> Self {
+        Self(uuid_from_hash(&["fire", tenant.as_str(), schedule, &fire_at.millis().to_string()]))
+    }
+
+    /// The id of the child started by command `child` of this run.
+    pub fn child(&self, child: CommandId) -> Self {
+        Self(format!("{}.{}", self.0, child))
+    }
+
+    /// The id of task number `task` of this run.
+    pub fn task(&self, task: CommandId) -> TaskId {
+        TaskId(format!("{}:{}", self.0, task))
+    }
+}
+
+impl TaskId {
+    /// The id of a standalone task enqueued with an idempotency key.
+    pub fn for_key(tenant: &TenantId, name: &str, key: &str) -> Self {
+        Self(uuid_from_hash(&["task", tenant.as_str(), name, key]))
+    }
+
+    /// What a handler passes to an outside service so that a redelivered attempt has no second effect.
+    pub fn attempt_key(&self, attempt: u32) -> String {
+        format!("{}:{}", self.0, attempt)
+    }
+}
+
+/// A UUID (version 8: content of our own) made of the SHA-256 of length-prefixed parts.
+fn uuid_from_hash(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    let digest = hash.finalize();
+    let mut bytes = [0u8; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    bytes[6] = (bytes[6] & 0x0f) | 0x80;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    let text = hex(&bytes);
+    format!("{}-{}-{}-{}-{}", &text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..])
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_key_names_the_same_run_and_parts_do_not_run_together() {
+        let tenant = TenantId::default();
+        let id = RunId::for_key(&tenant, "order", "a-1");
+        assert_eq!(id, RunId::for_key(&tenant, "order", "a-1"));
+        assert_ne!(id, RunId::for_key(&tenant, "ordera", "-1"));
+        assert_ne!(id, RunId::for_key(&TenantId::new("other"), "order", "a-1"));
+        assert_eq!(id.as_str().len(), 36);
+        assert_eq!(&id.as_str()[14..15], "8");
+    }
+
+    #[test]
+    fn ids_inside_a_run_are_its_id_and_a_number() {
+        let run = RunId::new("r");
+        assert_eq!(run.child(CommandId(3)).child(CommandId(1)).as_str(), "r.3.1");
+        assert_eq!(run.task(CommandId(2)).attempt_key(4), "r:2:4");
+    }
+
+    #[test]
+    fn a_version_is_the_sha_256_of_its_source() {
+        assert_eq!(
+            Version::of(b"").as_str(),
+            "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        );
+    }
+}

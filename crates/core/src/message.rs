@@ -1,0 +1,161 @@
+//! What reaches a run. A message that was consumed becomes the history row of the same content, so the
+//! bodies here are shared with [`crate::event`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use crate::id::{CommandId, MessageId, RunId};
+use crate::payload::Payload;
+use crate::time::Timestamp;
+
+/// Who caused something: `user:ann`, `run:<id>`, `worker:<id>`, `schedule:nightly`, `system`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Actor(pub String);
+
+impl Actor {
+    pub fn system() -> Self {
+        Self("system".to_owned())
+    }
+
+    pub fn run(run: &RunId) -> Self {
+        Self(format!("run:{run}"))
+    }
+}
+
+/// One thing that reaches a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    pub id: MessageId,
+    /// When it reached the run, by the world's clock.
+    pub at: Timestamp,
+    pub actor: Actor,
+    /// W3C trace context of whoever caused it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
+    pub body: MessageBody,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    pub input: Payload,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskCompleted {
+    pub task: CommandId,
+    pub attempt: u32,
+    pub output: Payload,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskFailed {
+    pub task: CommandId,
+    pub failure: Failure,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimerFired {
+    pub timer: CommandId,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignalReceived {
+    pub name: String,
+    pub payload: Payload,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChildCompleted {
+    pub child: CommandId,
+    pub output: Payload,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChildFailed {
+    pub child: CommandId,
+    pub failure: Failure,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cancel {
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovalDecided {
+    pub approval: CommandId,
+    pub decision: String,
+    pub by: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub comments: String,
+    #[serde(default)]
+    pub data: Payload,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Patched {
+    pub operations: Payload,
+    pub reason: String,
+}
+
+/// What a message says. Externally tagged: raw JSON inside needs a format that does not buffer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageBody {
+    Start(Start),
+    TaskCompleted(TaskCompleted),
+    TaskFailed(TaskFailed),
+    TimerFired(TimerFired),
+    Signal(SignalReceived),
+    ChildCompleted(ChildCompleted),
+    ChildFailed(ChildFailed),
+    Cancel(Cancel),
+    /// The run's deadline has passed; the fold ends the run, the program is not asked.
+    DeadlineReached,
+    ApprovalDecided(ApprovalDecided),
+    Patch(Patched),
+}
+
+impl MessageBody {
+    /// The name a signal waits under; other messages are consumed as soon as they arrive.
+    pub fn signal_name(&self) -> Option<&str> {
+        match self {
+            Self::Signal(signal) => Some(&signal.name),
+            _ => None,
+        }
+    }
+}
+
+impl MessageId {
+    pub fn start() -> Self {
+        Self::new("start")
+    }
+
+    pub fn deadline() -> Self {
+        Self::new("deadline")
+    }
+
+    /// The one final message of a task.
+    pub fn task(task: CommandId) -> Self {
+        Self(format!("task:{task}"))
+    }
+
+    pub fn timer(timer: CommandId) -> Self {
+        Self(format!("timer:{timer}"))
+    }
+
+    pub fn child(child: CommandId) -> Self {
+        Self(format!("child:{child}"))
+    }
+
+    /// A signal another run sent with its command number `signal`.
+    pub fn from_run(sender: &RunId, signal: CommandId) -> Self {
+        Self(format!("from:{sender}:{signal}"))
+    }
+
+    /// An approval is decided once: the first decision takes this id.
+    pub fn approval(approval: CommandId) -> Self {
+        Self(format!("approval:{approval}"))
+    }
+}

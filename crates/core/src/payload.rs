@@ -1,0 +1,205 @@
+//! Values on their way between users, runs and tasks. They stay raw JSON text until something looks inside;
+//! large ones are references to content-addressed blobs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
+use sha2::{Digest, Sha256};
+
+use crate::id::hex;
+
+/// Inline values above this size become blobs.
+pub const INLINE_MAX_BYTES: usize = 64 * 1024;
+
+/// A reference to immutable content: `sha256:<hex>` and its size.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct BlobRef {
+    #[serde(rename = "$blob")]
+    pub hash: String,
+    pub bytes: u64,
+}
+
+impl BlobRef {
+    pub fn of(content: &[u8]) -> Self {
+        Self { hash: format!("sha256:{}", hex(&Sha256::digest(content))), bytes: content.len() as u64 }
+    }
+}
+
+/// The blobs a step asked for, by hash.
+pub type Blobs = BTreeMap<String, Arc<[u8]>>;
+
+/// A JSON value, inline or by reference.
+///
+/// In JSON a reference is `{"$blob": hash, "bytes": n}`; an inline object whose first key starts with `$` is
+/// wrapped as `{"$json": value}`, so nothing a task returns can pose as a reference.
+#[derive(Clone)]
+pub enum Payload {
+    Inline(Arc<RawValue>),
+    Blob(BlobRef),
+}
+
+impl Payload {
+    pub fn null() -> Self {
+        Self::Inline(Arc::from(RawValue::NULL.to_owned()))
+    }
+
+    /// Serialises a value. Fails only for what JSON cannot hold, such as maps with keys that are not strings.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        Ok(Self::Inline(Arc::from(to_raw_value(value)?)))
+    }
+
+    /// Checks that the text is one JSON value and keeps it as it is.
+    pub fn parse(text: String) -> Result<Self, serde_json::Error> {
+        Ok(Self::Inline(Arc::from(RawValue::from_string(text)?)))
+    }
+
+    /// The inline text, unless the content lives in a blob.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Inline(raw) => Some(raw.get()),
+            Self::Blob(_) => None,
+        }
+    }
+
+    /// The content, looked up among `blobs` when it is a reference to one that is missing there.
+    pub fn resolve<'a>(&'a self, blobs: &'a Blobs) -> Result<&'a [u8], &'a BlobRef> {
+        match self {
+            Self::Inline(raw) => Ok(raw.get().as_bytes()),
+            Self::Blob(reference) => blobs.get(&reference.hash).map(|bytes| &bytes[..]).ok_or(reference),
+        }
+    }
+
+    /// How many bytes the content has.
+    pub fn size(&self) -> u64 {
+        match self {
+            Self::Inline(raw) => raw.get().len() as u64,
+            Self::Blob(reference) => reference.bytes,
+        }
+    }
+
+    /// The form worlds store in one text column: what [`Serialize`] writes.
+    pub fn to_stored(&self) -> String {
+        match self {
+            Self::Inline(raw) if !poses_as_tagged(raw.get()) => raw.get().to_owned(),
+            other => serde_json::to_string(other).expect("payloads always serialise"),
+        }
+    }
+
+    pub fn from_stored(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+}
+
+/// Whether the text is an object whose first key starts with `$`.
+fn poses_as_tagged(text: &str) -> bool {
+    text.trim_start().strip_prefix('{').is_some_and(|rest| {
+        let rest = rest.trim_start();
+        // An escaped first character could spell `$` too, so any escape there is wrapped as well.
+        rest.starts_with("\"$") || rest.starts_with("\"\\")
+    })
+}
+
+impl Serialize for Payload {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Wrapped<'a> {
+            #[serde(rename = "$json")]
+            json: &'a RawValue,
+        }
+        match self {
+            Self::Inline(raw) if poses_as_tagged(raw.get()) => Wrapped { json: raw }.serialize(serializer),
+            Self::Inline(raw) => raw.serialize(serializer),
+            Self::Blob(reference) => reference.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Payload {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Wrapped {
+            #[serde(rename = "$json")]
+            json: Box<RawValue>,
+        }
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        if !poses_as_tagged(raw.get()) {
+            return Ok(Self::Inline(Arc::from(raw)));
+        }
+        if let Ok(reference) = serde_json::from_str::<BlobRef>(raw.get()) {
+            return Ok(Self::Blob(reference));
+        }
+        let wrapped: Wrapped = serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
+        Ok(Self::Inline(Arc::from(wrapped.json)))
+    }
+}
+
+impl PartialEq for Payload {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Inline(a), Self::Inline(b)) => a.get() == b.get(),
+            (Self::Blob(a), Self::Blob(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Payload {}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inline(raw) => f.write_str(raw.get()),
+            Self::Blob(reference) => write!(f, "{}({} bytes)", reference.hash, reference.bytes),
+        }
+    }
+}
+
+impl Default for Payload {
+    fn default() -> Self {
+        Self::null()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reload(payload: &Payload) -> Payload {
+        Payload::from_stored(&payload.to_stored()).unwrap()
+    }
+
+    #[test]
+    fn raw_text_survives_unchanged() {
+        for text in ["null", "1.50", "[1, 2]", "{\"a\": {\"$blob\": 1}}", "\"$blob\"", "1e400"] {
+            let payload = Payload::parse(text.to_owned()).unwrap();
+            assert_eq!(payload.to_stored(), text);
+            assert_eq!(reload(&payload), payload);
+        }
+    }
+
+    #[test]
+    fn what_a_task_returns_cannot_pose_as_a_blob() {
+        for text in [
+            r#"{"$blob":"sha256:00","bytes":3}"#,
+            r#" { "$json" : 1 }"#,
+            r#"{"\u0024blob":"sha256:00","bytes":3}"#,
+            r#"{"$":{}}"#,
+        ] {
+            let payload = Payload::parse(text.to_owned()).unwrap();
+            assert_eq!(reload(&payload), payload, "{text}");
+        }
+        let blob = Payload::Blob(BlobRef::of(b"content"));
+        assert_eq!(reload(&blob), blob);
+    }
+
+    #[test]
+    fn text_that_is_not_json_is_refused() {
+        for text in ["", "{", "nul", "1 2", "{\"a\":}"] {
+            assert!(Payload::parse(text.to_owned()).is_err(), "{text}");
+        }
+    }
+}

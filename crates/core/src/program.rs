@@ -1,0 +1,89 @@
+//! The contract of the one idea: a program turns a snapshot and a message into the next snapshot, and says
+//! what should happen. One implementation per kind of workflow.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::command::Command;
+use crate::event::EventData;
+use crate::failure::Failure;
+use crate::id::{RunId, TenantId, Version};
+use crate::message::Message;
+use crate::payload::{BlobRef, Blobs, Payload};
+use crate::time::Timestamp;
+
+/// All state of a run between transitions. Only its program looks inside; `format` tells which reader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    pub format: u32,
+    pub bytes: Arc<[u8]>,
+}
+
+/// What a program may know about the run it steps. Fixed when the run starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunFacts {
+    pub run: RunId,
+    pub tenant: TenantId,
+    pub workflow: String,
+    pub version: Version,
+    pub created_at: Timestamp,
+}
+
+/// The arguments of one step.
+#[derive(Clone, Copy, Debug)]
+pub struct StepInput<'a> {
+    pub facts: &'a RunFacts,
+    /// Absent for the first message.
+    pub snapshot: Option<&'a Snapshot>,
+    pub message: &'a Message,
+    /// The run's own time: never decreases, stored with the message.
+    pub at: Timestamp,
+    pub blobs: &'a Blobs,
+}
+
+/// How a run stands after a transition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    Waiting,
+    Completed(Payload),
+    Failed(Failure),
+}
+
+/// What one message did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transition {
+    pub snapshot: Snapshot,
+    pub commands: Vec<Command>,
+    /// What only the program knows: markers, logs, groups. Events about commands are derived from them.
+    pub events: Vec<EventData>,
+    /// The signals it would take now. What is not listed stays in the inbox; a wait that nobody can reach any
+    /// more is simply no longer listed. Names that start with `@` are waits for other answers from outside
+    /// (`@approval:3`), listed so that everybody can see what the run waits for.
+    pub awaiting: BTreeSet<String>,
+    pub progress: Progress,
+}
+
+/// The answer of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    Transition(Transition),
+    /// The step has to look inside these; call again with them.
+    NeedBlobs(Vec<BlobRef>),
+}
+
+/// Why a message cannot be stepped at all. The run is set aside; others go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProgramError {
+    #[error("the snapshot has format {found}, this build reads {known}")]
+    UnknownFormat { found: u32, known: u32 },
+    #[error("the snapshot cannot be read: {0}")]
+    BadSnapshot(String),
+    #[error("the definition cannot be read: {0}")]
+    BadDefinition(String),
+}
+
+/// The executable form of one version of a workflow.
+pub trait Program: Send + Sync {
+    /// Pure and deterministic: equal arguments give equal answers, on every machine and for ever.
+    fn step(&self, input: StepInput<'_>) -> Result<Step, ProgramError>;
+}

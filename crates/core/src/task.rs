@@ -1,0 +1,114 @@
+//! A task as its program asks for it: outside work done by a worker, with everything that governs its
+//! attempts. Retries live in the task; the run gets one final message.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::CommandId;
+use crate::payload::Payload;
+use crate::retry::RetryPolicy;
+use crate::time::Millis;
+
+/// The queue of tasks that name none.
+pub const DEFAULT_QUEUE: &str = "default";
+/// How long one attempt may take unless the task says otherwise.
+pub const DEFAULT_TIMEOUT: Millis = Millis::from_secs(10 * 60);
+/// More deliveries of one attempt than this end it as `POISON`.
+pub const MAX_DELIVERIES: u32 = 5;
+
+/// What happens to the run when a task is out of attempts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnExhausted {
+    /// The run gets the failure.
+    #[default]
+    Fail,
+    /// The run waits, blocked with reason `dead_letter`, until somebody requeues or discards the letter.
+    Hold,
+}
+
+/// What governs a task's attempts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TaskOptions {
+    #[serde(skip_serializing_if = "is_default_queue")]
+    pub queue: String,
+    /// Higher goes first.
+    #[serde(skip_serializing_if = "is_default")]
+    pub priority: i32,
+    #[serde(with = "crate::duration::lenient", skip_serializing_if = "is_default")]
+    pub delay: Millis,
+    #[serde(skip_serializing_if = "is_default")]
+    pub retries: RetryPolicy,
+    /// Per attempt.
+    #[serde(with = "crate::duration::lenient", skip_serializing_if = "is_default_timeout")]
+    pub timeout: Millis,
+    /// Over all attempts, from the moment the task is created.
+    #[serde(with = "crate::duration::lenient_option", skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Millis>,
+    /// The handler must report progress this often.
+    #[serde(with = "crate::duration::lenient_option", skip_serializing_if = "Option::is_none")]
+    pub heartbeat_timeout: Option<Millis>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub on_exhausted: OnExhausted,
+}
+
+// Defaults are left out of the stored form: most tasks then carry `{}`.
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+fn is_default_queue(queue: &str) -> bool {
+    queue == DEFAULT_QUEUE
+}
+
+fn is_default_timeout(timeout: &Millis) -> bool {
+    *timeout == DEFAULT_TIMEOUT
+}
+
+impl Default for TaskOptions {
+    fn default() -> Self {
+        Self {
+            queue: DEFAULT_QUEUE.to_owned(),
+            priority: 0,
+            delay: Millis::ZERO,
+            retries: RetryPolicy::default(),
+            timeout: DEFAULT_TIMEOUT,
+            deadline: None,
+            heartbeat_timeout: None,
+            on_exhausted: OnExhausted::Fail,
+        }
+    }
+}
+
+/// A task a program asks for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskSpec {
+    pub task: CommandId,
+    pub name: String,
+    pub input: Payload,
+    #[serde(default)]
+    pub options: TaskOptions,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_options_are_stored_as_nothing_and_come_back() {
+        let stored = serde_json::to_string(&TaskOptions::default()).unwrap();
+        assert_eq!(stored, "{}");
+        assert_eq!(serde_json::from_str::<TaskOptions>(&stored).unwrap(), TaskOptions::default());
+    }
+
+    #[test]
+    fn options_are_read_leniently_but_unknown_ones_are_refused() {
+        let options: TaskOptions =
+            serde_json::from_str(r#"{"retries": 5, "timeout": 2.5, "deadline": "1h"}"#).unwrap();
+        assert_eq!(options.retries.max_attempts, 5);
+        assert_eq!(options.timeout, Millis(2_500));
+        assert_eq!(options.deadline, Some(Millis::from_secs(3_600)));
+        assert!(serde_json::from_str::<TaskOptions>(r#"{"retrys": 5}"#).is_err());
+    }
+}

@@ -1,0 +1,4 @@
+//! Moves runs and does tasks on any [`World`](world::World).
+
+pub mod conformance;
+pub mod world;

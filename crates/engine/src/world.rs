@@ -1,0 +1,195 @@
+//! The World contract: everything the engine asks of a backend. Small on purpose: batches in, batches out, one
+//! struct each, no default bodies. A world stores and fences; it never looks inside a snapshot and decides no
+//! policy. Every promise below names the conformance test (`conformance/`) that every world runs.
+//!
+//! Vocabulary: a *live* run is one that has not ended; a *ready* run has something to do now and sits in the
+//! world's queue of runs; a *claim* is a time-limited exclusive right with a number that only grows.
+
+mod control;
+mod error;
+mod records;
+mod runs;
+mod tasks;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rhythm_core::{BlobRef, TenantId, Timestamp};
+use tokio::sync::watch;
+
+pub use control::*;
+pub use error::{WorldError, WorldResult};
+pub use records::*;
+pub use runs::*;
+pub use tasks::*;
+
+/// A backend.
+///
+/// 1. `commit` is atomic per run and refused when the revision moved; items of a batch succeed or fail alone
+///    (`a_commit_writes_all_of_a_transition`, `a_commit_on_a_moved_revision_is_stale`,
+///    `items_of_a_batch_fail_alone`, `a_fold_of_many_messages_is_one_commit`).
+/// 2. Claims are fenced by a number that only grows (`a_stale_claim_cannot_commit`,
+///    `a_stale_task_claim_cannot_finish`, `a_taken_over_task_refuses_its_old_holder`).
+/// 3. A repeated commit gets the original answer (`a_repeated_commit_gets_the_original_answer`,
+///    `a_repeated_final_commit_gets_the_original_answer`).
+/// 4. Messages are consumed once, in arrival order, deduplicated by id; signals wait until asked for
+///    (`messages_arrive_in_order_and_once`, `a_consumed_message_is_not_delivered_again`,
+///    `signals_wait_until_asked_for`, `a_withdrawn_wait_takes_no_signal`).
+/// 5. The fused commit (`a_fused_commit_finishes_steps_and_claims`,
+///    `a_fused_commit_is_refused_when_the_run_is_claimed`,
+///    `a_fused_commit_is_refused_after_a_delivery`, `a_fused_commit_needs_a_current_task_claim`).
+/// 6. Timers are never early and fire once (`a_timer_is_never_early_and_fires_once`,
+///    `time_never_goes_back`).
+/// 7. Wake-ups are hints (`work_wakes_up_other_handles`); polling suffices (`polling_alone_finds_all_work`).
+/// 8. Queue order is priority, then age; due time is respected (`tasks_come_by_priority_then_age`,
+///    `a_delayed_task_is_not_claimed_early`, `two_claimers_never_share_a_task`).
+/// 9. What was acknowledged is kept (`acknowledged_work_survives_reopening`,
+///    `finished_runs_stay_readable_until_retention`).
+#[async_trait]
+pub trait World: Records {
+    /// The world's time. All other answers carry it too.
+    async fn now(&self) -> WorldResult<Timestamp>;
+
+    /// Stores workflow versions and makes each the current one of its name. Idempotent.
+    async fn register(&self, request: Register) -> WorldResult<()>;
+
+    /// One version of a workflow; the current one when no version is named.
+    async fn definition(&self, request: DefinitionQuery) -> WorldResult<Option<Definition>>;
+
+    /// Creates runs; an id that exists is left alone and reported.
+    async fn create_runs(&self, request: CreateRuns) -> WorldResult<Vec<Creation>>;
+
+    /// Enqueues standalone tasks; an id that exists is left alone and reported.
+    async fn enqueue_tasks(&self, request: EnqueueTasks) -> WorldResult<Vec<Creation>>;
+
+    /// Puts messages from outside into inboxes: signals, cancels, decisions, patches.
+    async fn deliver(&self, request: Deliver) -> WorldResult<Vec<Delivered>>;
+
+    /// Claims ready runs with the messages that wait for them.
+    async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns>;
+
+    /// Claims ready tasks.
+    async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks>;
+
+    /// The one way to move a run.
+    async fn commit(&self, request: Commit) -> WorldResult<Committed>;
+
+    /// Ends attempts without stepping their runs.
+    async fn finish_tasks(&self, request: FinishTasks) -> WorldResult<Vec<Finish>>;
+
+    /// A worker's heartbeat: renews its claims, stores progress, learns of cancellations and lost claims.
+    async fn extend(&self, request: Extend) -> WorldResult<Extended>;
+
+    /// What operators do.
+    async fn control(&self, request: ControlRequest) -> WorldResult<Controlled>;
+
+    /// Stores immutable content under its hash.
+    async fn put_blob(&self, tenant: &TenantId, blob: &BlobRef, content: &[u8]) -> WorldResult<()>;
+
+    /// Content by hash, verified against it.
+    async fn read_blob(&self, tenant: &TenantId, blob: &BlobRef) -> WorldResult<Arc<[u8]>>;
+
+    /// Hints that there may be work. They may be lost or doubled.
+    fn wakeups(&self) -> Wakeups;
+
+    /// One background duty, safe to run in every process at once.
+    async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport>;
+}
+
+/// Counters that change when something may have happened since they were last looked at.
+#[derive(Clone, Debug)]
+pub struct Wakeups {
+    pub runs: watch::Receiver<u64>,
+    pub tasks: watch::Receiver<u64>,
+    pub cancels: watch::Receiver<u64>,
+}
+
+/// The sending side of [`Wakeups`], for worlds.
+#[derive(Debug)]
+pub struct WakeupSenders {
+    runs: watch::Sender<u64>,
+    tasks: watch::Sender<u64>,
+    cancels: watch::Sender<u64>,
+}
+
+impl Default for WakeupSenders {
+    fn default() -> Self {
+        Self { runs: watch::channel(0).0, tasks: watch::channel(0).0, cancels: watch::channel(0).0 }
+    }
+}
+
+impl WakeupSenders {
+    pub fn subscribe(&self) -> Wakeups {
+        Wakeups {
+            runs: self.runs.subscribe(),
+            tasks: self.tasks.subscribe(),
+            cancels: self.cancels.subscribe(),
+        }
+    }
+
+    pub fn send(&self, hint: Hint) {
+        let bump = |sender: &watch::Sender<u64>| sender.send_modify(|count| *count = count.wrapping_add(1));
+        if hint.runs {
+            bump(&self.runs);
+        }
+        if hint.tasks {
+            bump(&self.tasks);
+        }
+        if hint.cancels {
+            bump(&self.cancels);
+        }
+    }
+}
+
+/// What a wake-up is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hint {
+    pub runs: bool,
+    pub tasks: bool,
+    pub cancels: bool,
+}
+
+impl Hint {
+    pub const ALL: Hint = Hint { runs: true, tasks: true, cancels: true };
+
+    pub fn is_empty(self) -> bool {
+        self == Hint::default()
+    }
+
+    pub fn and(self, other: Hint) -> Hint {
+        Hint {
+            runs: self.runs || other.runs,
+            tasks: self.tasks || other.tasks,
+            cancels: self.cancels || other.cancels,
+        }
+    }
+}
+
+/// Where a world's time comes from when a test injects it.
+pub trait Clock: Send + Sync {
+    fn now(&self) -> Timestamp;
+}
+
+/// A clock that stands still until it is told.
+#[derive(Debug, Default)]
+pub struct ManualClock(std::sync::atomic::AtomicI64);
+
+impl ManualClock {
+    pub fn at(start: Timestamp) -> Arc<Self> {
+        Arc::new(Self(std::sync::atomic::AtomicI64::new(start.millis())))
+    }
+
+    pub fn advance(&self, by: rhythm_core::Millis) {
+        self.0.fetch_add(by.as_u64() as i64, std::sync::atomic::Ordering::SeqCst);
+    }
+
+    pub fn set(&self, to: Timestamp) {
+        self.0.store(to.millis(), std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.0.load(std::sync::atomic::Ordering::SeqCst))
+    }
+}

@@ -1,0 +1,173 @@
+//! What operators and background duties ask of a world.
+
+use rhythm_core::cron::{CatchUp, Overlap};
+use rhythm_core::event::EventData;
+use rhythm_core::message::Message;
+use rhythm_core::{Actor, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::runs::NewRun;
+use super::tasks::NewTask;
+
+#[derive(Clone, Debug)]
+pub struct ControlRequest {
+    pub tenant: TenantId,
+    pub actor: Actor,
+    pub control: Control,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Control {
+    /// Takes effect at once: nothing steps the run until it is resumed. Writes history and bumps the
+    /// revision, so a transition under way is refused. Idempotent.
+    PauseRun {
+        run: RunId,
+        reason: String,
+    },
+    ResumeRun {
+        run: RunId,
+        reason: String,
+    },
+    /// Makes a run that was set aside (quarantined, no version) ready again.
+    Unblock {
+        run: RunId,
+    },
+    /// Writes one row into the history of a live run.
+    Annotate {
+        run: RunId,
+        event: EventData,
+    },
+    PauseWorkflow {
+        workflow: String,
+    },
+    ResumeWorkflow {
+        workflow: String,
+    },
+    PauseQueue {
+        queue: String,
+    },
+    ResumeQueue {
+        queue: String,
+    },
+    /// A failed run waits again, with the snapshot from before its failure. Refused as conflict when the run
+    /// is not failed, is compensated, or its revision moved.
+    Reopen {
+        run: RunId,
+        revision: u64,
+        reason: String,
+        /// Dead letters that become tasks again, with fresh attempts.
+        requeue: Vec<TaskId>,
+        /// Messages put into the inbox again.
+        redeliver: Vec<Message>,
+    },
+    /// A dead letter becomes a task again with fresh attempts, its claim number still growing. For tasks of
+    /// live runs only when the run is held for it; for ended runs it runs detached.
+    RequeueDead {
+        task: TaskId,
+    },
+    /// Drops a dead letter. `message` goes to the run that is held for it.
+    DiscardDead {
+        task: TaskId,
+        message: Option<Message>,
+    },
+    /// Removes a queued standalone task, or asks a running one to stop.
+    CancelTask {
+        task: TaskId,
+    },
+    PutSchedule(Schedule),
+    RemoveSchedule {
+        name: String,
+    },
+    PauseSchedule {
+        name: String,
+    },
+    ResumeSchedule {
+        name: String,
+        next_at: Option<Timestamp>,
+    },
+    /// Moves a schedule on and starts what it is due to start, only if `expected` is still its next time.
+    FireSchedule {
+        name: String,
+        expected: Timestamp,
+        next_at: Option<Timestamp>,
+        runs: Vec<NewRun>,
+        tasks: Vec<NewTask>,
+        /// Fire times that were passed over.
+        missed: u64,
+    },
+}
+
+/// What became of a control request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Controlled {
+    Done,
+    /// It was so already.
+    Unchanged,
+}
+
+/// A rule that starts something again and again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Schedule {
+    pub name: String,
+    pub cron: String,
+    pub zone: String,
+    pub target: ScheduleTarget,
+    pub catch_up: CatchUp,
+    pub overlap: Overlap,
+    #[serde(default)]
+    pub paused: bool,
+    /// Absent when the rule never fires again.
+    pub next_at: Option<Timestamp>,
+    #[serde(default)]
+    pub last_at: Option<Timestamp>,
+    /// What the last fire started: a run or task id.
+    #[serde(default)]
+    pub last_started: Option<String>,
+    #[serde(default)]
+    pub fired: u64,
+    #[serde(default)]
+    pub missed: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScheduleTarget {
+    Workflow { workflow: String, input: Payload },
+    Task { name: String, input: Payload, options: TaskOptions },
+}
+
+/// One background duty.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Upkeep {
+    /// The heartbeat of a world, every second: due timers and delayed tasks and starts become ready (at most
+    /// `limit` of each), claims of dead, silent (no heartbeat for `silence`) or expired holders are freed,
+    /// and the answer tells whether there is work. A live run whose queue place got lost is not its concern.
+    Sweep { limit: usize, silence: Millis },
+    /// Removes what ended longer ago than `keep`, at most `limit` runs and tasks where rows are deleted one
+    /// by one; worlds with partitions drop them whole instead.
+    Retain { keep: Millis, limit: usize },
+    /// Makes room ahead: next months' partitions and the like.
+    Prepare,
+    /// Finds live runs that nothing will wake up: not ready, not paused, not blocked, nothing open, no signal
+    /// awaited, untouched for `idle` and not reported before.
+    FindStuck { idle: Millis, limit: usize },
+    /// Marks ready runs no live worker can step, and unmarks those one can step again.
+    MarkUnserved { idle: Millis, limit: usize },
+    /// Schedules whose time has come.
+    DueSchedules { limit: usize },
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct UpkeepReport {
+    pub at: Timestamp,
+    /// Ready runs exist (of any tenant).
+    pub runs_ready: bool,
+    /// Ready tasks exist.
+    pub tasks_ready: bool,
+    /// When the next timer, delayed task or delayed start is due.
+    pub next_due: Option<Timestamp>,
+    /// How many things the duty changed.
+    pub changed: u64,
+    pub stuck: Vec<(TenantId, RunId)>,
+    pub schedules: Vec<(TenantId, Schedule)>,
+}

@@ -1,0 +1,84 @@
+//! What can go wrong between the engine and a world, named by what the caller does next.
+
+use thiserror::Error;
+
+pub type WorldResult<T> = Result<T, WorldError>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum WorldError {
+    /// Try again later; nothing is known about what the request did.
+    #[error("the world cannot be reached: {0}")]
+    Unavailable(String),
+    /// Somebody else holds the database; try again.
+    #[error("the database is locked by another process: {0}")]
+    Locked(String),
+    #[error("the database is read-only: {0}")]
+    ReadOnly(String),
+    #[error("the database has no room left: {0}")]
+    Full(String),
+    #[error("access was refused: {0}")]
+    Denied(String),
+    #[error("{0} was not found")]
+    NotFound(String),
+    /// The request contradicts what is stored.
+    #[error("{0}")]
+    Conflict(String),
+    /// The request itself is wrong.
+    #[error("{0}")]
+    Invalid(String),
+    #[error("stored data is damaged: {0}")]
+    Corrupt(String),
+    #[error("the database has schema version {found}, this build knows up to {known}")]
+    NewerSchema { found: i64, known: i64 },
+    #[error("the database has schema version {found}, this build needs {needed}")]
+    OldSchema { found: i64, needed: i64 },
+    #[error("migration {version} was changed after it was applied")]
+    Drift { version: i64 },
+    #[error("this world URL is not understood: {0}")]
+    BadUrl(String),
+}
+
+impl WorldError {
+    /// The stable code; `docs/errors/<code>.md` says more.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unavailable(_) => "WORLD001",
+            Self::Locked(_) => "WORLD002",
+            Self::ReadOnly(_) => "WORLD003",
+            Self::Full(_) => "WORLD004",
+            Self::Denied(_) => "WORLD005",
+            Self::NotFound(_) => "WORLD006",
+            Self::Conflict(_) => "WORLD007",
+            Self::Invalid(_) => "WORLD008",
+            Self::Corrupt(_) => "WORLD009",
+            Self::NewerSchema { .. } => "WORLD010",
+            Self::OldSchema { .. } => "WORLD011",
+            Self::Drift { .. } => "WORLD012",
+            Self::BadUrl(_) => "WORLD013",
+        }
+    }
+
+    /// What a person can do about it.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Unavailable(_) => "check that the database runs and that the world URL names it",
+            Self::Locked(_) => "stop the process that holds it, or wait and try again",
+            Self::ReadOnly(_) => "make the file and its folder writable for this user",
+            Self::Full(_) => "free some space; work goes on by itself afterwards",
+            Self::Denied(_) => "check user and password in the world URL",
+            Self::NotFound(_) => "check the name; listings such as `rhythm runs list` show what exists",
+            Self::Conflict(_) => "look at what is stored before trying again",
+            Self::Invalid(_) => "correct the request",
+            Self::Corrupt(_) => "restore the file from a backup; run `rhythm db doctor` for details",
+            Self::NewerSchema { .. } => "use a newer `rhythm` for this database",
+            Self::OldSchema { .. } => "run `rhythm db migrate` first",
+            Self::Drift { .. } => "use the build that created this database, or restore it",
+            Self::BadUrl(_) => "use sqlite:PATH, sqlite::memory: or postgres://USER@HOST/DATABASE",
+        }
+    }
+
+    /// Whether the same request may succeed later without anybody's help.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Unavailable(_) | Self::Locked(_) | Self::Full(_))
+    }
+}

@@ -1,0 +1,250 @@
+//! What people may ask: reads for listings, `explain` and `verify`. Never on the hot path.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use rhythm_core::event::Event;
+use rhythm_core::message::Message;
+use rhythm_core::{
+    Blocked, CommandId, Compensation, Failure, Payload, RunId, Status, TaskId, TaskOptions, TenantId,
+    Timestamp, Version, WorkflowKind,
+};
+use serde::{Deserialize, Serialize};
+
+use super::control::Schedule;
+use super::error::WorldResult;
+use super::runs::{Parent, RunRow};
+use super::tasks::WorkerCard;
+
+#[async_trait]
+pub trait Records: Send + Sync {
+    /// Newest first.
+    async fn list_runs(&self, query: RunQuery) -> WorldResult<Page<RunSummary>>;
+    /// Everything about one run, live or ended.
+    async fn picture(&self, tenant: &TenantId, run: &RunId) -> WorldResult<Option<Picture>>;
+    /// History rows after `after`, oldest first.
+    async fn history(&self, query: HistoryQuery) -> WorldResult<Vec<Event>>;
+    /// Ended attempts of a run's tasks that were not the last word, oldest first.
+    async fn attempts(&self, tenant: &TenantId, run: &RunId) -> WorldResult<Vec<AttemptRow>>;
+    /// Open and finished standalone tasks, and open tasks of runs; newest first.
+    async fn list_tasks(&self, query: TaskQuery) -> WorldResult<Page<TaskSummary>>;
+    async fn task(&self, tenant: &TenantId, task: &TaskId) -> WorldResult<Option<TaskSummary>>;
+    /// Newest first.
+    async fn list_dead(&self, query: DeadQuery) -> WorldResult<Page<DeadLetter>>;
+    async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>>;
+    async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>>;
+    async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>>;
+    async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>>;
+    /// Facts for `rhythm db status` and `doctor`.
+    async fn health(&self) -> WorldResult<Health>;
+}
+
+/// Some rows, and where the next page begins.
+#[derive(Clone, Debug, Serialize)]
+pub struct Page<T> {
+    pub rows: Vec<T>,
+    /// Opaque; pass it on to get the next page.
+    pub next: Option<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct RunQuery {
+    pub tenant: TenantId,
+    pub status: Option<Status>,
+    pub workflow: Option<String>,
+    pub tag: Option<(String, String)>,
+    pub parent: Option<RunId>,
+    /// Only runs with a blocked code.
+    pub blocked: bool,
+    pub cursor: Option<String>,
+    pub limit: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunSummary {
+    pub id: RunId,
+    pub workflow: String,
+    pub version: Version,
+    pub kind: WorkflowKind,
+    pub status: Status,
+    pub paused: bool,
+    pub blocked: Option<Blocked>,
+    pub compensation: Compensation,
+    pub cancelling: bool,
+    pub priority: i32,
+    pub tags: BTreeMap<String, String>,
+    pub parent: Option<Parent>,
+    pub created_at: Timestamp,
+    /// When something was last written.
+    pub updated_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    pub deadline_at: Option<Timestamp>,
+    pub revision: u64,
+    pub seq: u64,
+}
+
+/// One run with all that is around it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    pub summary: RunSummary,
+    pub row: RunRow,
+    pub input: Payload,
+    pub output: Option<Payload>,
+    pub failure: Option<Failure>,
+    /// The message that failed the run.
+    pub failed_by: Option<Message>,
+    pub workflow_paused: bool,
+    /// Whether the run sits in the queue of runs, since when, and who holds it.
+    pub ready_since: Option<Timestamp>,
+    pub claimed_by: Option<String>,
+    /// At most 100 of each.
+    pub tasks: Vec<TaskSummary>,
+    pub timers: Vec<TimerRow>,
+    pub children: Vec<RunSummary>,
+    pub inbox: Vec<Message>,
+    pub dead: Vec<DeadLetter>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimerRow {
+    /// Absent for the run's own deadline and delayed start.
+    pub timer: Option<CommandId>,
+    pub what: String,
+    pub due_at: Timestamp,
+}
+
+#[derive(Clone, Debug)]
+pub struct HistoryQuery {
+    pub tenant: TenantId,
+    pub run: RunId,
+    pub after: u64,
+    pub limit: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttemptRow {
+    pub task: TaskId,
+    pub attempt: u32,
+    pub delivery: u32,
+    pub worker: String,
+    pub ended_at: Timestamp,
+    pub failure: Failure,
+    pub next_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskState {
+    /// Due later.
+    Delayed,
+    Ready,
+    Running,
+    /// Out of attempts, its run held.
+    Held,
+    Completed,
+    Failed,
+    Cancelled,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct TaskQuery {
+    pub tenant: TenantId,
+    pub state: Option<TaskState>,
+    pub queue: Option<String>,
+    pub name: Option<String>,
+    pub cursor: Option<String>,
+    pub limit: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskSummary {
+    pub id: TaskId,
+    pub run: Option<RunId>,
+    pub name: String,
+    pub state: TaskState,
+    pub input: Payload,
+    pub options: TaskOptions,
+    pub attempt: u32,
+    pub delivery: u32,
+    pub worker: Option<String>,
+    pub cancel_requested: bool,
+    pub progress: Option<Payload>,
+    pub created_at: Timestamp,
+    /// When it becomes due, or became ready, or was claimed, or ended.
+    pub since: Timestamp,
+    pub deadline_at: Option<Timestamp>,
+    pub output: Option<Payload>,
+    pub failure: Option<Failure>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct DeadQuery {
+    pub tenant: TenantId,
+    pub run: Option<RunId>,
+    pub queue: Option<String>,
+    pub cursor: Option<String>,
+    pub limit: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeadLetter {
+    pub task: TaskId,
+    pub run: Option<RunId>,
+    /// The task's number within its run.
+    pub number: Option<CommandId>,
+    pub name: String,
+    pub input: Payload,
+    pub options: TaskOptions,
+    pub failure: Failure,
+    pub attempts: u32,
+    pub died_at: Timestamp,
+    /// Its run is held for it.
+    pub held: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkerRow {
+    pub card: WorkerCard,
+    pub started_at: Timestamp,
+    pub beat_at: Timestamp,
+    pub running: u32,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueueRow {
+    pub name: String,
+    pub paused: bool,
+    pub ready: u64,
+    pub delayed: u64,
+    pub running: u64,
+    pub held: u64,
+    pub oldest_ready_at: Option<Timestamp>,
+    pub workers: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkflowRow {
+    pub workflow: String,
+    pub kind: WorkflowKind,
+    pub version: Version,
+    pub versions: u64,
+    pub paused: bool,
+    pub registered_at: Timestamp,
+}
+
+/// How a database is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Health {
+    pub world: String,
+    pub server: String,
+    pub schema: i64,
+    pub schema_known: i64,
+    pub live_runs: u64,
+    pub ended_runs: u64,
+    pub open_tasks: u64,
+    pub timers: u64,
+    pub dead_letters: u64,
+    pub bytes: Option<u64>,
+    /// Problems found, each with what to do. Empty when all is well.
+    pub findings: Vec<String>,
+}

@@ -1,0 +1,280 @@
+//! Requests about runs: creating, delivering, claiming, committing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rhythm_core::event::Event;
+use rhythm_core::fold::{End, RunState};
+use rhythm_core::message::Message;
+use rhythm_core::{
+    Actor, Blocked, CommandId, CommitId, MessageId, Millis, Payload, RunId, Snapshot, TaskId, TenantId,
+    TimerSpec, Timestamp, Version, WorkerId, WorkflowKind,
+};
+use serde::{Deserialize, Serialize};
+
+use super::tasks::{FinishedTask, NewTask, TaskClaim};
+
+/// The most messages one claim carries and one commit consumes.
+pub const MESSAGES_PER_COMMIT: usize = 1_000;
+/// The most messages from outside that may wait for one run.
+pub const INBOX_LIMIT: u64 = 10_000;
+
+#[derive(Clone, Debug)]
+pub struct Register {
+    pub tenant: TenantId,
+    pub definitions: Vec<Definition>,
+}
+
+/// One version of a workflow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Definition {
+    pub workflow: String,
+    pub version: Version,
+    pub kind: WorkflowKind,
+    pub source: String,
+    /// The compiled form and its format number; immutable with the version.
+    pub compiled: Vec<u8>,
+    pub format: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct DefinitionQuery {
+    pub tenant: TenantId,
+    pub workflow: String,
+    pub version: Option<Version>,
+}
+
+#[derive(Clone, Debug)]
+pub struct CreateRuns {
+    pub tenant: TenantId,
+    pub runs: Vec<NewRun>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewRun {
+    pub id: RunId,
+    pub workflow: String,
+    pub version: Version,
+    pub kind: WorkflowKind,
+    pub input: Payload,
+    pub priority: i32,
+    /// The run becomes ready this much later.
+    pub delay: Millis,
+    /// After this time a `deadline_reached` message arrives.
+    pub deadline: Option<Millis>,
+    pub tags: BTreeMap<String, String>,
+    pub parent: Option<Parent>,
+    pub actor: Actor,
+    pub trace: Option<String>,
+}
+
+/// The run and command a child answers to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    pub run: RunId,
+    pub child: CommandId,
+}
+
+/// What became of a creation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Creation {
+    Created,
+    /// The same thing is there already (also when it has ended).
+    Exists,
+    /// Something else is there: other name or other input.
+    Conflict,
+}
+
+#[derive(Clone, Debug)]
+pub struct Deliver {
+    pub tenant: TenantId,
+    pub deliveries: Vec<Delivery>,
+}
+
+/// One message for one run. The world stamps its arrival: `message.at` is overwritten.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delivery {
+    pub to: RunId,
+    pub message: Message,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivered {
+    Accepted,
+    /// A message of that id reached the run before.
+    Duplicate,
+    NotFound,
+    /// The run has ended.
+    Ended,
+    /// Too many messages wait for this run.
+    Full,
+}
+
+/// What the engine needs to know of a run to step it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRow {
+    pub id: RunId,
+    pub tenant: TenantId,
+    pub workflow: String,
+    pub version: Version,
+    pub kind: WorkflowKind,
+    /// The fold's value after the last commit.
+    pub state: RunState,
+    /// Counts commits and operators' writes.
+    pub revision: u64,
+    /// Counts deliveries.
+    pub arrived: u64,
+    pub paused: bool,
+    pub priority: i32,
+    pub parent: Option<Parent>,
+    pub created_at: Timestamp,
+}
+
+#[derive(Clone, Debug)]
+pub struct ClaimRuns {
+    pub tenant: TenantId,
+    pub worker: WorkerId,
+    /// Kinds this process can step whatever the workflow.
+    pub kinds: Vec<WorkflowKind>,
+    /// Workflows whose code this process has.
+    pub workflows: Vec<String>,
+    pub limit: usize,
+    pub hold: Millis,
+}
+
+#[derive(Clone, Debug)]
+pub struct ClaimedRuns {
+    pub at: Timestamp,
+    pub runs: Vec<ClaimedRun>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimedRun {
+    pub run: RunRow,
+    pub claim: u64,
+    /// In arrival order; the first one of a new run is its start. Those that could be consumed at once come
+    /// before signals nobody asked for when there are more than [`MESSAGES_PER_COMMIT`].
+    pub messages: Vec<Message>,
+    /// More messages wait than are listed.
+    pub more: bool,
+    /// Claims since the last commit, this one included.
+    pub deliveries: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct Commit {
+    pub tenant: TenantId,
+    pub worker: WorkerId,
+    /// How long the claims on new tasks hold.
+    pub hold: Millis,
+    pub items: Vec<CommitItem>,
+    /// Claims given back without a transition.
+    pub released: Vec<ReleasedRun>,
+}
+
+/// What allows an item to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fence {
+    /// The caller holds this claim on the run.
+    Claim(u64),
+    /// The caller holds the claims of `finished`, nobody holds the run, its workflow is not paused, and
+    /// `arrived` is as it saw it.
+    Fused,
+}
+
+/// The fold of some messages, to be written whole or not at all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommitItem {
+    pub run: RunId,
+    /// Chosen by the caller; a repeated id gets the first answer.
+    pub commit: CommitId,
+    pub fence: Fence,
+    /// The revision the fold started from.
+    pub revision: u64,
+    /// The deliveries the caller has seen. Under [`Fence::Claim`] a larger number only keeps the run ready.
+    pub arrived: u64,
+    /// Messages to take out of the inbox. Ids that are not there (the start, a fused result) are no error.
+    pub consumed: Vec<MessageId>,
+    /// Attempts that end with this commit (fused). Every claim among them must be current.
+    pub finished: Vec<FinishedTask>,
+    pub events: Vec<Event>,
+    /// The fold's new value.
+    pub state: RunState,
+    pub end: Option<End>,
+    /// With [`End::Failed`]: the message that failed the run, kept for reopening it.
+    pub failed_by: Option<Message>,
+    /// The caller left messages in the inbox that can be consumed now: keep the run ready.
+    pub more: bool,
+    pub tasks: Vec<NewTask>,
+    pub timers: Vec<TimerSpec>,
+    pub children: Vec<NewRun>,
+    /// Messages for other runs, or later ones for this run. Dropped when the target is gone or has ended
+    /// otherwise than by failure.
+    pub deliveries: Vec<Delivery>,
+    /// Applied before anything new is written. A queued task is removed and answers `CANCELLED` to the run's
+    /// inbox; a running one is asked to stop.
+    pub cancel_tasks: Vec<TaskId>,
+    pub cancel_timers: Vec<CommandId>,
+    /// Also cancel every open task of the run and send this to every live child.
+    pub cancel_open: Option<Message>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReleasedRun {
+    pub run: RunId,
+    pub claim: u64,
+    pub outcome: ReleaseOutcome,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReleaseOutcome {
+    /// Nothing to do before the next delivery. Stays ready when `arrived` moved past the number.
+    Idle { arrived: u64 },
+    /// Ready again later, blocked until then.
+    Later { after: Millis, blocked: Option<Blocked> },
+    /// Set aside until somebody retries it.
+    Aside(Blocked),
+}
+
+#[derive(Clone, Debug)]
+pub struct Committed {
+    pub at: Timestamp,
+    /// One for each item, in order.
+    pub outcomes: Vec<CommitOutcome>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum CommitOutcome {
+    Done(Done),
+    /// The fence did not hold; nothing was written.
+    Stale,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Done {
+    pub revision: u64,
+    /// Deliveries counted by now; more than the item saw means that the run is ready again.
+    pub arrived: u64,
+    /// The new tasks this worker now holds: those marked `claim` whose queue is not paused.
+    pub claimed: Vec<TaskClaim>,
+}
+
+/// All that a program may know of a run, as the fold wants it.
+impl RunRow {
+    pub fn facts(&self) -> rhythm_core::program::RunFacts {
+        rhythm_core::program::RunFacts {
+            run: self.id.clone(),
+            tenant: self.tenant.clone(),
+            workflow: self.workflow.clone(),
+            version: self.version.clone(),
+            created_at: self.created_at,
+        }
+    }
+
+    pub fn snapshot(&self) -> Option<&Snapshot> {
+        self.state.snapshot.as_ref()
+    }
+
+    pub fn awaiting(&self) -> &BTreeSet<String> {
+        &self.state.awaiting
+    }
+}

@@ -1,0 +1,69 @@
+//! How blobs look at rest: compressed when that helps, and checked against their hash when read.
+
+use std::sync::Arc;
+
+use rhythm_core::BlobRef;
+use rhythm_engine::world::{WorldError, WorldResult};
+
+const RAW: u8 = 0;
+const ZSTD: u8 = 1;
+
+/// The stored form: one byte that names the encoding, then the content.
+pub fn pack(content: &[u8]) -> Vec<u8> {
+    match zstd::bulk::compress(content, 3) {
+        Ok(small) if small.len() < content.len() => prefixed(ZSTD, &small),
+        _ => prefixed(RAW, content),
+    }
+}
+
+fn prefixed(encoding: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut stored = Vec::with_capacity(bytes.len() + 1);
+    stored.push(encoding);
+    stored.extend_from_slice(bytes);
+    stored
+}
+
+/// The content of a stored blob; damage is found, never passed on.
+pub fn unpack(blob: &BlobRef, stored: &[u8]) -> WorldResult<Arc<[u8]>> {
+    let damaged = |what: &str| WorldError::Corrupt(format!("blob {}: {what}", blob.hash));
+    let size = usize::try_from(blob.bytes).map_err(|_| damaged("impossible size"))?;
+    let content = match stored.split_first() {
+        Some((&RAW, bytes)) => bytes.to_vec(),
+        Some((&ZSTD, bytes)) => {
+            zstd::bulk::decompress(bytes, size).map_err(|_| damaged("cannot be decompressed"))?
+        }
+        _ => return Err(damaged("unknown encoding")),
+    };
+    if BlobRef::of(&content) != *blob {
+        return Err(damaged("content does not match its hash"));
+    }
+    Ok(content.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_comes_back_small_or_not() {
+        for content in [Vec::new(), vec![7; 100_000], (0..=255).collect::<Vec<u8>>()] {
+            let stored = pack(&content);
+            assert!(stored.len() <= content.len() + 1);
+            assert_eq!(&unpack(&BlobRef::of(&content), &stored).unwrap()[..], &content[..]);
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_is_found() {
+        let content = vec![7; 100_000];
+        let stored = pack(&content);
+        for place in 0..stored.len() {
+            let mut damaged = stored.clone();
+            damaged[place] ^= 1;
+            assert!(
+                matches!(unpack(&BlobRef::of(&content), &damaged), Err(WorldError::Corrupt(_))),
+                "{place}"
+            );
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! One embedded SQLite file.

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Makes sure the tools are there; silent when they are. What is missing is installed where that is possible (apt, as
+# root; cargo), otherwise named.
+#
+#   scripts/setup.sh rust             cargo, a C compiler, cargo-nextest
+#   scripts/setup.sh postgres         the PostgreSQL server programs
+#   scripts/setup.sh postgres-bin     the same, and prints the folder they are in
+set -euo pipefail
+
+fail() {
+  echo "setup: $*" >&2
+  exit 1
+}
+
+# apt_install WHAT PACKAGE...
+apt_install() {
+  local what=$1
+  shift
+  if [[ $EUID -ne 0 ]] || ! command -v apt-get >/dev/null; then
+    fail "$what not found; install it (on Debian or Ubuntu: apt-get install $*)"
+  fi
+  echo "setup: installing $*" >&2
+  {
+    apt-get -q -o DPkg::Lock::Timeout=300 update
+    DEBIAN_FRONTEND=noninteractive \
+      apt-get -q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@"
+  } >&2
+}
+
+need_rust() {
+  command -v cargo >/dev/null || fail "cargo not found; install Rust with rustup (version: rust-toolchain.toml)"
+  command -v cc >/dev/null || apt_install "a C compiler (cc)" gcc libc6-dev
+  # Cargo finds its subcommands in its own folder too, on PATH or not.
+  if ! command -v cargo-nextest >/dev/null && [[ ! -x ${CARGO_HOME:-$HOME/.cargo}/bin/cargo-nextest ]]; then
+    echo "setup: building cargo-nextest, this takes some minutes" >&2
+    cargo install cargo-nextest --locked >&2
+  fi
+}
+
+# The first folder that has all three programs: the one on PATH, then the newest installed version.
+postgres_bin() {
+  local folder folders on_path=
+  ! command -v initdb >/dev/null || on_path=$(dirname "$(readlink -f "$(command -v initdb)")")
+  mapfile -t folders < <(printf '%s\n' /usr/lib/postgresql/*/bin /usr/pgsql-*/bin | sort -rV)
+  for folder in "$on_path" "${folders[@]}"; do
+    if [[ -n $folder && -x $folder/initdb && -x $folder/pg_ctl && -x $folder/postgres ]]; then
+      echo "$folder"
+      return
+    fi
+  done
+}
+
+install_postgres() {
+  # Debian's package would create and start a cluster of its own. This drop-in forbids it for as long as we install.
+  local drop_in=/etc/postgresql-common/createcluster.d/rhythm-setup.conf
+  if [[ $EUID -eq 0 ]] && command -v apt-get >/dev/null; then
+    # shellcheck disable=SC2064 # the path is local, so it is expanded now
+    trap "rm -f $drop_in" EXIT
+    mkdir -p "$(dirname "$drop_in")"
+    echo "create_main_cluster = false" >"$drop_in"
+  fi
+  apt_install "a PostgreSQL server (initdb, pg_ctl, postgres)" postgresql
+}
+
+need_postgres() {
+  [[ -n $(postgres_bin) ]] || install_postgres
+  [[ -n $(postgres_bin) ]] || fail "PostgreSQL was installed, but initdb, pg_ctl and postgres are not where we look"
+}
+
+[[ $# -gt 0 ]] || fail "say what is needed: rust, postgres, postgres-bin"
+for need in "$@"; do
+  case $need in
+    rust) need_rust ;;
+    postgres) need_postgres ;;
+    postgres-bin) need_postgres && postgres_bin ;;
+    *) fail "do not know '$need': rust, postgres or postgres-bin" ;;
+  esac
+done
