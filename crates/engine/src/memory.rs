@@ -1,0 +1,230 @@
+//! The in-memory world: the readable reference of the contract, and what the simulator runs on. Every method
+//! is one critical section over plain maps; what it does is in the submodules, one file per area.
+
+mod claims;
+mod commit;
+mod control;
+mod deliver;
+mod records;
+mod state;
+mod tasks;
+mod upkeep;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use rhythm_core::event::Event;
+use rhythm_core::{BlobRef, RunId, TaskId, TenantId, Timestamp};
+
+use self::state::State;
+use crate::world::*;
+
+/// A handle on a world that lives in this process. Further handles share its data; a handle that is dropped
+/// is a process that died.
+pub struct MemoryWorld {
+    shared: Arc<Shared>,
+    /// What tells whether this handle's workers are alive.
+    id: u64,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    clock: Option<Arc<dyn Clock>>,
+    wakeups: WakeupSenders,
+}
+
+impl MemoryWorld {
+    /// An empty world; the host's clock unless one is injected.
+    pub fn new(clock: Option<Arc<dyn Clock>>) -> Self {
+        let shared = Arc::new(Shared { state: Mutex::default(), clock, wakeups: WakeupSenders::default() });
+        Self::join(shared)
+    }
+
+    /// Another handle on the same data.
+    pub fn handle(&self) -> Self {
+        Self::join(self.shared.clone())
+    }
+
+    fn join(shared: Arc<Shared>) -> Self {
+        let id = lock(&shared).open_handle();
+        Self { shared, id }
+    }
+
+    /// Runs one request: the state is locked, the time is read, hints go out afterwards.
+    fn transact<T>(&self, request: impl FnOnce(&mut State, Timestamp) -> T) -> T {
+        let mut state = lock(&self.shared);
+        let now = state.advance_time(self.host_time());
+        let answer = request(&mut state, now);
+        let hint = std::mem::take(&mut state.hint);
+        drop(state);
+        self.shared.wakeups.send(hint);
+        answer
+    }
+
+    fn host_time(&self) -> Timestamp {
+        match &self.shared.clock {
+            Some(clock) => clock.now(),
+            None => {
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+            }
+        }
+    }
+}
+
+fn lock(shared: &Shared) -> MutexGuard<'_, State> {
+    shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for MemoryWorld {
+    fn drop(&mut self) {
+        lock(&self.shared).close_handle(self.id);
+    }
+}
+
+#[async_trait]
+impl World for MemoryWorld {
+    async fn now(&self) -> WorldResult<Timestamp> {
+        Ok(self.transact(|_, now| now))
+    }
+
+    async fn register(&self, request: Register) -> WorldResult<()> {
+        self.transact(|state, now| state.tenant(&request.tenant).register(request.definitions, now));
+        Ok(())
+    }
+
+    async fn definition(&self, request: DefinitionQuery) -> WorldResult<Option<Definition>> {
+        Ok(self.transact(|state, _| {
+            state.tenant(&request.tenant).definition(&request.workflow, request.version.as_ref())
+        }))
+    }
+
+    async fn create_runs(&self, request: CreateRuns) -> WorldResult<Vec<Creation>> {
+        Ok(self.transact(|state, now| {
+            request.runs.into_iter().map(|run| state.create_run(&request.tenant, run, now)).collect()
+        }))
+    }
+
+    async fn enqueue_tasks(&self, request: EnqueueTasks) -> WorldResult<Vec<Creation>> {
+        Ok(self.transact(|state, now| {
+            let tenant = &request.tenant;
+            request.tasks.into_iter().map(|task| state.enqueue_task(tenant, task, now)).collect()
+        }))
+    }
+
+    async fn deliver(&self, request: Deliver) -> WorldResult<Vec<Delivered>> {
+        Ok(self.transact(|state, now| {
+            let tenant = &request.tenant;
+            request.deliveries.into_iter().map(|delivery| state.deliver(tenant, delivery, now)).collect()
+        }))
+    }
+
+    async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
+        Ok(self.transact(|state, now| ClaimedRuns { at: now, runs: state.claim_runs(&request, now) }))
+    }
+
+    async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
+        Ok(self.transact(|state, now| state.claim_tasks(&request, now)))
+    }
+
+    async fn commit(&self, request: Commit) -> WorldResult<Committed> {
+        Ok(self.transact(|state, now| state.commit(request, now)))
+    }
+
+    async fn finish_tasks(&self, request: FinishTasks) -> WorldResult<Vec<Finish>> {
+        Ok(self.transact(|state, now| {
+            let FinishTasks { tenant, worker, finished } = request;
+            finished.into_iter().map(|task| state.finish(&tenant, &worker, task, now)).collect()
+        }))
+    }
+
+    async fn extend(&self, request: Extend) -> WorldResult<Extended> {
+        Ok(self.transact(|state, now| state.extend(request, self.id, now)))
+    }
+
+    async fn control(&self, request: ControlRequest) -> WorldResult<Controlled> {
+        self.transact(|state, now| state.control(request, now))
+    }
+
+    async fn put_blob(&self, tenant: &TenantId, blob: &BlobRef, content: &[u8]) -> WorldResult<()> {
+        if BlobRef::of(content) != *blob {
+            return Err(WorldError::Invalid(format!("the content is not that of {}", blob.hash)));
+        }
+        self.transact(|state, _| {
+            state.tenant(tenant).blobs.entry(blob.hash.clone()).or_insert_with(|| content.into());
+        });
+        Ok(())
+    }
+
+    async fn read_blob(&self, tenant: &TenantId, blob: &BlobRef) -> WorldResult<Arc<[u8]>> {
+        self.transact(|state, _| state.tenant(tenant).blobs.get(&blob.hash).cloned())
+            .ok_or_else(|| WorldError::NotFound(format!("blob {}", blob.hash)))
+    }
+
+    fn wakeups(&self) -> Wakeups {
+        self.shared.wakeups.subscribe()
+    }
+
+    async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {
+        Ok(self.transact(|state, now| state.upkeep(&request, now)))
+    }
+}
+
+#[async_trait]
+impl Records for MemoryWorld {
+    async fn list_runs(&self, query: RunQuery) -> WorldResult<Page<RunSummary>> {
+        Ok(self.transact(|state, _| state.tenant(&query.tenant).list_runs(&query)))
+    }
+
+    async fn picture(&self, tenant: &TenantId, run: &RunId) -> WorldResult<Option<Picture>> {
+        Ok(self.transact(|state, _| state.tenant(tenant).picture(run)))
+    }
+
+    async fn history(&self, query: HistoryQuery) -> WorldResult<Vec<Event>> {
+        Ok(self.transact(|state, _| {
+            let events = state.tenant(&query.tenant).events.get(&query.run).cloned().unwrap_or_default();
+            events.into_iter().filter(|event| event.seq > query.after).take(query.limit).collect()
+        }))
+    }
+
+    async fn attempts(&self, tenant: &TenantId, run: &RunId) -> WorldResult<Vec<AttemptRow>> {
+        Ok(self.transact(|state, _| {
+            let tenant = state.tenant(tenant);
+            let of_run = tenant.attempts.iter().filter(|attempt| attempt.run.as_ref() == Some(run));
+            of_run.map(|attempt| attempt.row.clone()).collect()
+        }))
+    }
+
+    async fn list_tasks(&self, query: TaskQuery) -> WorldResult<Page<TaskSummary>> {
+        Ok(self.transact(|state, _| state.tenant(&query.tenant).list_tasks(&query)))
+    }
+
+    async fn task(&self, tenant: &TenantId, task: &TaskId) -> WorldResult<Option<TaskSummary>> {
+        Ok(self.transact(|state, _| state.tenant(tenant).task_summary(task)))
+    }
+
+    async fn list_dead(&self, query: DeadQuery) -> WorldResult<Page<DeadLetter>> {
+        Ok(self.transact(|state, _| state.tenant(&query.tenant).list_dead(&query)))
+    }
+
+    async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {
+        Ok(self.transact(|state, _| state.tenant(tenant).worker_rows()))
+    }
+
+    async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>> {
+        Ok(self.transact(|state, _| state.tenant(tenant).queue_rows()))
+    }
+
+    async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
+        Ok(self.transact(|state, _| state.tenant(tenant).schedules.values().cloned().collect()))
+    }
+
+    async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>> {
+        Ok(self.transact(|state, _| state.tenant(tenant).workflow_rows()))
+    }
+
+    async fn health(&self) -> WorldResult<Health> {
+        Ok(self.transact(|state, _| state.health()))
+    }
+}

@@ -1,0 +1,249 @@
+//! The one way to move a run: fence first, then everything a transition asks for, in the order of
+//! `docs/internals/worlds.md`.
+
+use rhythm_core::fold::End;
+use rhythm_core::message::{Actor, Message, MessageBody, TaskFailed};
+use rhythm_core::{BlockedCode, Failure, MessageId, RunId, Status, TaskId, TenantId, Timestamp, WorkerId};
+
+use super::state::{Ended, Live, State, Timer};
+use crate::world::*;
+
+impl State {
+    pub fn commit(&mut self, request: Commit, now: Timestamp) -> Committed {
+        let Commit { tenant, worker, hold, items, released } = request;
+        let claim_until = now.plus(hold);
+        let outcomes = items
+            .into_iter()
+            .map(|item| {
+                self.commit_item(&Committer { tenant: &tenant, worker: &worker, now, claim_until }, item)
+            })
+            .collect();
+        for release in released {
+            self.release_run(&tenant, &worker, release, now);
+        }
+        Committed { at: now, outcomes }
+    }
+
+    fn commit_item(&mut self, by: &Committer<'_>, item: CommitItem) -> CommitOutcome {
+        if let Some(outcome) = self.repeated(by, &item) {
+            return outcome;
+        }
+        if !self.fence_holds(by, &item) {
+            return CommitOutcome::Stale;
+        }
+        let run = item.run.clone();
+        if let Some(cancel) = &item.cancel_open {
+            self.cancel_open(by, &run, cancel);
+        }
+        for task in &item.cancel_tasks {
+            self.cancel_task(by.tenant, task, by.now);
+        }
+        for finished in item.finished {
+            self.end_attempt(by.tenant, finished, by.now);
+        }
+        self.take_out(by, &run, &item.consumed, &item.cancel_timers);
+        let claimed = self.add_tasks(by, item.tasks);
+        for timer in item.timers {
+            let order = self.next_order();
+            let body = MessageBody::TimerFired(rhythm_core::message::TimerFired { timer: timer.timer });
+            let timer_row = Timer { due_at: timer.fire_at, order, body: Some(body) };
+            self.tenant(by.tenant).timers.insert((run.clone(), MessageId::timer(timer.timer)), timer_row);
+        }
+        for child in item.children {
+            self.create_run(by.tenant, child, by.now);
+        }
+        let tenant = self.tenant(by.tenant);
+        tenant.events.entry(run.clone()).or_default().extend(item.events);
+        let Some(live) = tenant.live.get_mut(&run) else { return CommitOutcome::Stale };
+        live.row.state = item.state;
+        live.row.revision += 1;
+        live.last_commit = Some(item.commit);
+        live.deliveries = 0;
+        live.stuck = false;
+        live.claimed_by = None;
+        live.updated_at = by.now;
+        if live.blocked.as_ref().is_some_and(|b| b.code != BlockedCode::DeadLetter) {
+            live.blocked = None;
+            live.aside = false;
+        }
+        let revision = live.row.revision;
+        tenant.queue.remove(&run);
+        for delivery in item.deliveries {
+            self.put_message(by.tenant, &delivery.to, delivery.message, by.now);
+        }
+        let tenant = self.tenant(by.tenant);
+        let arrived = tenant.live.get(&run).map_or(0, |live| live.row.arrived);
+        match item.end {
+            Some(end) => self.end_run(by, &run, end, item.failed_by),
+            None if item.more || arrived != item.arrived => self.make_ready(by.tenant, &run, by.now),
+            None => {}
+        }
+        CommitOutcome::Done(Done { revision, arrived, claimed })
+    }
+
+    /// The first answer again, when this commit was written before.
+    fn repeated(&mut self, by: &Committer<'_>, item: &CommitItem) -> Option<CommitOutcome> {
+        let tenant = self.tenant(by.tenant);
+        let ended = tenant.ended.get(&item.run).map(|ended| &ended.run);
+        let run = tenant.live.get(&item.run).or(ended)?;
+        if run.last_commit.as_ref() != Some(&item.commit) {
+            return None;
+        }
+        let claims = item.tasks.iter().filter(|new| {
+            let task = tenant.tasks.get(&new.id);
+            new.claim && task.is_some_and(|task| task.claim == 1 && task.worker.as_ref() == Some(by.worker))
+        });
+        let claimed = claims.map(|new| TaskClaim { task: new.id.clone(), claim: 1 }).collect();
+        Some(CommitOutcome::Done(Done { revision: run.row.revision, arrived: run.row.arrived, claimed }))
+    }
+
+    fn fence_holds(&mut self, by: &Committer<'_>, item: &CommitItem) -> bool {
+        let tenant = self.tenant(by.tenant);
+        let Some(live) = tenant.live.get(&item.run) else { return false };
+        let claims_hold = item.finished.iter().all(|finished| {
+            tenant.tasks.get(&finished.task).is_some_and(|task| task.is_held_by(by.worker, finished.claim))
+        });
+        let fence = match item.fence {
+            Fence::Claim(claim) => live.claim == claim && live.claimed_by.as_ref() == Some(by.worker),
+            Fence::Fused => {
+                live.claimed_by.is_none()
+                    && live.row.arrived == item.arrived
+                    && !live.row.paused
+                    && !tenant.paused_workflows.contains(&live.row.workflow)
+            }
+        };
+        live.row.revision == item.revision && claims_hold && fence
+    }
+
+    fn cancel_open(&mut self, by: &Committer<'_>, run: &RunId, cancel: &Message) {
+        let tenant = self.tenant(by.tenant);
+        let of_run = |task: &super::state::Task| task.new.run.as_ref().is_some_and(|(owner, _)| owner == run);
+        let open: Vec<TaskId> =
+            tenant.tasks.values().filter(|task| of_run(task)).map(|task| task.new.id.clone()).collect();
+        let is_child = |live: &Live| live.row.parent.as_ref().is_some_and(|parent| parent.run == *run);
+        let children: Vec<RunId> =
+            tenant.live.values().filter(|live| is_child(live)).map(|live| live.row.id.clone()).collect();
+        for task in open {
+            self.cancel_task(by.tenant, &task, by.now);
+        }
+        for child in children {
+            self.put_message(by.tenant, &child, cancel.clone(), by.now);
+        }
+    }
+
+    /// Removes a task that is not running and answers for it; asks a running one to stop.
+    pub fn cancel_task(&mut self, tenant_id: &TenantId, id: &TaskId, now: Timestamp) {
+        let tenant = self.tenant(tenant_id);
+        let Some(task) = tenant.tasks.get_mut(id) else { return };
+        if task.state == TaskState::Running {
+            task.cancel_requested = true;
+            self.hint.cancels = true;
+            return;
+        }
+        let failure =
+            Failure::cancelled("the task was cancelled before it ran").with_attempts(task.attempt - 1);
+        let owner = task.new.run.clone();
+        tenant.dead.remove(id);
+        self.remove_task(tenant_id, id, TaskOutcome::Cancelled { failure: failure.clone() }, now);
+        if let Some((run, number)) = owner {
+            self.unblock_if_last_held(tenant_id, &run);
+            let message = Message {
+                id: MessageId::task(number),
+                at: now,
+                actor: Actor::system(),
+                trace: None,
+                body: MessageBody::TaskFailed(TaskFailed { task: number, failure }),
+            };
+            self.put_message(tenant_id, &run, message, now);
+        }
+    }
+
+    fn take_out(
+        &mut self,
+        by: &Committer<'_>,
+        run: &RunId,
+        consumed: &[MessageId],
+        cancel_timers: &[rhythm_core::CommandId],
+    ) {
+        let tenant = self.tenant(by.tenant);
+        let mut gone: Vec<MessageId> = consumed.to_vec();
+        for timer in cancel_timers {
+            let id = MessageId::timer(*timer);
+            tenant.timers.remove(&(run.clone(), id.clone()));
+            gone.push(id);
+        }
+        if let Some(inbox) = tenant.inbox.get_mut(run) {
+            inbox.retain(|message| !gone.contains(&message.id));
+        }
+    }
+
+    fn add_tasks(&mut self, by: &Committer<'_>, tasks: Vec<NewTask>) -> Vec<TaskClaim> {
+        let mut claimed = Vec::new();
+        for new in tasks {
+            let id = new.id.clone();
+            let wants = new.claim;
+            self.enqueue_task(by.tenant, new, by.now);
+            let tenant = self.tenant(by.tenant);
+            if let Some(task) = tenant.tasks.get_mut(&id)
+                && wants
+                && task.state == TaskState::Ready
+                && !tenant.paused_queues.contains(&task.new.options.queue)
+            {
+                task.take(by.worker, by.now, by.claim_until);
+                claimed.push(TaskClaim { task: id, claim: task.claim });
+            }
+        }
+        claimed
+    }
+
+    fn end_run(&mut self, by: &Committer<'_>, run: &RunId, end: End, failed_by: Option<Message>) {
+        let tenant = self.tenant(by.tenant);
+        let Some(live) = tenant.live.remove(run) else { return };
+        tenant.queue.remove(run);
+        let (status, output, failure) = match end {
+            End::Completed(output) => (Status::Completed, Some(output), None),
+            End::Failed(failure) => (Status::Failed, None, Some(failure)),
+            End::Cancelled(reason) => (Status::Cancelled, None, Some(Failure::cancelled(reason))),
+        };
+        if status != Status::Failed {
+            tenant.inbox.remove(run);
+            tenant.timers.retain(|(owner, _), _| owner != run);
+        }
+        let ended = Ended { run: live, status, output, failure, failed_by, ended_at: by.now };
+        tenant.ended.insert(run.clone(), ended);
+    }
+
+    fn release_run(&mut self, tenant_id: &TenantId, worker: &WorkerId, release: ReleasedRun, now: Timestamp) {
+        let tenant = self.tenant(tenant_id);
+        let Some(live) = tenant.live.get_mut(&release.run) else { return };
+        if live.claim != release.claim || live.claimed_by.as_ref() != Some(worker) {
+            return;
+        }
+        live.claimed_by = None;
+        tenant.queue.remove(&release.run);
+        match release.outcome {
+            ReleaseOutcome::Idle { arrived } => {
+                live.deliveries = 0;
+                if live.row.arrived != arrived {
+                    self.make_ready(tenant_id, &release.run, now);
+                }
+            }
+            ReleaseOutcome::Later { after, blocked } => {
+                live.blocked = blocked;
+                self.make_ready(tenant_id, &release.run, now.plus(after));
+            }
+            ReleaseOutcome::Aside(blocked) => {
+                live.blocked = Some(blocked);
+                live.aside = true;
+            }
+        }
+    }
+}
+
+/// Who commits, and when.
+struct Committer<'a> {
+    tenant: &'a TenantId,
+    worker: &'a WorkerId,
+    now: Timestamp,
+    claim_until: Timestamp,
+}

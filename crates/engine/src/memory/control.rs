@@ -1,0 +1,293 @@
+//! What operators do.
+
+use rhythm_core::event::{Event, EventData, Note};
+use rhythm_core::message::{Actor, Message};
+use rhythm_core::{BlockedCode, Compensation, RunId, Status, TaskId, TenantId, Timestamp};
+
+use super::state::{State, Task, Tenant};
+use crate::world::*;
+
+impl State {
+    pub fn control(&mut self, request: ControlRequest, now: Timestamp) -> WorldResult<Controlled> {
+        let ControlRequest { tenant: id, actor, control } = request;
+        let tenant = self.tenant(&id);
+        match control {
+            Control::PauseRun { run, reason } => self.pause_run(&id, &run, reason, actor, now),
+            Control::ResumeRun { run, reason } => self.resume_run(&id, &run, reason, actor, now),
+            Control::Unblock { run } => {
+                let live = tenant.live_run(&run)?;
+                if live.blocked.as_ref().is_none_or(|blocked| blocked.code == BlockedCode::DeadLetter) {
+                    return Ok(Controlled::Unchanged);
+                }
+                live.blocked = None;
+                live.aside = false;
+                live.deliveries = 0;
+                self.make_ready(&id, &run, now);
+                Ok(Controlled::Done)
+            }
+            Control::Annotate { run, event } => {
+                tenant.live_run(&run)?;
+                tenant.write_row(&run, event, actor, now);
+                Ok(Controlled::Done)
+            }
+            Control::PauseWorkflow { workflow } => Ok(changed(tenant.paused_workflows.insert(workflow))),
+            Control::ResumeWorkflow { workflow } => {
+                self.hint.runs = true;
+                Ok(changed(self.tenant(&id).paused_workflows.remove(&workflow)))
+            }
+            Control::PauseQueue { queue } => Ok(changed(tenant.paused_queues.insert(queue))),
+            Control::ResumeQueue { queue } => {
+                self.hint.tasks = true;
+                Ok(changed(self.tenant(&id).paused_queues.remove(&queue)))
+            }
+            Control::Reopen { run, revision, reason, requeue, redeliver } => {
+                let change = Reopening { revision, reason, requeue, redeliver };
+                self.reopen(&id, &run, change, actor, now)
+            }
+            Control::RequeueDead { task } => self.requeue_dead(&id, &task, now),
+            Control::DiscardDead { task, message } => self.discard_dead(&id, &task, message, now),
+            Control::CancelTask { task } => {
+                if !tenant.tasks.contains_key(&task) {
+                    return Err(WorldError::NotFound(format!("open task {task}")));
+                }
+                self.cancel_task(&id, &task, now);
+                Ok(Controlled::Done)
+            }
+            Control::PutSchedule(schedule) => {
+                tenant.schedules.insert(schedule.name.clone(), schedule);
+                Ok(Controlled::Done)
+            }
+            Control::RemoveSchedule { name } => match tenant.schedules.remove(&name) {
+                Some(_) => Ok(Controlled::Done),
+                None => Err(no_schedule(&name)),
+            },
+            Control::PauseSchedule { name } => {
+                let schedule = tenant.schedules.get_mut(&name).ok_or_else(|| no_schedule(&name))?;
+                Ok(changed(!std::mem::replace(&mut schedule.paused, true)))
+            }
+            Control::ResumeSchedule { name, next_at } => {
+                let schedule = tenant.schedules.get_mut(&name).ok_or_else(|| no_schedule(&name))?;
+                let was_paused = std::mem::replace(&mut schedule.paused, false);
+                if was_paused {
+                    schedule.next_at = next_at;
+                }
+                Ok(changed(was_paused))
+            }
+            Control::FireSchedule { name, expected, next_at, runs, tasks, missed } => {
+                let schedule = tenant.schedules.get_mut(&name).ok_or_else(|| no_schedule(&name))?;
+                if schedule.paused || schedule.next_at != Some(expected) {
+                    return Ok(Controlled::Unchanged);
+                }
+                schedule.next_at = next_at;
+                schedule.missed += missed;
+                let started = runs.len() + tasks.len();
+                if started > 0 {
+                    schedule.last_at = Some(now);
+                    schedule.fired += started as u64;
+                    let last_run = runs.last().map(|run| run.id.to_string());
+                    schedule.last_started = last_run.or(tasks.last().map(|task| task.id.to_string()));
+                }
+                for run in runs {
+                    self.create_run(&id, run, now);
+                }
+                for task in tasks {
+                    self.enqueue_task(&id, task, now);
+                }
+                Ok(Controlled::Done)
+            }
+        }
+    }
+
+    fn pause_run(
+        &mut self,
+        id: &TenantId,
+        run: &RunId,
+        reason: String,
+        actor: Actor,
+        now: Timestamp,
+    ) -> WorldResult<Controlled> {
+        let tenant = self.tenant(id);
+        let live = tenant.live_run(run)?;
+        if live.row.paused {
+            return Ok(Controlled::Unchanged);
+        }
+        live.row.paused = true;
+        live.claimed_by = None;
+        tenant.queue.remove(run);
+        tenant.write_row(run, EventData::Paused(Note { reason }), actor, now);
+        Ok(Controlled::Done)
+    }
+
+    fn resume_run(
+        &mut self,
+        id: &TenantId,
+        run: &RunId,
+        reason: String,
+        actor: Actor,
+        now: Timestamp,
+    ) -> WorldResult<Controlled> {
+        let tenant = self.tenant(id);
+        let live = tenant.live_run(run)?;
+        if !live.row.paused {
+            return Ok(Controlled::Unchanged);
+        }
+        live.row.paused = false;
+        tenant.write_row(run, EventData::Resumed(Note { reason }), actor, now);
+        self.make_ready(id, run, now);
+        Ok(Controlled::Done)
+    }
+
+    fn reopen(
+        &mut self,
+        id: &TenantId,
+        run: &RunId,
+        change: Reopening,
+        actor: Actor,
+        now: Timestamp,
+    ) -> WorldResult<Controlled> {
+        let tenant = self.tenant(id);
+        if tenant.live.contains_key(run) {
+            return Err(WorldError::Conflict(format!("run {run} has not ended")));
+        }
+        let ended = tenant.ended.get(run).ok_or_else(|| WorldError::NotFound(format!("run {run}")))?;
+        if ended.status != Status::Failed {
+            return Err(WorldError::Conflict(format!("run {run} is {}, not failed", ended.status.as_str())));
+        }
+        if ended.run.row.revision != change.revision {
+            return Err(WorldError::Conflict(format!("run {run} was changed meanwhile")));
+        }
+        if let Some(task) = change.requeue.iter().find(|task| !tenant.dead.contains_key(task)) {
+            return Err(WorldError::NotFound(format!("dead letter {task}")));
+        }
+        let ended = tenant.ended.remove(run).expect("just found");
+        tenant.live.insert(run.clone(), ended.run);
+        tenant.write_row(run, EventData::Reopened(Note { reason: change.reason }), actor, now);
+        for task in &change.requeue {
+            self.revive(id, task, now);
+        }
+        for message in change.redeliver {
+            self.put_message(id, run, message, now);
+        }
+        let tenant = self.tenant(id);
+        let live = &tenant.live[run];
+        let waiting = tenant
+            .inbox
+            .get(run)
+            .is_some_and(|inbox| inbox.iter().any(|message| Tenant::consumable(live, message)));
+        if waiting {
+            self.make_ready(id, run, now);
+        }
+        Ok(Controlled::Done)
+    }
+
+    fn requeue_dead(&mut self, id: &TenantId, task: &TaskId, now: Timestamp) -> WorldResult<Controlled> {
+        let tenant = self.tenant(id);
+        let letter = tenant.dead.get(task).ok_or_else(|| no_letter(task))?;
+        let run = letter.letter.run.clone();
+        let live_owner = run.as_ref().is_some_and(|run| tenant.live.contains_key(run));
+        if live_owner && !letter.letter.held {
+            return Err(WorldError::Conflict(format!(
+                "the run of task {task} has gone on without it; discard the letter instead"
+            )));
+        }
+        self.revive(id, task, now);
+        if let Some(run) = run {
+            self.unblock_if_last_held(id, &run);
+        }
+        Ok(Controlled::Done)
+    }
+
+    /// A dead letter becomes a ready task again.
+    fn revive(&mut self, id: &TenantId, task: &TaskId, now: Timestamp) {
+        let order = self.next_order();
+        let tenant = self.tenant(id);
+        let Some(letter) = tenant.dead.remove(task) else { return };
+        tenant.ended_tasks.remove(task);
+        let deadline_at = letter.new.options.deadline.map(|deadline| now.plus(deadline));
+        let revived = Task {
+            state: TaskState::Ready,
+            claim: letter.claim,
+            worker: None,
+            claim_until: now,
+            attempt: 1,
+            delivery: 0,
+            cancel_requested: false,
+            progress: None,
+            created_at: now,
+            since: now,
+            due_at: now,
+            deadline_at,
+            order,
+            new: NewTask { claim: false, ..letter.new },
+        };
+        tenant.tasks.insert(task.clone(), revived);
+        self.hint.tasks = true;
+    }
+
+    fn discard_dead(
+        &mut self,
+        id: &TenantId,
+        task: &TaskId,
+        message: Option<Message>,
+        now: Timestamp,
+    ) -> WorldResult<Controlled> {
+        let tenant = self.tenant(id);
+        let letter = tenant.dead.remove(task).ok_or_else(|| no_letter(task))?;
+        if letter.letter.held {
+            tenant.tasks.remove(task);
+            if let Some(run) = &letter.letter.run {
+                self.unblock_if_last_held(id, run);
+                if let Some(message) = message {
+                    self.put_message(id, run, message, now);
+                }
+            }
+        }
+        Ok(Controlled::Done)
+    }
+}
+
+struct Reopening {
+    revision: u64,
+    reason: String,
+    requeue: Vec<TaskId>,
+    redeliver: Vec<Message>,
+}
+
+impl Tenant {
+    fn live_run(&mut self, run: &RunId) -> WorldResult<&mut super::state::Live> {
+        if let Some(ended) = self.ended.get(run) {
+            let status = ended.status.as_str();
+            return Err(WorldError::Conflict(format!("run {run} has ended ({status})")));
+        }
+        self.live.get_mut(run).ok_or_else(|| WorldError::NotFound(format!("run {run}")))
+    }
+
+    /// Writes an operator's row into a run's history; whoever steps the run right now is refused.
+    fn write_row(&mut self, run: &RunId, data: EventData, actor: Actor, now: Timestamp) {
+        let Some(live) = self.live.get_mut(run) else { return };
+        live.row.revision += 1;
+        live.row.state.seq += 1;
+        live.row.state.at = live.row.state.at.max(now);
+        live.updated_at = now;
+        let (seq, at) = (live.row.state.seq, live.row.state.at);
+        let event = Event { seq, at, cause: None, message: None, actor, trace: None, data };
+        self.events.entry(run.clone()).or_default().push(event);
+    }
+
+    /// Nothing is compensated before graphs are; the field is there so that readers need not change.
+    pub fn compensation(&self, _run: &RunId) -> Compensation {
+        Compensation::None
+    }
+}
+
+fn changed(changed: bool) -> Controlled {
+    if changed { Controlled::Done } else { Controlled::Unchanged }
+}
+
+fn no_schedule(name: &str) -> WorldError {
+    WorldError::NotFound(format!("schedule {name}"))
+}
+
+fn no_letter(task: &TaskId) -> WorldError {
+    WorldError::NotFound(format!("dead letter {task}"))
+}

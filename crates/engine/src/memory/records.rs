@@ -1,0 +1,249 @@
+//! Reads for people. Lists are newest first; a cursor is the creation number of the last row shown.
+
+use rhythm_core::{RunId, Status, TaskId};
+
+use super::state::{Live, State, Task, Tenant};
+use crate::world::*;
+
+impl Tenant {
+    pub fn list_runs(&self, query: &RunQuery) -> Page<RunSummary> {
+        let all = self.live.values().map(|live| (live.order, self.summary(live)));
+        let ended =
+            self.ended.keys().filter_map(|id| Some((self.ended[id].run.order, self.run_summary(id)?)));
+        let wanted = |run: &RunSummary| {
+            query.status.is_none_or(|status| run.status == status)
+                && query.workflow.as_ref().is_none_or(|workflow| run.workflow == *workflow)
+                && query.tag.as_ref().is_none_or(|(key, value)| run.tags.get(key) == Some(value))
+                && query.parent.as_ref().is_none_or(|id| run.parent.as_ref().is_some_and(|p| p.run == *id))
+                && (!query.blocked || run.blocked.is_some())
+        };
+        page(all.chain(ended).filter(|(_, run)| wanted(run)).collect(), query.cursor.as_deref(), query.limit)
+    }
+
+    fn run_summary(&self, run: &RunId) -> Option<RunSummary> {
+        if let Some(live) = self.live.get(run) {
+            return Some(self.summary(live));
+        }
+        let ended = self.ended.get(run)?;
+        let mut summary = self.summary(&ended.run);
+        summary.status = ended.status;
+        summary.ended_at = Some(ended.ended_at);
+        Some(summary)
+    }
+
+    fn summary(&self, live: &Live) -> RunSummary {
+        let row = &live.row;
+        let status = match (&live.claimed_by, row.revision) {
+            (Some(_), _) => Status::Running,
+            (None, 0) => Status::Pending,
+            (None, _) => Status::Waiting,
+        };
+        RunSummary {
+            id: row.id.clone(),
+            workflow: row.workflow.clone(),
+            version: row.version.clone(),
+            kind: row.kind,
+            status,
+            paused: row.paused,
+            blocked: live.blocked.clone(),
+            compensation: self.compensation(&row.id),
+            cancelling: row.state.cancelling,
+            priority: row.priority,
+            tags: live.tags.clone(),
+            parent: row.parent.clone(),
+            created_at: row.created_at,
+            updated_at: live.updated_at,
+            ended_at: None,
+            deadline_at: live.deadline_at,
+            revision: row.revision,
+            seq: row.state.seq,
+        }
+    }
+
+    pub fn picture(&self, run: &RunId) -> Option<Picture> {
+        let summary = self.run_summary(run)?;
+        let ended = self.ended.get(run);
+        let live = self.live.get(run).or(ended.map(|ended| &ended.run))?;
+        let of_run = |task: &&Task| task.new.run.as_ref().is_some_and(|(owner, _)| owner == run);
+        let is_child = |child: &&RunSummary| child.parent.as_ref().is_some_and(|parent| parent.run == *run);
+        let everyone: Vec<RunSummary> =
+            self.live.keys().chain(self.ended.keys()).filter_map(|id| self.run_summary(id)).collect();
+        let place = self.queue.get(run);
+        Some(Picture {
+            row: live.row.clone(),
+            input: live.input.clone(),
+            output: ended.and_then(|ended| ended.output.clone()),
+            failure: ended.and_then(|ended| ended.failure.clone()),
+            failed_by: ended.and_then(|ended| ended.failed_by.clone()),
+            workflow_paused: self.paused_workflows.contains(&live.row.workflow),
+            ready_since: place.map(|place| place.ready_at),
+            claimed_by: live.claimed_by.as_ref().map(ToString::to_string),
+            tasks: self.tasks.values().filter(of_run).take(100).map(Tenant::summary_of_task).collect(),
+            timers: self.timer_rows(run),
+            children: everyone.iter().filter(is_child).take(100).cloned().collect(),
+            inbox: self.inbox.get(run).into_iter().flatten().take(100).cloned().collect(),
+            dead: self
+                .dead
+                .values()
+                .filter(|letter| letter.letter.run.as_ref() == Some(run))
+                .take(100)
+                .map(|letter| letter.letter.clone())
+                .collect(),
+            summary,
+        })
+    }
+
+    fn timer_rows(&self, run: &RunId) -> Vec<TimerRow> {
+        let mut timers: Vec<TimerRow> = self
+            .timers
+            .iter()
+            .filter(|((owner, _), _)| owner == run)
+            .map(|((_, id), timer)| TimerRow {
+                timer: match &timer.body {
+                    Some(rhythm_core::message::MessageBody::TimerFired(fired)) => Some(fired.timer),
+                    _ => None,
+                },
+                what: id.to_string(),
+                due_at: timer.due_at,
+            })
+            .collect();
+        timers.sort_by_key(|timer| timer.due_at);
+        timers.truncate(100);
+        timers
+    }
+
+    pub fn summary_of_task(task: &Task) -> TaskSummary {
+        TaskSummary {
+            id: task.new.id.clone(),
+            run: task.new.run.as_ref().map(|(run, _)| run.clone()),
+            name: task.new.name.clone(),
+            state: task.state,
+            input: task.new.input.clone(),
+            options: task.new.options.clone(),
+            attempt: task.attempt,
+            delivery: task.delivery,
+            worker: task.worker.as_ref().map(ToString::to_string),
+            cancel_requested: task.cancel_requested,
+            progress: task.progress.clone(),
+            created_at: task.created_at,
+            since: task.since,
+            deadline_at: task.deadline_at,
+            output: None,
+            failure: None,
+        }
+    }
+
+    pub fn task_summary(&self, task: &TaskId) -> Option<TaskSummary> {
+        let open = self.tasks.get(task).map(Tenant::summary_of_task);
+        open.or_else(|| self.ended_tasks.get(task).cloned())
+    }
+
+    pub fn list_tasks(&self, query: &TaskQuery) -> Page<TaskSummary> {
+        let open = self.tasks.values().map(Tenant::summary_of_task);
+        let wanted = |task: &TaskSummary| {
+            query.state.is_none_or(|state| task.state == state)
+                && query.queue.as_ref().is_none_or(|queue| task.options.queue == *queue)
+                && query.name.as_ref().is_none_or(|name| task.name == *name)
+        };
+        let key = |task: &TaskSummary| (task.created_at.millis(), task.id.to_string());
+        let last_shown = query.cursor.as_deref().and_then(|text| text.split_once('/'));
+        let before = last_shown.map(|(at, id)| (at.parse().unwrap_or(i64::MIN), id.to_owned()));
+        let mut rows: Vec<TaskSummary> =
+            open.chain(self.ended_tasks.values().cloned()).filter(wanted).collect();
+        rows.retain(|task| before.as_ref().is_none_or(|before| key(task) < *before));
+        rows.sort_by_key(|task| std::cmp::Reverse(key(task)));
+        let more = rows.len() > query.limit;
+        rows.truncate(query.limit);
+        let last = rows.last().map(|task| format!("{}/{}", task.created_at.millis(), task.id));
+        Page { next: last.filter(|_| more), rows }
+    }
+
+    pub fn list_dead(&self, query: &DeadQuery) -> Page<DeadLetter> {
+        let wanted = |letter: &DeadLetter| {
+            query.run.as_ref().is_none_or(|run| letter.run.as_ref() == Some(run))
+                && query.queue.as_ref().is_none_or(|queue| letter.options.queue == *queue)
+        };
+        let rows = self.dead.values().map(|letter| (letter.order, letter.letter.clone()));
+        page(rows.filter(|(_, letter)| wanted(letter)).collect(), query.cursor.as_deref(), query.limit)
+    }
+
+    pub fn worker_rows(&self) -> Vec<WorkerRow> {
+        let row = |worker: &super::state::Worker| WorkerRow {
+            card: worker.card.clone(),
+            started_at: worker.started_at,
+            beat_at: worker.beat_at,
+            running: worker.running,
+        };
+        self.workers.values().map(row).collect()
+    }
+
+    pub fn queue_rows(&self) -> Vec<QueueRow> {
+        let mut rows: std::collections::BTreeMap<String, QueueRow> = Default::default();
+        for name in &self.paused_queues {
+            rows.entry(name.clone()).or_default().paused = true;
+        }
+        for name in self.workers.values().flat_map(|worker| &worker.card.queues) {
+            rows.entry(name.clone()).or_default().workers += 1;
+        }
+        for task in self.tasks.values() {
+            let row = rows.entry(task.new.options.queue.clone()).or_default();
+            match task.state {
+                TaskState::Ready => {
+                    row.ready += 1;
+                    row.oldest_ready_at =
+                        [row.oldest_ready_at, Some(task.due_at)].into_iter().flatten().min();
+                }
+                TaskState::Delayed => row.delayed += 1,
+                TaskState::Running => row.running += 1,
+                TaskState::Held => row.held += 1,
+                TaskState::Completed | TaskState::Failed | TaskState::Cancelled => {}
+            }
+        }
+        rows.into_iter().map(|(name, row)| QueueRow { name, ..row }).collect()
+    }
+
+    pub fn workflow_rows(&self) -> Vec<WorkflowRow> {
+        let row = |(workflow, version): (&String, &rhythm_core::Version)| {
+            let registered = self.definitions.get(&(workflow.clone(), version.clone()))?;
+            Some(WorkflowRow {
+                workflow: workflow.clone(),
+                kind: registered.definition.kind,
+                version: version.clone(),
+                versions: self.definitions.keys().filter(|(name, _)| name == workflow).count() as u64,
+                paused: self.paused_workflows.contains(workflow),
+                registered_at: registered.at,
+            })
+        };
+        self.current.iter().filter_map(row).collect()
+    }
+}
+
+impl State {
+    pub fn health(&self) -> Health {
+        let count = |of: fn(&Tenant) -> usize| self.tenants().map(of).sum::<usize>() as u64;
+        Health {
+            world: "memory".into(),
+            server: "this process".into(),
+            schema: 1,
+            schema_known: 1,
+            live_runs: count(|tenant| tenant.live.len()),
+            ended_runs: count(|tenant| tenant.ended.len()),
+            open_tasks: count(|tenant| tenant.tasks.len()),
+            timers: count(|tenant| tenant.timers.len()),
+            dead_letters: count(|tenant| tenant.dead.len()),
+            bytes: None,
+            findings: Vec::new(),
+        }
+    }
+}
+
+/// One page of numbered rows, newest first.
+fn page<T: Clone>(mut rows: Vec<(u64, T)>, cursor: Option<&str>, limit: usize) -> Page<T> {
+    let before: u64 = cursor.and_then(|text| text.parse().ok()).unwrap_or(u64::MAX);
+    rows.retain(|(order, _)| *order < before);
+    rows.sort_by_key(|(order, _)| std::cmp::Reverse(*order));
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let next = if more { rows.last().map(|(order, _)| order.to_string()) } else { None };
+    Page { rows: rows.into_iter().map(|(_, row)| row).collect(), next }
+}

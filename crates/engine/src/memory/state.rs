@@ -1,0 +1,263 @@
+//! What the in-memory world remembers, one set of maps per tenant.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rhythm_core::message::{Message, MessageBody};
+use rhythm_core::{
+    Actor, Blocked, CommitId, Failure, MessageId, Millis, Payload, RunId, Status, TaskId, TenantId,
+    Timestamp, Version, WorkerId,
+};
+
+use crate::world::*;
+
+#[derive(Default)]
+pub struct State {
+    tenants: BTreeMap<TenantId, Tenant>,
+    /// Handles whose process is alive.
+    pub alive: BTreeSet<u64>,
+    /// Orders whatever arrives: queue places, messages, timers, tasks.
+    counter: u64,
+    /// Time never goes back behind this.
+    high_water: Timestamp,
+    /// What the request under way should wake up.
+    pub hint: Hint,
+}
+
+#[derive(Default)]
+pub struct Tenant {
+    pub live: BTreeMap<RunId, Live>,
+    pub ended: BTreeMap<RunId, Ended>,
+    pub queue: BTreeMap<RunId, Place>,
+    pub inbox: BTreeMap<RunId, Vec<Message>>,
+    pub delivered: BTreeSet<(RunId, MessageId)>,
+    pub timers: BTreeMap<(RunId, MessageId), Timer>,
+    pub tasks: BTreeMap<TaskId, Task>,
+    pub ended_tasks: BTreeMap<TaskId, TaskSummary>,
+    pub attempts: Vec<Attempt>,
+    pub dead: BTreeMap<TaskId, Letter>,
+    pub events: BTreeMap<RunId, Vec<rhythm_core::event::Event>>,
+    pub definitions: BTreeMap<(String, Version), Registered>,
+    pub current: BTreeMap<String, Version>,
+    pub paused_workflows: BTreeSet<String>,
+    pub paused_queues: BTreeSet<String>,
+    pub schedules: BTreeMap<String, Schedule>,
+    pub workers: BTreeMap<WorkerId, Worker>,
+    pub blobs: BTreeMap<String, Arc<[u8]>>,
+}
+
+pub struct Registered {
+    pub definition: Definition,
+    pub at: Timestamp,
+}
+
+/// A run that has not ended.
+#[derive(Clone)]
+pub struct Live {
+    pub row: RunRow,
+    pub input: Payload,
+    pub actor: Actor,
+    pub trace: Option<String>,
+    pub tags: BTreeMap<String, String>,
+    pub deadline_at: Option<Timestamp>,
+    pub claim: u64,
+    pub claimed_by: Option<WorkerId>,
+    pub last_commit: Option<CommitId>,
+    pub blocked: Option<Blocked>,
+    /// Set aside: deliveries do not make it ready.
+    pub aside: bool,
+    pub deliveries: u32,
+    pub updated_at: Timestamp,
+    /// Reported as stuck since it last moved.
+    pub stuck: bool,
+    pub order: u64,
+}
+
+pub struct Ended {
+    pub run: Live,
+    pub status: Status,
+    pub output: Option<Payload>,
+    pub failure: Option<Failure>,
+    pub failed_by: Option<Message>,
+    pub ended_at: Timestamp,
+}
+
+/// A place in the queue of runs.
+pub struct Place {
+    pub priority: i32,
+    pub ready_at: Timestamp,
+    pub order: u64,
+    /// When the claim on the run runs out.
+    pub claim_until: Option<Timestamp>,
+}
+
+pub struct Timer {
+    pub due_at: Timestamp,
+    pub order: u64,
+    /// Absent for a delayed start.
+    pub body: Option<MessageBody>,
+}
+
+pub struct Task {
+    pub new: NewTask,
+    pub state: TaskState,
+    pub claim: u64,
+    pub worker: Option<WorkerId>,
+    pub claim_until: Timestamp,
+    pub attempt: u32,
+    pub delivery: u32,
+    pub cancel_requested: bool,
+    pub progress: Option<Payload>,
+    pub created_at: Timestamp,
+    /// When it becomes due, became ready, was claimed or held.
+    pub since: Timestamp,
+    /// Orders ready tasks by age.
+    pub due_at: Timestamp,
+    pub deadline_at: Option<Timestamp>,
+    pub order: u64,
+}
+
+pub struct Attempt {
+    pub run: Option<RunId>,
+    pub row: AttemptRow,
+}
+
+pub struct Letter {
+    pub letter: DeadLetter,
+    /// Goes on growing when the task is requeued.
+    pub claim: u64,
+    pub new: NewTask,
+    pub order: u64,
+}
+
+pub struct Worker {
+    pub card: WorkerCard,
+    pub handle: u64,
+    pub started_at: Timestamp,
+    pub beat_at: Timestamp,
+    pub running: u32,
+    pub missing_since: Option<Timestamp>,
+}
+
+impl State {
+    pub fn tenant(&mut self, tenant: &TenantId) -> &mut Tenant {
+        self.tenants.entry(tenant.clone()).or_default()
+    }
+
+    pub fn tenant_ids(&self) -> Vec<TenantId> {
+        self.tenants.keys().cloned().collect()
+    }
+
+    pub fn tenants(&self) -> impl Iterator<Item = &Tenant> {
+        self.tenants.values()
+    }
+
+    pub fn next_order(&mut self) -> u64 {
+        self.counter += 1;
+        self.counter
+    }
+
+    pub fn advance_time(&mut self, host: Timestamp) -> Timestamp {
+        self.high_water = self.high_water.max(host);
+        self.high_water
+    }
+
+    pub fn open_handle(&mut self) -> u64 {
+        let id = self.next_order();
+        self.alive.insert(id);
+        id
+    }
+
+    pub fn close_handle(&mut self, id: u64) {
+        self.alive.remove(&id);
+    }
+
+    pub fn create_run(&mut self, tenant_id: &TenantId, new: NewRun, now: Timestamp) -> Creation {
+        let order = self.next_order();
+        let tenant = self.tenant(tenant_id);
+        let known = tenant.live.get(&new.id).or_else(|| tenant.ended.get(&new.id).map(|ended| &ended.run));
+        if let Some(run) = known {
+            let same = run.row.workflow == new.workflow && run.input == new.input;
+            return if same { Creation::Exists } else { Creation::Conflict };
+        }
+        let id = new.id.clone();
+        let deadline_at = new.deadline.map(|deadline| now.plus(deadline));
+        if let Some(due_at) = deadline_at {
+            let timer = Timer { due_at, order, body: Some(MessageBody::DeadlineReached) };
+            tenant.timers.insert((id.clone(), MessageId::deadline()), timer);
+        }
+        let row = RunRow {
+            id: new.id,
+            tenant: tenant_id.clone(),
+            workflow: new.workflow,
+            version: new.version,
+            kind: new.kind,
+            state: Default::default(),
+            revision: 0,
+            arrived: 0,
+            paused: false,
+            priority: new.priority,
+            parent: new.parent,
+            created_at: now,
+        };
+        let live = Live {
+            row,
+            input: new.input,
+            actor: new.actor,
+            trace: new.trace,
+            tags: new.tags,
+            deadline_at,
+            claim: 0,
+            claimed_by: None,
+            last_commit: None,
+            blocked: None,
+            aside: false,
+            deliveries: 0,
+            updated_at: now,
+            stuck: false,
+            order,
+        };
+        tenant.live.insert(id.clone(), live);
+        if new.delay == Millis::ZERO {
+            self.make_ready(tenant_id, &id, now);
+        } else {
+            let timer = Timer { due_at: now.plus(new.delay), order, body: None };
+            tenant.timers.insert((id, MessageId::start()), timer);
+        }
+        Creation::Created
+    }
+
+    /// Gives a live run a place in the queue, unless it has one, is paused or set aside.
+    pub fn make_ready(&mut self, tenant_id: &TenantId, run: &RunId, at: Timestamp) {
+        let order = self.next_order();
+        let tenant = self.tenant(tenant_id);
+        let Some(live) = tenant.live.get(run) else { return };
+        if live.row.paused || live.aside {
+            return;
+        }
+        let place = Place { priority: live.row.priority, ready_at: at, order, claim_until: None };
+        tenant.queue.entry(run.clone()).or_insert(place);
+        self.hint.runs = true;
+    }
+}
+
+impl Tenant {
+    pub fn register(&mut self, definitions: Vec<Definition>, at: Timestamp) {
+        for definition in definitions {
+            let key = (definition.workflow.clone(), definition.version.clone());
+            self.current.insert(key.0.clone(), key.1.clone());
+            self.definitions.entry(key).or_insert(Registered { definition, at });
+        }
+    }
+
+    pub fn definition(&self, workflow: &str, version: Option<&Version>) -> Option<Definition> {
+        let version = version.or_else(|| self.current.get(workflow))?;
+        let found = self.definitions.get(&(workflow.to_owned(), version.clone()))?;
+        Some(found.definition.clone())
+    }
+
+    /// Whether a message can be consumed by the run as it waits now.
+    pub fn consumable(live: &Live, message: &Message) -> bool {
+        message.body.signal_name().is_none_or(|name| live.row.state.awaiting.contains(name))
+    }
+}

@@ -1,0 +1,250 @@
+//! Background duties.
+
+use std::collections::BTreeSet;
+
+use rhythm_core::message::{Actor, Message};
+use rhythm_core::{Blocked, BlockedCode, MessageId, Millis, RunId, TaskId, TenantId, Timestamp, WorkerId};
+
+use super::state::{State, Tenant};
+use crate::world::*;
+
+/// A handle's mark must be missing this long before its workers are given up.
+const GRACE: Millis = Millis(1_000);
+
+impl State {
+    pub fn upkeep(&mut self, request: &Upkeep, now: Timestamp) -> UpkeepReport {
+        let mut report = UpkeepReport { at: now, ..UpkeepReport::default() };
+        for id in self.tenant_ids() {
+            match request {
+                Upkeep::Sweep { limit, silence } => {
+                    report.changed += self.fire_timers(&id, *limit, now);
+                    report.changed += self.ready_delayed(&id, *limit, now);
+                    report.changed += self.free_claims(&id, *silence, now);
+                }
+                Upkeep::Retain { keep, limit } => {
+                    report.changed += self.tenant(&id).retain(*keep, *limit, now)
+                }
+                Upkeep::Prepare => {}
+                Upkeep::FindStuck { idle, limit } => {
+                    let found = self.tenant(&id).find_stuck(*idle, *limit, now);
+                    report.stuck.extend(found.into_iter().map(|run| (id.clone(), run)));
+                }
+                Upkeep::MarkUnserved { idle, limit } => {
+                    report.changed += self.tenant(&id).mark_unserved(*idle, *limit, now);
+                }
+                Upkeep::DueSchedules { limit } => {
+                    let tenant = self.tenant(&id);
+                    let due = tenant.schedules.values().filter(|schedule| {
+                        !schedule.paused && schedule.next_at.is_some_and(|next_at| next_at <= now)
+                    });
+                    report.schedules.extend(due.take(*limit).map(|schedule| (id.clone(), schedule.clone())));
+                }
+            }
+        }
+        self.glance(&mut report, now);
+        report
+    }
+
+    /// Whether there is work now, and when there will be.
+    fn glance(&self, report: &mut UpkeepReport, now: Timestamp) {
+        let mut next: Option<Timestamp> = None;
+        for tenant in self.tenants() {
+            report.runs_ready |=
+                tenant.queue.values().any(|place| place.claim_until.is_none() && place.ready_at <= now);
+            report.tasks_ready |= tenant.tasks.values().any(|task| task.state == TaskState::Ready);
+            let timers = tenant.timers.values().map(|timer| timer.due_at);
+            let delayed = tenant.tasks.values().filter(|task| task.state == TaskState::Delayed);
+            let later = tenant.queue.values().filter(|place| place.ready_at > now);
+            let due =
+                timers.chain(delayed.map(|task| task.due_at)).chain(later.map(|place| place.ready_at)).min();
+            next = [next, due].into_iter().flatten().min();
+        }
+        report.next_due = next;
+    }
+
+    fn fire_timers(&mut self, id: &TenantId, limit: usize, now: Timestamp) -> u64 {
+        let tenant = self.tenant(id);
+        let mut due: Vec<(Timestamp, u64, (RunId, MessageId))> = tenant
+            .timers
+            .iter()
+            .filter(|(_, timer)| timer.due_at <= now)
+            .map(|(key, timer)| (timer.due_at, timer.order, key.clone()))
+            .collect();
+        due.sort();
+        due.truncate(limit);
+        let fired = due.len() as u64;
+        for (.., key) in due {
+            let Some(timer) = self.tenant(id).timers.remove(&key) else { continue };
+            let (run, message_id) = key;
+            match timer.body {
+                None => self.make_ready(id, &run, now),
+                Some(body) => {
+                    let actor = Actor::system();
+                    let message = Message { id: message_id, at: now, actor, trace: None, body };
+                    self.put_message(id, &run, message, now);
+                }
+            }
+        }
+        fired
+    }
+
+    fn ready_delayed(&mut self, id: &TenantId, limit: usize, now: Timestamp) -> u64 {
+        let tenant = self.tenant(id);
+        let mut due: Vec<(Timestamp, u64, TaskId)> = tenant
+            .tasks
+            .values()
+            .filter(|task| task.state == TaskState::Delayed && task.due_at <= now)
+            .map(|task| (task.due_at, task.order, task.new.id.clone()))
+            .collect();
+        due.sort();
+        due.truncate(limit);
+        for (.., task) in &due {
+            if let Some(task) = tenant.tasks.get_mut(task) {
+                task.state = TaskState::Ready;
+            }
+        }
+        self.hint.tasks |= !due.is_empty();
+        due.len() as u64
+    }
+
+    /// Frees what dead and silent workers held, and every claim that ran out.
+    fn free_claims(&mut self, id: &TenantId, silence: Millis, now: Timestamp) -> u64 {
+        let alive = self.alive.clone();
+        let tenant = self.tenant(id);
+        let gone = tenant.give_up_workers(&alive, silence, now);
+        let mut freed = 0;
+        for task in tenant.tasks.values_mut().filter(|task| task.state == TaskState::Running) {
+            let lost = task.worker.as_ref().is_some_and(|worker| gone.contains(worker));
+            if lost || task.claim_until < now {
+                task.give_back(now);
+                freed += 1;
+            }
+        }
+        let tasks_freed = freed;
+        for (run, place) in &mut tenant.queue {
+            let Some(live) = tenant.live.get_mut(run) else { continue };
+            let lost = live.claimed_by.as_ref().is_some_and(|worker| gone.contains(worker));
+            if lost || place.claim_until.is_some_and(|until| until < now) {
+                live.claimed_by = None;
+                place.claim_until = None;
+                freed += 1;
+            }
+        }
+        self.hint.tasks |= tasks_freed > 0;
+        self.hint.runs |= freed > tasks_freed;
+        freed
+    }
+}
+
+impl Tenant {
+    fn give_up_workers(
+        &mut self,
+        alive: &BTreeSet<u64>,
+        silence: Millis,
+        now: Timestamp,
+    ) -> BTreeSet<WorkerId> {
+        let mut gone = BTreeSet::new();
+        for (id, worker) in &mut self.workers {
+            if alive.contains(&worker.handle) {
+                worker.missing_since = None;
+            } else if worker.missing_since.is_none() {
+                worker.missing_since = Some(now);
+            }
+            let dead = worker.missing_since.is_some_and(|since| now.since(since) >= GRACE);
+            if dead || now.since(worker.beat_at) > silence {
+                gone.insert(id.clone());
+            }
+        }
+        self.workers.retain(|id, _| !gone.contains(id));
+        gone
+    }
+
+    fn retain(&mut self, keep: Millis, limit: usize, now: Timestamp) -> u64 {
+        let old = |at: Timestamp| now.since(at) > keep;
+        let runs: Vec<RunId> = self
+            .ended
+            .iter()
+            .filter(|(_, run)| old(run.ended_at))
+            .map(|(id, _)| id.clone())
+            .take(limit)
+            .collect();
+        for run in &runs {
+            self.ended.remove(run);
+            self.events.remove(run);
+            self.inbox.remove(run);
+            self.timers.retain(|(owner, _), _| owner != run);
+            self.delivered.retain(|(owner, _)| owner != run);
+            self.attempts.retain(|attempt| attempt.run.as_ref() != Some(run));
+            self.dead.retain(|_, letter| letter.letter.run.as_ref() != Some(run));
+        }
+        let tasks: Vec<TaskId> = self
+            .ended_tasks
+            .iter()
+            .filter(|(_, task)| old(task.since))
+            .map(|(id, _)| id.clone())
+            .take(limit)
+            .collect();
+        for task in &tasks {
+            self.ended_tasks.remove(task);
+            self.dead.remove(task);
+            self.attempts.retain(|attempt| attempt.row.task != *task);
+        }
+        (runs.len() + tasks.len()) as u64
+    }
+
+    fn find_stuck(&mut self, idle: Millis, limit: usize, now: Timestamp) -> Vec<RunId> {
+        let busy: BTreeSet<&RunId> = self
+            .tasks
+            .values()
+            .filter_map(|task| task.new.run.as_ref().map(|(run, _)| run))
+            .chain(self.timers.keys().map(|(run, _)| run))
+            .chain(self.live.values().filter_map(|live| live.row.parent.as_ref().map(|parent| &parent.run)))
+            .chain(self.queue.keys())
+            .collect();
+        let stuck: Vec<RunId> = self
+            .live
+            .values()
+            .filter(|live| {
+                let row = &live.row;
+                let quiet = !row.paused && live.blocked.is_none() && row.state.awaiting.is_empty();
+                quiet && !live.stuck && !busy.contains(&row.id) && now.since(live.updated_at) > idle
+            })
+            .map(|live| live.row.id.clone())
+            .take(limit)
+            .collect();
+        for run in &stuck {
+            if let Some(live) = self.live.get_mut(run) {
+                live.stuck = true;
+            }
+        }
+        stuck
+    }
+
+    fn mark_unserved(&mut self, idle: Millis, limit: usize, now: Timestamp) -> u64 {
+        let served: Vec<&WorkerCard> = self.workers.values().map(|worker| &worker.card).collect();
+        let mut changed = 0;
+        for (run, place) in &self.queue {
+            let Some(live) = self.live.get_mut(run) else { continue };
+            let row = &live.row;
+            let has_worker = served
+                .iter()
+                .any(|card| card.kinds.contains(&row.kind) || card.workflows.contains(&row.workflow));
+            let marked = live.blocked.as_ref().is_some_and(|b| b.code == BlockedCode::NoWorker);
+            if has_worker && marked {
+                live.blocked = None;
+                changed += 1;
+            } else if !has_worker
+                && live.blocked.is_none()
+                && place.claim_until.is_none()
+                && now.since(place.ready_at) > idle
+                && changed < limit as u64
+            {
+                let detail =
+                    format!("no live worker can step {} workflow {}", row.kind.as_str(), row.workflow);
+                live.blocked = Some(Blocked { code: BlockedCode::NoWorker, since: now, detail });
+                changed += 1;
+            }
+        }
+        changed
+    }
+}
