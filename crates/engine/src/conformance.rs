@@ -131,6 +131,8 @@ macro_rules! conformance_tests {
                 a_delayed_new_task_is_not_claimed
                 a_repeated_fused_commit_gets_its_claims_again
                 a_fused_commit_may_end_its_run
+                a_fused_commit_may_finish_a_task_for_good
+                a_fused_commit_that_cancels_a_task_is_ready_for_the_answer
                 a_fused_commit_racing_a_delivery_loses_nothing
                 a_fused_commit_racing_a_take_over_has_one_winner
             }
@@ -145,6 +147,8 @@ macro_rules! conformance_tests {
                 a_message_carries_who_why_and_when
                 a_message_during_a_claim_keeps_the_run_ready
                 a_signal_that_arrives_before_its_wait_is_not_forgotten
+                a_delivery_racing_a_commit_is_not_forgotten
+                racing_deliveries_of_one_message_are_accepted_once
                 a_long_inbox_shows_first_what_can_be_consumed
                 an_inbox_has_a_limit
                 payloads_come_back_as_they_were
@@ -157,6 +161,8 @@ macro_rules! conformance_tests {
                 runs_of_one_request_are_created_alone
                 definitions_are_kept_by_version
                 two_processes_creating_one_run_create_it_once
+                a_run_paused_before_its_start_still_starts
+                a_lost_start_is_given_again
             }
             endings {
                 a_completed_run_leaves_nothing_waiting
@@ -178,6 +184,7 @@ macro_rules! conformance_tests {
                 reopening_on_a_moved_revision_is_refused
                 reopening_with_a_missing_letter_changes_nothing
                 a_reopened_run_may_fail_again
+                a_run_that_failed_at_its_start_starts_once_again
             }
             timers {
                 a_timer_is_never_early_and_fires_once
@@ -225,6 +232,7 @@ macro_rules! conformance_tests {
                 a_late_finish_is_accepted_while_nobody_took_over
                 finished_tasks_of_one_request_are_judged_alone
                 finishing_and_taking_over_at_once_has_one_winner
+                results_finished_at_once_all_arrive
                 claimed_tasks_bring_the_rows_of_their_runs
                 options_travel_with_their_task
             }

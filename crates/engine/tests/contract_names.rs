@@ -53,9 +53,9 @@ fn every_test_of_the_suite_is_listed_once() {
         if path.extension().is_some_and(|extension| extension == "rs") {
             let module = path.file_stem().unwrap().to_str().unwrap().to_owned();
             let source = std::fs::read_to_string(&path).unwrap();
-            let names = source.lines().filter_map(|line| {
-                line.strip_prefix("pub async fn ")?.strip_suffix("(stage: &dyn Stage) {")
-            });
+            let names = source
+                .lines()
+                .filter_map(|line| line.strip_prefix("pub async fn ")?.strip_suffix("(stage: &dyn Stage) {"));
             written.extend(names.map(|name| (module.clone(), name.to_owned())));
         }
     }

@@ -140,7 +140,7 @@ pub async fn a_running_standalone_task_is_asked_to_stop(stage: &dyn Stage) {
     let id = play.queue(new_task("t")).await;
     let task = play.take().await;
     play.order(Control::CancelTask { task: id.clone() }).await;
-    assert_eq!(play.beat_for(&task, None).await.cancelled, [id.clone()]);
+    assert_eq!(play.beat_for(&task, None).await.cancelled, std::slice::from_ref(&id));
     play.finish(&task, TaskOutcome::Cancelled { failure: rhythm_core::Failure::cancelled("stopped") }).await;
     let ended = play.task(&id).await;
     assert_eq!(ended.state, TaskState::Cancelled);

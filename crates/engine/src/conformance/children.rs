@@ -22,8 +22,10 @@ pub async fn a_child_begins_with_its_parents_commit(stage: &dyn Stage) {
     assert_eq!(claimed[0].run.parent, Some(Parent { run: run.clone(), child: CommandId(1) }));
     assert_eq!(ids(&claimed[0].messages), ["start"]);
 
-    let query = RunQuery { tenant: play.tenant.clone(), parent: Some(run.clone()), limit: 9, ..RunQuery::default() };
-    let mut listed: Vec<_> = play.world.list_runs(query).await.unwrap().rows.into_iter().map(|row| row.id.0).collect();
+    let query =
+        RunQuery { tenant: play.tenant.clone(), parent: Some(run.clone()), limit: 9, ..RunQuery::default() };
+    let mut listed: Vec<_> =
+        play.world.list_runs(query).await.unwrap().rows.into_iter().map(|row| row.id.0).collect();
     listed.sort();
     assert_eq!(listed, ["r.1", "r.2"]);
     assert_eq!(play.picture(&run).await.children.len(), 2);

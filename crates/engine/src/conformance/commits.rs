@@ -27,7 +27,10 @@ pub async fn a_commit_writes_all_of_a_transition(stage: &dyn Stage) {
 
     let picture = play.picture(&run).await;
     assert_eq!(picture.row.state, draft.item.state);
-    assert_eq!((picture.summary.status, picture.summary.revision, picture.summary.seq), (Status::Waiting, 1, 2));
+    assert_eq!(
+        (picture.summary.status, picture.summary.revision, picture.summary.seq),
+        (Status::Waiting, 1, 2)
+    );
     assert_eq!((picture.claimed_by, picture.ready_since), (None, None));
     let mut states: Vec<_> = picture.tasks.iter().map(|task| (task.id.as_str(), task.state)).collect();
     states.sort();
@@ -105,12 +108,18 @@ pub async fn a_repeated_commit_gets_the_original_answer(stage: &dyn Stage) {
     assert_eq!(first.claimed.len(), 2);
     let before = (play.stored(&run).await, play.stored(&friend).await);
     assert_eq!(play.done(&draft).await, first);
-    assert_eq!((play.stored(&run).await, play.stored(&friend).await), before, "a repeat has no second effect");
+    assert_eq!(
+        (play.stored(&run).await, play.stored(&friend).await),
+        before,
+        "a repeat has no second effect"
+    );
 }
 
 pub async fn a_repeated_final_commit_gets_the_original_answer(stage: &dyn Stage) {
     let play = Play::on(stage).await;
-    for (id, end) in [("c", Draft::completed as fn(Draft) -> Draft), ("f", Draft::failed), ("x", Draft::cancelled)] {
+    for (id, end) in
+        [("c", Draft::completed as fn(Draft) -> Draft), ("f", Draft::failed), ("x", Draft::cancelled)]
+    {
         let run = play.start(id).await;
         let draft = end(Draft::of(&play.claim().await));
         let first = play.done(&draft).await;
@@ -166,7 +175,8 @@ pub async fn racing_commits_of_one_claim_are_done_once(stage: &dyn Stage) {
         let claimed = play.claim().await;
         let (one, two) = ([&Draft::of(&claimed).marker("one")], [&Draft::of(&claimed).marker("two")]);
         let (first, second) = tokio::join!(play.commit(&one), other.commit(&two));
-        let stale = [&first[0], &second[0]].into_iter().filter(|outcome| **outcome == CommitOutcome::Stale).count();
+        let stale =
+            [&first[0], &second[0]].into_iter().filter(|outcome| **outcome == CommitOutcome::Stale).count();
         assert_eq!(stale, 1, "round {round}");
         assert_eq!(play.history(&run).await.len(), 2);
     }

@@ -95,7 +95,11 @@ pub async fn a_held_run_goes_on_with_other_messages(stage: &dyn Stage) {
     let claimed = play.claim().await;
     assert_eq!(ids(&claimed.messages), ["c1"]);
     play.done(&Draft::of(&claimed)).await;
-    assert_eq!(blocked_code(&play, &run).await, Some(BlockedCode::DeadLetter), "a commit does not unblock it");
+    assert_eq!(
+        blocked_code(&play, &run).await,
+        Some(BlockedCode::DeadLetter),
+        "a commit does not unblock it"
+    );
 }
 
 pub async fn a_requeued_held_task_runs_again(stage: &dyn Stage) {

@@ -17,7 +17,10 @@ pub async fn acknowledged_work_survives_reopening(stage: &dyn Stage) {
     play.order(Control::PutSchedule(schedule("nightly", due))).await;
     play.order(Control::PauseQueue { queue: "slow".to_owned() }).await;
     let one = definition("drill", "one");
-    play.world.register(Register { tenant: play.tenant.clone(), definitions: vec![one.clone()] }).await.unwrap();
+    play.world
+        .register(Register { tenant: play.tenant.clone(), definitions: vec![one.clone()] })
+        .await
+        .unwrap();
     let blob = BlobRef::of(b"content");
     play.world.put_blob(&play.tenant, &blob, b"content").await.unwrap();
     let before = [play.stored(&waiting).await, play.stored(&ended).await, play.stored(&fresh).await];
@@ -34,7 +37,9 @@ pub async fn acknowledged_work_survives_reopening(stage: &dyn Stage) {
     assert_eq!(play.control(again).await, Ok(Controlled::Unchanged));
     assert_eq!(play.deliver(&waiting, signal("s1", "not yet")).await, Delivered::Duplicate);
     // And all of it goes on.
-    assert_eq!((play.claim().await.run.id, play.takes(9).await.len()), (fresh, 2));
+    let claimed = play.claim().await;
+    assert_eq!((&claimed.run.id, play.takes(9).await.len()), (&fresh, 2));
+    play.done(&Draft::of(&claimed).completed()).await;
     play.pass(secs(60)).await;
     assert_eq!(ids(&play.claim().await.messages), ["s1", "timer:1"]);
 }

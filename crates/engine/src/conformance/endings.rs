@@ -1,7 +1,7 @@
 //! How runs end, what stays and what goes.
 
-use rhythm_core::Status;
 use rhythm_core::fold::End;
+use rhythm_core::{Failure, Status};
 
 use super::Stage;
 use super::play::*;
@@ -18,7 +18,10 @@ pub async fn a_completed_run_leaves_nothing_waiting(stage: &dyn Stage) {
     play.done(&Draft::of(&claimed).only(&claimed.messages[1..]).completed()).await;
 
     let picture = play.picture(&run).await;
-    assert_eq!((picture.summary.status, picture.summary.ended_at), (Status::Completed, Some(play.now().await)));
+    assert_eq!(
+        (picture.summary.status, picture.summary.ended_at),
+        (Status::Completed, Some(play.now().await))
+    );
     assert_eq!((picture.output, picture.failure), (Some(json("\"the end\"")), None));
     assert_eq!((picture.inbox, picture.timers), (vec![], vec![]));
     assert_eq!((picture.ready_since, picture.claimed_by), (None, None));
@@ -35,7 +38,8 @@ pub async fn a_cancelled_run_leaves_nothing_waiting(stage: &dyn Stage) {
     let claimed = play.claim().await;
     play.done(&Draft::of(&claimed).only(&claimed.messages[..1]).cancelled()).await;
     let picture = play.picture(&run).await;
-    assert_eq!((picture.summary.status, picture.output, picture.failure), (Status::Cancelled, None, None));
+    assert_eq!((picture.summary.status, picture.output), (Status::Cancelled, None));
+    assert_eq!(picture.failure, Some(Failure::cancelled("enough")), "the reason is kept");
     assert_eq!((picture.inbox, picture.timers), (vec![], vec![]));
     play.pass(secs(60)).await;
     play.nothing_to_claim().await;
@@ -116,7 +120,8 @@ pub async fn an_output_is_any_payload(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     for (n, text) in ["null", "{\"$blob\":1}", "\"\\u0000\""].into_iter().enumerate() {
         let end = End::Completed(json(text));
-        let run = play.waiting(&format!("r{n}"), |draft| draft.completed().with(|item| item.end = Some(end))).await;
+        let run =
+            play.waiting(&format!("r{n}"), |draft| draft.completed().with(|item| item.end = Some(end))).await;
         assert_eq!(play.picture(&run).await.output, Some(json(text)));
     }
 }

@@ -192,6 +192,28 @@ pub async fn a_fused_commit_may_end_its_run(stage: &dyn Stage) {
     assert_eq!(play.done(&draft).await, first);
 }
 
+pub async fn a_fused_commit_may_finish_a_task_for_good(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let (task, row) = ready_to_fuse(&play).await;
+    let exhausted = TaskOutcome::Exhausted { failure: failure("BROKEN"), hold: false };
+    play.done(&Draft::fused(&row, &task).with(|item| item.finished[0].outcome = exhausted)).await;
+    assert_eq!(play.find_task(&task.id).await, None);
+    let letters = play.dead().await;
+    assert_eq!((letters.len(), &letters[0].task), (1, &task.id));
+    assert_eq!(play.picture(&row.id).await.inbox, [], "its message was consumed by this very commit");
+}
+
+/// What a commit does to its own run counts as arrived, so the run goes on by itself.
+pub async fn a_fused_commit_that_cancels_a_task_is_ready_for_the_answer(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    play.waiting("r", |draft| draft.task(1).task(2)).await;
+    let (task, row) = play.take_with_run().await;
+    let done =
+        play.done(&Draft::fused(&row, &task).with(|item| item.cancel_tasks = vec!["r:2".into()])).await;
+    assert_eq!(done.arrived, row.arrived + 1);
+    assert_eq!(ids(&play.claim().await.messages), ["task:2"]);
+}
+
 /// Whichever comes first, the message is either refused room in the commit or waits for the next claim.
 pub async fn a_fused_commit_racing_a_delivery_loses_nothing(stage: &dyn Stage) {
     let play = Play::on(stage).await;

@@ -97,7 +97,8 @@ pub async fn an_approval_is_decided_once(stage: &dyn Stage) {
     let decide = |by: &str| {
         let (decision, comments) = ("approve".to_owned(), String::new());
         let approval = CommandId(3);
-        let decided = ApprovalDecided { approval, decision, by: by.to_owned(), comments, data: Payload::null() };
+        let decided =
+            ApprovalDecided { approval, decision, by: by.to_owned(), comments, data: Payload::null() };
         Message { id: MessageId::approval(approval), ..message("", MessageBody::ApprovalDecided(decided)) }
     };
     assert_eq!(play.deliver(&run, decide("ann")).await, Delivered::Accepted);
@@ -140,6 +141,36 @@ pub async fn a_signal_that_arrives_before_its_wait_is_not_forgotten(stage: &dyn 
     play.deliver(&run, signal("s1", "go")).await;
     play.done(&Draft::of(&claimed).awaiting(&["go"])).await;
     assert_eq!(ids(&play.claim().await.messages), ["s1"]);
+}
+
+pub async fn a_delivery_racing_a_commit_is_not_forgotten(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let other = play.another("w2").await;
+    for round in 0..25 {
+        let run = play.waiting(&format!("r{round}"), |draft| draft.awaiting(&["go"])).await;
+        play.deliver(&run, signal("s1", "go")).await;
+        let draft = Draft::of(&play.claim().await);
+        let (_, delivered) = tokio::join!(play.done(&draft), other.deliver(&run, signal("s2", "go")));
+        assert_eq!(delivered, Delivered::Accepted);
+        let claimed = play.claim().await;
+        assert_eq!((&claimed.run.id, ids(&claimed.messages)), (&run, vec!["s2"]), "round {round}");
+        play.done(&Draft::of(&claimed).completed()).await;
+    }
+}
+
+pub async fn racing_deliveries_of_one_message_are_accepted_once(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let other = play.another("w2").await;
+    let run = play.waiting("r", |draft| draft.awaiting(&["go"])).await;
+    for round in 0..25 {
+        let signal = signal(&format!("s{round}"), "go");
+        let (one, two) =
+            tokio::join!(play.deliver(&run, signal.clone()), other.deliver(&run, signal.clone()));
+        let accepted = [one, two].into_iter().filter(|answer| *answer == Delivered::Accepted).count();
+        assert_eq!(accepted, 1, "round {round}: {one:?} {two:?}");
+    }
+    let claimed = play.claim().await;
+    assert_eq!((claimed.messages.len(), claimed.run.arrived), (25, 25));
 }
 
 pub async fn a_long_inbox_shows_first_what_can_be_consumed(stage: &dyn Stage) {

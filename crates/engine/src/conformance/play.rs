@@ -7,7 +7,9 @@ mod forms;
 use std::sync::Arc;
 
 use rhythm_core::event::Event;
-use rhythm_core::{Actor, Message, Millis, Payload, RunId, TaskId, TenantId, Timestamp, WorkerId, WorkflowKind};
+use rhythm_core::{
+    Actor, Message, Millis, Payload, RunId, TaskId, TenantId, Timestamp, WorkerId, WorkflowKind,
+};
 
 pub use draft::Draft;
 pub use forms::*;

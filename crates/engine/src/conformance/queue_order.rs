@@ -107,7 +107,8 @@ pub async fn each_queue_has_a_limit_of_its_own(stage: &dyn Stage) {
 pub async fn overdue_tasks_are_claimed_from_any_queue(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let created_at = play.now().await;
-    let within = |queue: &str, deadline: u64| TaskOptions { deadline: Some(secs(deadline)), ..in_queue(queue) };
+    let within =
+        |queue: &str, deadline: u64| TaskOptions { deadline: Some(secs(deadline)), ..in_queue(queue) };
     play.queue(NewTask { options: within("a", 10), ..new_task("late") }).await;
     play.queue(NewTask { options: within("b", 99), ..new_task("in time") }).await;
     play.queue(NewTask { options: within("default", 10), ..new_task("running") }).await;
@@ -125,7 +126,9 @@ pub async fn overdue_tasks_are_claimed_from_any_queue(stage: &dyn Stage) {
     stage.clock().advance(secs(1));
     let claimed = overdue().await;
     assert_eq!(names(&claimed).into_iter().collect::<BTreeSet<_>>(), BTreeSet::from(["late", "sleeping"]));
-    assert!(claimed.iter().all(|task| task.deadline_at == Some(created_at.plus(secs(10))) && task.claim == 1));
+    assert!(
+        claimed.iter().all(|task| task.deadline_at == Some(created_at.plus(secs(10))) && task.claim == 1)
+    );
     let end = TaskOutcome::Exhausted { failure: failure("DEADLINE_EXCEEDED"), hold: false };
     assert_eq!(play.finish(&claimed[0], end).await, Finish::Done);
 }

@@ -40,7 +40,10 @@ pub async fn a_reopened_run_waits_again(stage: &dyn Stage) {
     assert_eq!(before.summary.revision, 1);
     play.order(reopen(&run, 1)).await;
     let after = play.picture(&run).await;
-    assert_eq!((after.summary.status, after.summary.revision, after.summary.ended_at), (Status::Waiting, 2, None));
+    assert_eq!(
+        (after.summary.status, after.summary.revision, after.summary.ended_at),
+        (Status::Waiting, 2, None)
+    );
     assert_eq!((after.failure, after.failed_by), (None, None));
     assert_eq!(after.row.state.snapshot, before.row.state.snapshot);
     let rows = play.history(&run).await;
@@ -127,7 +130,8 @@ pub async fn reopening_with_a_missing_letter_changes_nothing(stage: &dyn Stage) 
     let before = (play.stored(&run).await, play.dead().await);
     let requeue = vec!["r:1".into(), "r:2".into()];
     let (revision, reason, redeliver) = (2, String::new(), vec![]);
-    let answer = play.control(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    let answer =
+        play.control(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
     assert!(matches!(answer, Err(WorldError::NotFound(_))), "{answer:?}");
     assert_eq!((play.stored(&run).await, play.dead().await), before);
     play.nothing_to_take().await;
@@ -144,4 +148,20 @@ pub async fn a_reopened_run_may_fail_again(stage: &dyn Stage) {
         assert_eq!(play.picture(&run).await.summary.status, Status::Failed);
     }
     assert!(play.history(&run).await.iter().map(|event| event.seq).eq(1..=11));
+}
+
+/// It failed in its very first step: the start is redelivered like any other message, and not made anew.
+pub async fn a_run_that_failed_at_its_start_starts_once_again(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start("r").await;
+    let claimed = play.claim().await;
+    play.done(&Draft::of(&claimed).failed().with(|item| item.state.snapshot = None)).await;
+    let redeliver = vec![play.picture(&run).await.failed_by.expect("the cause was kept")];
+    let (revision, reason, requeue) = (1, String::new(), vec![]);
+    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    let again = play.claim().await;
+    assert_eq!(ids(&again.messages), ["start"]);
+    assert_eq!(again.messages[0].body, claimed.messages[0].body);
+    play.done(&Draft::of(&again)).await;
+    play.nothing_to_claim().await;
 }

@@ -22,8 +22,11 @@ pub async fn a_schedule_is_kept_as_it_was_put(stage: &dyn Stage) {
     let put = schedule("nightly", later);
     play.order(Control::PutSchedule(put.clone())).await;
     assert_eq!(the_only_one(&play).await, put);
-    let target =
-        ScheduleTarget::Task { name: "tidy".to_owned(), input: json("{\"$x\":1}"), options: in_queue("slow") };
+    let target = ScheduleTarget::Task {
+        name: "tidy".to_owned(),
+        input: json("{\"$x\":1}"),
+        options: in_queue("slow"),
+    };
     let changed = Schedule { cron: "@daily".to_owned(), target, next_at: Some(later.plus(secs(1))), ..put };
     play.order(Control::PutSchedule(changed.clone())).await;
     assert_eq!(the_only_one(&play).await, changed);

@@ -71,7 +71,8 @@ pub async fn runs_of_one_request_are_created_alone(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.start("old").await;
     let conflicting = NewRun { input: json("2"), ..new_run("old") };
-    let answers = play.create(vec![new_run("a"), new_run("old"), conflicting, new_run("b"), new_run("a")]).await;
+    let answers =
+        play.create(vec![new_run("a"), new_run("old"), conflicting, new_run("b"), new_run("a")]).await;
     use Creation::{Conflict, Created, Exists};
     assert_eq!(answers, [Created, Exists, Conflict, Created, Exists]);
     assert_eq!(play.claims(9).await.len(), 3);
@@ -115,4 +116,30 @@ pub async fn two_processes_creating_one_run_create_it_once(stage: &dyn Stage) {
         assert_eq!(answers, [Creation::Created, Creation::Exists], "round {round}");
     }
     assert_eq!(play.claims(100).await.len(), 20);
+}
+
+/// Operators' rows move the revision, but while nothing was committed the start is still to come.
+pub async fn a_run_paused_before_its_start_still_starts(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start("r").await;
+    play.order(Control::PauseRun { run: run.clone(), reason: String::new() }).await;
+    assert_eq!(play.picture(&run).await.summary.status, Status::Pending);
+    play.nothing_to_claim().await;
+    play.order(Control::ResumeRun { run: run.clone(), reason: String::new() }).await;
+    let claimed = play.claim().await;
+    assert_eq!((ids(&claimed.messages), claimed.run.revision, claimed.run.state.seq), (vec!["start"], 2, 2));
+    play.done(&Draft::of(&claimed)).await;
+    assert!(play.history(&run).await.iter().map(|row| row.seq).eq(1..=3));
+}
+
+/// A claim that was lost before its first commit gives the start again, to whoever comes next.
+pub async fn a_lost_start_is_given_again(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    play.start("r").await;
+    let first = play.claim().await;
+    play.pass(secs(31)).await;
+    let second = play.claim().await;
+    assert_eq!(second.messages, first.messages);
+    play.done(&Draft::of(&second).with(|item| item.more = true)).await;
+    assert_eq!(play.claim().await.messages, []);
 }

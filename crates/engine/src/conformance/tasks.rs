@@ -29,9 +29,15 @@ pub async fn a_standalone_task_ends_with_its_output(stage: &dyn Stage) {
     let id = play.queue(NewTask { trace: Some("00-t-01".to_owned()), ..new_task("t") }).await;
     stage.clock().advance(secs(3));
     let task = play.take().await;
-    assert_eq!((&task.id, &task.run, task.name.as_str(), &task.input), (&id, &None, "work", &new_task("t").input));
+    assert_eq!(
+        (&task.id, &task.run, task.name.as_str(), &task.input),
+        (&id, &None, "work", &new_task("t").input)
+    );
     assert_eq!((task.claim, task.attempt, task.delivery, &task.progress), (1, 1, 1, &None));
-    assert_eq!((task.created_at, task.deadline_at, task.trace.as_deref()), (created_at, None, Some("00-t-01")));
+    assert_eq!(
+        (task.created_at, task.deadline_at, task.trace.as_deref()),
+        (created_at, None, Some("00-t-01"))
+    );
     let running = play.task(&id).await;
     assert_eq!((running.state, running.worker.as_deref()), (TaskState::Running, Some("w1")));
 
@@ -184,6 +190,20 @@ pub async fn finishing_and_taking_over_at_once_has_one_winner(stage: &dyn Stage)
         });
         assert_ne!(finish == Finish::Done, taken.len() == 1, "round {round}: {finish:?} {taken:?}");
     }
+}
+
+pub async fn results_finished_at_once_all_arrive(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let other = play.another("w2").await;
+    play.waiting("r", |draft| (1..=16).fold(draft, Draft::task)).await;
+    let (mine, theirs) = tokio::join!(play.takes(8), other.takes(8));
+    let finishing =
+        mine.iter().map(|task| play.complete(task)).chain(theirs.iter().map(|task| other.complete(task)));
+    let finishes = futures_util::future::join_all(finishing).await;
+    assert_eq!(finishes, [Finish::Done; 16]);
+    let claimed = play.claim().await;
+    let found: std::collections::BTreeSet<_> = ids(&claimed.messages).into_iter().collect();
+    assert_eq!((claimed.messages.len(), found.len(), claimed.run.arrived), (16, 16, 16));
 }
 
 pub async fn claimed_tasks_bring_the_rows_of_their_runs(stage: &dyn Stage) {

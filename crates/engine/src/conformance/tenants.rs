@@ -62,7 +62,7 @@ pub async fn a_tenant_claims_and_moves_only_its_own(stage: &dyn Stage) {
     let before = acme.stored(&run).await;
     assert_eq!(stranger.commit(&[&Draft::of(&claimed)]).await, [CommitOutcome::Stale]);
     assert_eq!(stranger.complete(&task).await, Finish::Stale);
-    assert_eq!(stranger.beat_for(&task, Some(json("1"))).await.lost, [task.id.clone()]);
+    assert_eq!(stranger.beat_for(&task, Some(json("1"))).await.lost, std::slice::from_ref(&task.id));
     assert_eq!(stranger.deliver(&run, signal("s2", "go")).await, Delivered::NotFound);
     stranger.release(&claimed, ReleaseOutcome::Idle { arrived: 9 }).await;
     assert_eq!(acme.stored(&run).await, before);

@@ -73,7 +73,7 @@ pub async fn a_run_nothing_will_wake_is_reported_once(stage: &dyn Stage) {
     stage.clock().advance(secs(299));
     assert_eq!(stuck(&play).await, []);
     stage.clock().advance(secs(2));
-    assert_eq!(stuck(&play).await, [run.clone()]);
+    assert_eq!(stuck(&play).await, std::slice::from_ref(&run));
     assert_eq!(stuck(&play).await, []);
     stage.clock().advance(secs(600));
     assert_eq!(stuck(&play).await, []);

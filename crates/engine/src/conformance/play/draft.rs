@@ -151,7 +151,8 @@ impl Draft {
         let state = &mut self.item.state;
         state.seq += 1;
         state.at = message.map_or(state.at, |message| message.at.max(state.at));
-        let cause = self.item.events.iter().rev().find(|event| event.message.is_some()).map(|event| event.seq);
+        let cause =
+            self.item.events.iter().rev().find(|event| event.message.is_some()).map(|event| event.seq);
         self.item.events.push(Event {
             seq: state.seq,
             at: state.at,
