@@ -277,7 +277,7 @@ struct Forgetful {
 
 impl Forgetful {
     fn loses(&self) -> bool {
-        self.calls.fetch_add(1, Ordering::SeqCst) % 3 != 0
+        !self.calls.fetch_add(1, Ordering::SeqCst).is_multiple_of(3)
     }
 }
 
