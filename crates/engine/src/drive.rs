@@ -121,6 +121,7 @@ impl Driver {
 
     /// Waits for running attempts, then hands back what is left.
     async fn wind_down(&self, patience: Duration) {
+        self.worker.close();
         let until = Instant::now() + patience;
         while self.worker.running() > 0 && Instant::now() < until {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -278,7 +279,7 @@ impl Driver {
         }
     }
 
-    /// Starts attempts; while stopping, nothing new is begun.
+    /// Starts attempts, each in a task of its own: one that blocks or panics harms no other.
     fn launch(self: &Arc<Self>, attempts: Vec<Attempt>) {
         for attempt in attempts {
             let now = Instant::now();

@@ -46,7 +46,7 @@ pub struct Aftermath {
 
 /// What one item came to.
 pub enum Settled {
-    Done { row: Option<RunRow>, claimed: Vec<ClaimedTask> },
+    Done { row: Option<Box<RunRow>>, claimed: Vec<ClaimedTask> },
     Stale { run: rhythm_core::RunId, finished: Vec<FinishedTask> },
 }
 
@@ -175,7 +175,7 @@ impl Process {
                     });
                     let claimed = claimed.collect();
                     let row = RunRow { revision: done.revision, arrived: done.arrived, ..after.row };
-                    Settled::Done { row: (!after.ended).then_some(row), claimed }
+                    Settled::Done { row: (!after.ended).then(|| Box::new(row)), claimed }
                 }
             });
         }

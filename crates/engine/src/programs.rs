@@ -11,10 +11,13 @@ use crate::world::{Definition, DefinitionQuery, World, WorldResult};
 /// Turns a definition of one kind into a program.
 pub type Loader = fn(&Definition) -> Result<Arc<dyn Program>, ProgramError>;
 
+/// Names one version of a workflow.
+type Key = (TenantId, String, Version);
+
 /// The programs this process can step.
 pub struct Programs {
     loaders: BTreeMap<WorkflowKind, Loader>,
-    loaded: Mutex<HashMap<(TenantId, String, Version), Arc<dyn Program>>>,
+    loaded: Mutex<HashMap<Key, Arc<dyn Program>>>,
 }
 
 /// Whether a version can be stepped here.

@@ -8,6 +8,7 @@ mod settle;
 mod slots;
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rhythm_core::{RunId, TaskId};
@@ -29,6 +30,8 @@ pub struct Worker {
     rows: Mutex<HashMap<RunId, Cached>>,
     /// Results whose answer did not come.
     unfinished: Mutex<Vec<FinishedTask>>,
+    /// Takes on nothing new.
+    closed: AtomicBool,
 }
 
 struct Running {
@@ -71,6 +74,7 @@ impl Worker {
             running: Mutex::default(),
             rows: Mutex::default(),
             unfinished: Mutex::default(),
+            closed: AtomicBool::new(false),
         }
     }
 
@@ -79,8 +83,16 @@ impl Worker {
         self.lock_running().len()
     }
 
+    /// From now on nothing new is taken on; what runs may finish.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+    }
+
     /// What could be taken on now.
     pub fn slots(&self) -> Slots<'_> {
+        if self.closed.load(Ordering::SeqCst) {
+            return Slots::none(&self.handlers);
+        }
         let running = self.lock_running();
         Slots::new(&self.process.config, &self.handlers, running.values().map(|task| task.queue.as_str()))
     }
@@ -160,7 +172,7 @@ impl Worker {
         for outcome in settled {
             match outcome {
                 Settled::Done { row, claimed } => {
-                    attempts.extend(self.accept(claimed, row.into_iter().collect()));
+                    attempts.extend(self.accept(claimed, row.into_iter().map(|row| *row).collect()));
                 }
                 Settled::Stale { run, finished } => {
                     self.lock_rows().remove(&run);

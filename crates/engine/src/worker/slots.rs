@@ -27,6 +27,11 @@ impl<'a> Slots<'a> {
         Self { free, queues, handlers }
     }
 
+    /// No room at all.
+    pub fn none(handlers: &'a Handlers) -> Self {
+        Self { free: 0, queues: BTreeMap::new(), handlers }
+    }
+
     /// Queues with the room left in each.
     pub fn wanted(&self) -> Vec<(String, usize)> {
         let room = |(queue, room): (&String, &usize)| (queue.clone(), (*room).min(self.free));
