@@ -112,6 +112,7 @@ macro_rules! conformance_tests {
                 an_idle_run_waits_for_the_next_delivery
                 a_run_released_for_later_comes_back_in_time
                 a_run_set_aside_stays_there
+                a_commit_does_not_lift_a_quarantine
                 a_release_by_a_former_holder_is_ignored
                 a_commit_may_keep_its_run_ready
             }

@@ -184,6 +184,19 @@ pub async fn a_run_set_aside_stays_there(stage: &dyn Stage) {
     assert_eq!(ids(&play.claim().await.messages), ["start", "c1"]);
 }
 
+/// A step that succeeds shows that there is a worker and a version; a quarantine is lifted by a person.
+pub async fn a_commit_does_not_lift_a_quarantine(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.awaiting(&["go"]).task(1)).await;
+    play.deliver(&run, signal("s1", "go")).await;
+    let why = blocked(BlockedCode::Quarantined);
+    play.release(&play.claim().await, ReleaseOutcome::Aside(why.clone())).await;
+    let (task, row) = play.take_with_run().await;
+    play.done(&Draft::fused(&row, &task).with(|item| item.more = true)).await;
+    assert_eq!(play.picture(&run).await.summary.blocked, Some(why));
+    play.nothing_to_claim().await;
+}
+
 pub async fn a_release_by_a_former_holder_is_ignored(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let other = play.another("w2").await;
