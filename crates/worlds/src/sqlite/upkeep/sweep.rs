@@ -10,7 +10,7 @@ use rusqlite::params;
 use crate::sqlite::claim_runs::ready_what_is_due;
 use crate::sqlite::inbox::Target;
 use crate::sqlite::runs::make_ready;
-use crate::sqlite::sql::{size, sql};
+use crate::sqlite::sql::{Columns, size, sql};
 use crate::sqlite::tx::Tx;
 
 /// A handle's mark must be missing this long before its workers are given up.
