@@ -29,8 +29,6 @@ pub mod codes {
     pub const BAD_PAYLOAD: &str = "BAD_PAYLOAD";
     /// A workflow name that nothing is registered under.
     pub const UNKNOWN_WORKFLOW: &str = "UNKNOWN_WORKFLOW";
-    /// Somebody discarded the dead letter a run was held for.
-    pub const DISCARDED: &str = "DISCARDED";
     /// A failure that carries no code of its own.
     pub const FAILED: &str = "FAILED";
 }

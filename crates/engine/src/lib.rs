@@ -1,5 +1,22 @@
 //! Moves runs and does tasks on any [`World`](world::World).
+//!
+//! [`engine::Engine`] claims ready runs, steps them and commits; [`worker::Worker`] does tasks;
+//! [`client::Client`] asks for things; [`upkeep::Upkeep`] does background duties. None of them spawns, sleeps
+//! or reads a clock: [`drive`] is the only file that does, and the simulator replaces it.
 
+pub mod client;
+pub mod config;
 pub mod conformance;
+pub mod drive;
+pub mod engine;
+pub mod error;
+pub mod explain;
 pub mod memory;
+pub mod plan;
+pub mod process;
+pub mod programs;
+pub mod time;
+pub mod upkeep;
+pub mod verify;
+pub mod worker;
 pub mod world;

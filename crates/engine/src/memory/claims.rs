@@ -54,7 +54,7 @@ impl Tenant {
         let empty = Vec::new();
         let inbox = self.inbox.get(&live.row.id).unwrap_or(&empty);
         let mut messages: Vec<Message> = Vec::new();
-        if live.row.revision == 0 {
+        if live.last_commit.is_none() {
             messages.push(start_message(live));
         }
         let room = MESSAGES_PER_COMMIT - messages.len();

@@ -33,10 +33,10 @@ impl Tenant {
 
     fn summary(&self, live: &Live) -> RunSummary {
         let row = &live.row;
-        let status = match (&live.claimed_by, row.revision) {
+        let status = match (&live.claimed_by, &live.last_commit) {
             (Some(_), _) => Status::Running,
-            (None, 0) => Status::Pending,
-            (None, _) => Status::Waiting,
+            (None, None) => Status::Pending,
+            (None, Some(_)) => Status::Waiting,
         };
         RunSummary {
             id: row.id.clone(),

@@ -68,8 +68,8 @@ pub struct Live {
     pub aside: bool,
     pub deliveries: u32,
     pub updated_at: Timestamp,
-    /// The revision it was reported as stuck at.
-    pub stuck_at: Option<u64>,
+    /// Reported as stuck since it last moved.
+    pub stuck: bool,
     pub order: u64,
 }
 
@@ -214,7 +214,7 @@ impl State {
             aside: false,
             deliveries: 0,
             updated_at: now,
-            stuck_at: None,
+            stuck: false,
             order,
         };
         tenant.live.insert(id.clone(), live);

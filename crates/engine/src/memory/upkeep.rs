@@ -207,15 +207,14 @@ impl Tenant {
             .filter(|live| {
                 let row = &live.row;
                 let quiet = !row.paused && live.blocked.is_none() && row.state.awaiting.is_empty();
-                let unreported = live.stuck_at != Some(row.revision);
-                quiet && unreported && !busy.contains(&row.id) && now.since(live.updated_at) > idle
+                quiet && !live.stuck && !busy.contains(&row.id) && now.since(live.updated_at) > idle
             })
             .map(|live| live.row.id.clone())
             .take(limit)
             .collect();
         for run in &stuck {
             if let Some(live) = self.live.get_mut(run) {
-                live.stuck_at = Some(live.row.revision);
+                live.stuck = true;
             }
         }
         stuck

@@ -1,0 +1,412 @@
+//! What programs and people ask for: start, signal, cancel, pause, retry, dead letters, schedules. Every call
+//! can be repeated safely when its answer was lost.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rhythm_core::cron::{CatchUp, Cron, Overlap};
+use rhythm_core::fold::spill;
+use rhythm_core::message::{
+    ApprovalDecided, Cancel, Message, MessageBody, Patched, SignalReceived, TaskFailed,
+};
+use rhythm_core::{
+    Actor, MessageId, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version, WorkflowKind,
+};
+
+use crate::error::EngineError;
+use crate::worker::MAX_PAYLOAD_BYTES;
+use crate::world::*;
+
+/// A handle for callers. Cheap to clone.
+#[derive(Clone)]
+pub struct Client {
+    world: Arc<dyn World>,
+    tenant: TenantId,
+    actor: Actor,
+}
+
+/// A run to start.
+#[derive(Clone, Debug, Default)]
+pub struct StartRun {
+    pub workflow: String,
+    pub version: Option<Version>,
+    pub input: Payload,
+    /// The same key always names the same run.
+    pub key: Option<String>,
+    /// Chosen by the caller; derived from the key or fresh when absent.
+    pub id: Option<RunId>,
+    pub priority: i32,
+    pub delay: Millis,
+    pub deadline: Option<Millis>,
+    pub tags: BTreeMap<String, String>,
+    pub trace: Option<String>,
+}
+
+/// A standalone task to enqueue.
+#[derive(Clone, Debug, Default)]
+pub struct EnqueueTask {
+    pub name: String,
+    pub input: Payload,
+    pub options: TaskOptions,
+    pub key: Option<String>,
+    pub id: Option<TaskId>,
+    pub trace: Option<String>,
+}
+
+/// A schedule to create or replace.
+#[derive(Clone, Debug)]
+pub struct NewSchedule {
+    pub name: String,
+    pub cron: String,
+    pub zone: String,
+    pub target: ScheduleTarget,
+    pub catch_up: CatchUp,
+    pub overlap: Overlap,
+}
+
+impl Client {
+    pub fn new(world: Arc<dyn World>, tenant: TenantId, actor: Actor) -> Self {
+        Self { world, tenant, actor }
+    }
+
+    pub fn world(&self) -> &Arc<dyn World> {
+        &self.world
+    }
+
+    pub fn tenant(&self) -> &TenantId {
+        &self.tenant
+    }
+
+    /// Registers workflow versions and makes them current.
+    pub async fn register(
+        &self,
+        workflow: &str,
+        kind: WorkflowKind,
+        source: &str,
+    ) -> Result<Version, EngineError> {
+        let version = Version::of(source.as_bytes());
+        let definition = Definition {
+            workflow: workflow.to_owned(),
+            version: version.clone(),
+            kind,
+            source: source.to_owned(),
+            compiled: Vec::new(),
+            format: 1,
+        };
+        self.world.register(Register { tenant: self.tenant.clone(), definitions: vec![definition] }).await?;
+        Ok(version)
+    }
+
+    /// Starts runs; gives their ids in order. A key that was used before with the same input gives the run
+    /// it started then.
+    pub async fn start_runs(&self, starts: Vec<StartRun>) -> Result<Vec<RunId>, EngineError> {
+        let mut pinned: BTreeMap<(String, Option<Version>), Definition> = BTreeMap::new();
+        let mut runs = Vec::with_capacity(starts.len());
+        for start in starts {
+            let key = (start.workflow.clone(), start.version.clone());
+            if !pinned.contains_key(&key) {
+                pinned.insert(key.clone(), self.definition(&start).await?);
+            }
+            let input = self.store(start.input).await?;
+            let derived = start.key.as_ref().map(|key| RunId::for_key(&self.tenant, &start.workflow, key));
+            runs.push(NewRun {
+                id: start.id.or(derived).unwrap_or_else(|| RunId::new(fresh_id())),
+                workflow: start.workflow,
+                version: pinned[&key].version.clone(),
+                kind: pinned[&key].kind,
+                input,
+                priority: start.priority,
+                delay: start.delay,
+                deadline: start.deadline,
+                tags: start.tags,
+                parent: None,
+                actor: self.actor.clone(),
+                trace: start.trace,
+            });
+        }
+        let ids: Vec<RunId> = runs.iter().map(|run| run.id.clone()).collect();
+        let created = self.world.create_runs(CreateRuns { tenant: self.tenant.clone(), runs }).await?;
+        match created.iter().position(|creation| *creation == Creation::Conflict) {
+            Some(place) => Err(EngineError::KeyConflict(ids[place].to_string())),
+            None => Ok(ids),
+        }
+    }
+
+    pub async fn start_run(&self, start: StartRun) -> Result<RunId, EngineError> {
+        Ok(self.start_runs(vec![start]).await?.remove(0))
+    }
+
+    async fn definition(&self, start: &StartRun) -> Result<Definition, EngineError> {
+        let (workflow, version) = (start.workflow.clone(), start.version.clone());
+        let query = DefinitionQuery { tenant: self.tenant.clone(), workflow, version };
+        let found = self.world.definition(query).await?;
+        found.ok_or_else(|| EngineError::UnknownWorkflow(start.workflow.clone()))
+    }
+
+    /// Enqueues standalone tasks; gives their ids in order.
+    pub async fn enqueue_tasks(&self, tasks: Vec<EnqueueTask>) -> Result<Vec<TaskId>, EngineError> {
+        let mut new = Vec::with_capacity(tasks.len());
+        for task in tasks {
+            check_task(&task.name, &task.options)?;
+            let derived = task.key.as_ref().map(|key| TaskId::for_key(&self.tenant, &task.name, key));
+            new.push(NewTask {
+                id: task.id.or(derived).unwrap_or_else(|| TaskId::new(fresh_id())),
+                run: None,
+                input: self.store(task.input).await?,
+                name: task.name,
+                options: task.options,
+                actor: self.actor.clone(),
+                trace: task.trace,
+                claim: false,
+            });
+        }
+        let ids: Vec<TaskId> = new.iter().map(|task| task.id.clone()).collect();
+        let created =
+            self.world.enqueue_tasks(EnqueueTasks { tenant: self.tenant.clone(), tasks: new }).await?;
+        match created.iter().position(|creation| *creation == Creation::Conflict) {
+            Some(place) => Err(EngineError::KeyConflict(ids[place].to_string())),
+            None => Ok(ids),
+        }
+    }
+
+    pub async fn enqueue_task(&self, task: EnqueueTask) -> Result<TaskId, EngineError> {
+        Ok(self.enqueue_tasks(vec![task]).await?.remove(0))
+    }
+
+    /// Signals a run. `id` makes a repeated call harmless; without one every call is another signal.
+    pub async fn signal(
+        &self,
+        run: &RunId,
+        name: &str,
+        payload: Payload,
+        id: Option<String>,
+    ) -> Result<(), EngineError> {
+        if name.is_empty() || name.starts_with('@') {
+            return Err(EngineError::Invalid(format!("{name:?} cannot be the name of a signal")));
+        }
+        let payload = self.store(payload).await?;
+        let id = MessageId::new(format!("signal:{}", id.unwrap_or_else(fresh_id)));
+        self.send(run, id, MessageBody::Signal(SignalReceived { name: name.to_owned(), payload })).await
+    }
+
+    /// Asks a run to stop: once to let it clean up, twice to end it at once.
+    pub async fn cancel(&self, run: &RunId, reason: &str) -> Result<(), EngineError> {
+        let id = MessageId::new(format!("cancel:{}", fresh_id()));
+        self.send(run, id, MessageBody::Cancel(Cancel { reason: reason.to_owned() })).await
+    }
+
+    /// Answers an approval; only the first answer counts.
+    pub async fn decide(&self, run: &RunId, decided: ApprovalDecided) -> Result<(), EngineError> {
+        self.send(run, MessageId::approval(decided.approval), MessageBody::ApprovalDecided(decided)).await
+    }
+
+    /// Changes what one run does from here on.
+    pub async fn patch(&self, run: &RunId, operations: Payload, reason: &str) -> Result<(), EngineError> {
+        let operations = self.store(operations).await?;
+        let id = MessageId::new(format!("patch:{}", fresh_id()));
+        self.send(run, id, MessageBody::Patch(Patched { operations, reason: reason.to_owned() })).await
+    }
+
+    async fn send(&self, run: &RunId, id: MessageId, body: MessageBody) -> Result<(), EngineError> {
+        let message = Message { id, at: Timestamp::default(), actor: self.actor.clone(), trace: None, body };
+        let delivery = Delivery { to: run.clone(), message };
+        let request = Deliver { tenant: self.tenant.clone(), deliveries: vec![delivery] };
+        match self.world.deliver(request).await?.first() {
+            Some(Delivered::Accepted | Delivered::Duplicate) => Ok(()),
+            Some(Delivered::Ended) => Err(EngineError::Ended(run.to_string())),
+            Some(Delivered::Full) => Err(EngineError::InboxFull(run.to_string())),
+            Some(Delivered::NotFound) | None => Err(EngineError::UnknownRun(run.to_string())),
+        }
+    }
+
+    pub async fn control(&self, control: Control) -> Result<Controlled, EngineError> {
+        let (tenant, actor) = (self.tenant.clone(), self.actor.clone());
+        Ok(self.world.control(ControlRequest { tenant, actor, control }).await?)
+    }
+
+    /// Everything about one run.
+    pub async fn picture(&self, run: &RunId) -> Result<Picture, EngineError> {
+        let found = self.world.picture(&self.tenant, run).await?;
+        found.ok_or_else(|| EngineError::UnknownRun(run.to_string()))
+    }
+
+    /// Opens a failed run again: what failed it is tried anew. A child that failed it is opened with it.
+    pub async fn retry_run(&self, run: &RunId, reason: &str) -> Result<(), EngineError> {
+        let mut chain = vec![run.clone()];
+        let mut place = 0;
+        while place < chain.len() {
+            let picture = self.picture(&chain[place]).await?;
+            if let Some(MessageBody::ChildFailed(failed)) = picture.failed_by.map(|message| message.body) {
+                let child = chain[place].child(failed.child);
+                let child_failed = self.world.picture(&self.tenant, &child).await?;
+                let reopen = child_failed.is_some_and(|c| c.summary.status == rhythm_core::Status::Failed);
+                if reopen {
+                    chain.push(child);
+                }
+            }
+            place += 1;
+        }
+        // Parents first: a child that ends at once must find its parent waiting.
+        for run in chain {
+            self.reopen(&run, reason).await?;
+        }
+        Ok(())
+    }
+
+    async fn reopen(&self, run: &RunId, reason: &str) -> Result<(), EngineError> {
+        let picture = self.picture(run).await?;
+        if picture.summary.blocked.is_some() && !picture.summary.status.is_final() {
+            self.control(Control::Unblock { run: run.clone() }).await?;
+            return Ok(());
+        }
+        let (mut requeue, mut redeliver) = (Vec::new(), Vec::new());
+        if let Some(message) = &picture.failed_by {
+            match &message.body {
+                MessageBody::TaskFailed(failed) => {
+                    let task = run.task(failed.task);
+                    if picture.dead.iter().any(|letter| letter.task == task) {
+                        requeue.push(task);
+                    } else {
+                        redeliver.push(again(message, picture.summary.revision));
+                    }
+                }
+                // The child is opened too, and answers by itself.
+                MessageBody::ChildFailed(_) | MessageBody::DeadlineReached => {}
+                _ => redeliver.push(again(message, picture.summary.revision)),
+            }
+        }
+        let (run, revision, reason) = (run.clone(), picture.summary.revision, reason.to_owned());
+        self.control(Control::Reopen { run, revision, reason, requeue, redeliver }).await?;
+        Ok(())
+    }
+
+    /// Runs a dead letter again. When it failed its run, the run is opened again with it.
+    pub async fn requeue_dead(&self, task: &TaskId) -> Result<(), EngineError> {
+        let letter = self.dead_letter(task).await?;
+        if let (Some(run), Some(number)) = (&letter.run, letter.number) {
+            let picture = self.picture(run).await?;
+            let failed_run = picture.failed_by.as_ref().is_some_and(
+                |message| matches!(&message.body, MessageBody::TaskFailed(failed) if failed.task == number),
+            );
+            if failed_run && picture.summary.status == rhythm_core::Status::Failed {
+                return self.retry_run(run, &format!("requeued {task}")).await;
+            }
+        }
+        self.control(Control::RequeueDead { task: task.clone() }).await?;
+        Ok(())
+    }
+
+    /// Drops a dead letter; a run held for it gets the failure.
+    pub async fn discard_dead(&self, task: &TaskId) -> Result<(), EngineError> {
+        let letter = self.dead_letter(task).await?;
+        let message = letter.number.filter(|_| letter.held).map(|number| Message {
+            id: MessageId::task(number),
+            at: Timestamp::default(),
+            actor: self.actor.clone(),
+            trace: None,
+            body: MessageBody::TaskFailed(TaskFailed { task: number, failure: letter.failure.clone() }),
+        });
+        self.control(Control::DiscardDead { task: task.clone(), message }).await?;
+        Ok(())
+    }
+
+    pub async fn dead_letter(&self, task: &TaskId) -> Result<DeadLetter, EngineError> {
+        let run = task.as_str().rsplit_once(':').map(|(run, _)| RunId::new(run));
+        let mut query = DeadQuery { tenant: self.tenant.clone(), run, limit: 500, ..DeadQuery::default() };
+        loop {
+            let page = self.world.list_dead(query.clone()).await?;
+            if let Some(letter) = page.rows.into_iter().find(|letter| letter.task == *task) {
+                return Ok(letter);
+            }
+            match page.next {
+                Some(next) => query.cursor = Some(next),
+                None => return Err(EngineError::UnknownLetter(task.to_string())),
+            }
+        }
+    }
+
+    /// Creates or replaces a schedule.
+    pub async fn put_schedule(&self, new: NewSchedule) -> Result<Schedule, EngineError> {
+        let cron =
+            Cron::parse(&new.cron, &new.zone).map_err(|error| EngineError::Invalid(error.to_string()))?;
+        match &new.target {
+            ScheduleTarget::Task { name, options, .. } => check_task(name, options)?,
+            ScheduleTarget::Workflow { workflow, .. } => {
+                let start = StartRun { workflow: workflow.clone(), ..StartRun::default() };
+                self.definition(&start).await?;
+            }
+        }
+        let now = self.world.now().await?;
+        let schedule = Schedule {
+            name: new.name,
+            cron: new.cron,
+            zone: new.zone,
+            target: new.target,
+            catch_up: new.catch_up,
+            overlap: new.overlap,
+            paused: false,
+            next_at: cron.next_after(now),
+            last_at: None,
+            last_started: None,
+            fired: 0,
+            missed: 0,
+        };
+        self.control(Control::PutSchedule(schedule.clone())).await?;
+        Ok(schedule)
+    }
+
+    /// Lets a paused schedule go on with its next time from now; what it missed meanwhile is passed over.
+    pub async fn resume_schedule(&self, name: &str) -> Result<Controlled, EngineError> {
+        let schedules = self.world.schedules(&self.tenant).await?;
+        let schedule = schedules.into_iter().find(|schedule| schedule.name == name);
+        let schedule = schedule.ok_or_else(|| EngineError::UnknownSchedule(name.to_owned()))?;
+        let cron = Cron::parse(&schedule.cron, &schedule.zone)
+            .map_err(|error| EngineError::Invalid(error.to_string()))?;
+        let next_at = cron.next_after(self.world.now().await?);
+        self.control(Control::ResumeSchedule { name: name.to_owned(), next_at }).await
+    }
+
+    /// Checks a value's size and moves large ones into blobs.
+    async fn store(&self, payload: Payload) -> Result<Payload, EngineError> {
+        let size = payload.size();
+        if size > MAX_PAYLOAD_BYTES {
+            return Err(EngineError::TooLarge { size, limit: MAX_PAYLOAD_BYTES });
+        }
+        let Some((blob, content)) = spill(&payload) else { return Ok(payload) };
+        self.world.put_blob(&self.tenant, &blob, &content).await?;
+        Ok(Payload::Blob(blob))
+    }
+
+    /// The bytes of a value, wherever it lives, as JSON text.
+    pub async fn load(&self, payload: &Payload) -> Result<String, EngineError> {
+        match payload {
+            Payload::Inline(raw) => Ok(raw.get().to_owned()),
+            Payload::Blob(blob) => {
+                let content = self.world.read_blob(&self.tenant, blob).await?;
+                String::from_utf8(content.to_vec())
+                    .map_err(|_| WorldError::Corrupt(format!("blob {} is not text", blob.hash)).into())
+            }
+        }
+    }
+}
+
+/// The failing message once more, under a name of its own.
+fn again(message: &Message, revision: u64) -> Message {
+    let id = MessageId::new(format!("{}#{revision}", message.id));
+    Message { id, ..message.clone() }
+}
+
+fn check_task(name: &str, options: &TaskOptions) -> Result<(), EngineError> {
+    if name.is_empty() || name.len() > 200 {
+        return Err(EngineError::Invalid("a task's name has 1 to 200 characters".into()));
+    }
+    if options.queue.is_empty() || options.queue.len() > 200 {
+        return Err(EngineError::Invalid("a queue's name has 1 to 200 characters".into()));
+    }
+    options.retries.check().map_err(|error| EngineError::Invalid(error.to_string()))
+}
+
+/// Ids sort by time of creation.
+pub fn fresh_id() -> String {
+    uuid::Uuid::now_v7().to_string()
+}

@@ -1,0 +1,51 @@
+//! How one process takes part.
+
+use rhythm_core::{Millis, TenantId, WorkerId};
+
+/// What a process claims, and how fast it beats.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub tenant: TenantId,
+    pub worker: WorkerId,
+    /// Queues to take tasks from, each with the most to run at once here.
+    pub queues: Vec<(String, usize)>,
+    /// The most tasks to run at once over all queues.
+    pub concurrency: usize,
+    /// Claims hold this long unless renewed.
+    pub hold: Millis,
+    /// Time between heartbeats.
+    pub beat: Millis,
+    /// A worker that has not been heard of for so long is given up.
+    pub silence: Millis,
+    /// The safety net behind wake-ups.
+    pub poll: Millis,
+    /// The most runs claimed at once.
+    pub run_batch: usize,
+    /// How long a cancelled attempt may take to stop by itself.
+    pub grace: Millis,
+    /// Ended runs and tasks are kept this long.
+    pub keep: Millis,
+}
+
+impl Config {
+    pub fn new(worker: WorkerId) -> Self {
+        Self {
+            tenant: TenantId::default(),
+            worker,
+            queues: vec![(rhythm_core::task::DEFAULT_QUEUE.to_owned(), usize::MAX)],
+            concurrency: 100,
+            hold: Millis::from_secs(30),
+            beat: Millis::from_secs(5),
+            silence: Millis::from_secs(30),
+            poll: Millis::from_secs(1),
+            run_batch: 200,
+            grace: Millis::from_secs(30),
+            keep: Millis::from_secs(30 * 24 * 3600),
+        }
+    }
+
+    /// Shorter claims and heartbeats, for those who want a hung worker noticed sooner.
+    pub fn fast(self) -> Self {
+        Self { hold: Millis::from_secs(5), beat: Millis::from_secs(1), silence: Millis::from_secs(5), ..self }
+    }
+}

@@ -1,0 +1,225 @@
+//! Promise 2 for runs: who may move a run, and in which order runs come.
+
+use std::collections::BTreeSet;
+
+use rhythm_core::{BlockedCode, Status, WorkflowKind};
+
+use super::Stage;
+use super::play::*;
+use crate::world::*;
+
+pub async fn a_stale_claim_cannot_commit(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let other = play.another("w2").await;
+    play.start("r").await;
+    let old = play.claim().await;
+    play.pass(secs(31)).await;
+    let new = other.claim().await;
+    assert_eq!((old.claim, new.claim), (1, 2));
+    play.refused(&Draft::of(&old).task(1)).await;
+    other.done(&Draft::of(&new)).await;
+    play.refused(&Draft::of(&old).task(1)).await;
+}
+
+/// Two things are checked: the number and the worker it was given to.
+pub async fn a_claim_is_its_number_and_its_worker(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let other = play.another("w2").await;
+    play.start("r").await;
+    let claimed = play.claim().await;
+    other.refused(&Draft::of(&claimed)).await;
+    play.refused(&Draft::of(&claimed).with(|item| item.fence = Fence::Claim(0))).await;
+    play.refused(&Draft::of(&claimed).with(|item| item.fence = Fence::Claim(2))).await;
+    play.done(&Draft::of(&claimed)).await;
+}
+
+pub async fn a_claim_number_only_grows(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start("r").await;
+    for number in 1..=4 {
+        let claimed = play.claim().await;
+        assert_eq!((claimed.claim, claimed.deliveries), (number, number as u32));
+        play.pass(secs(31)).await;
+    }
+    let claimed = play.claim().await;
+    play.done(&Draft::of(&claimed)).await;
+    // A commit starts the count of deliveries again, never the number.
+    play.deliver(&run, cancel("c1")).await;
+    let claimed = play.claim().await;
+    assert_eq!((claimed.claim, claimed.deliveries), (6, 1));
+}
+
+pub async fn an_expired_claim_nobody_took_over_still_commits(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start("r").await;
+    let claimed = play.claim().await;
+    stage.clock().advance(secs(3600));
+    play.done(&Draft::of(&claimed)).await;
+    assert_eq!(play.picture(&run).await.summary.revision, 1);
+}
+
+pub async fn a_claimed_run_is_not_claimed_again(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let other = play.another("w2").await;
+    let run = play.start("r").await;
+    play.claim().await;
+    other.nothing_to_claim().await;
+    play.nothing_to_claim().await;
+    let picture = play.picture(&run).await;
+    assert_eq!(picture.claimed_by.as_deref(), Some("w1"));
+    assert_eq!(picture.summary.status, Status::Running);
+    // A message for a claimed run waits until the claim comes back.
+    play.deliver(&run, cancel("c1")).await;
+    other.nothing_to_claim().await;
+}
+
+pub async fn two_claimers_never_share_a_run(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let other = play.another("w2").await;
+    for round in 0..15 {
+        let runs = (0..8).map(|n| new_run(&format!("r{round}-{n}"))).collect();
+        play.create(runs).await;
+        let mut seen = BTreeSet::new();
+        while seen.len() < 8 {
+            let (one, two) = tokio::join!(play.claims(3), other.claims(3));
+            assert!(!one.is_empty() || !two.is_empty(), "a ready run was not found");
+            for claimed in one.into_iter().chain(two) {
+                assert!(seen.insert(claimed.run.id.clone()), "{} was claimed twice", claimed.run.id);
+            }
+        }
+    }
+}
+
+pub async fn runs_come_by_priority_then_age(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    for (id, priority) in [("a", 0), ("b", 5), ("c", -5), ("d", 5), ("e", 0)] {
+        play.start_as(NewRun { priority, ..new_run(id) }).await;
+        stage.clock().advance(secs(1));
+    }
+    let mut order = vec![];
+    for _ in 0..5 {
+        order.push(play.claim().await.run.id.0);
+    }
+    assert_eq!(order, ["b", "d", "a", "e", "c"]);
+}
+
+pub async fn only_runs_this_process_can_step_are_claimed(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let code = |id: &str, workflow: &str| NewRun {
+        kind: WorkflowKind::Code,
+        workflow: workflow.to_owned(),
+        ..new_run(id)
+    };
+    play.create(vec![new_run("drill"), code("known", "orders"), code("unknown", "bills")]).await;
+    let claim = async |kinds: Vec<WorkflowKind>, workflows: Vec<String>| {
+        let request = ClaimRuns { kinds, workflows, ..play.claim_request(9) };
+        let runs = play.world.claim_runs(request).await.unwrap().runs;
+        runs.into_iter().map(|claimed| claimed.run.id.0).collect::<Vec<_>>()
+    };
+    assert_eq!(claim(vec![], vec![]).await, [""; 0]);
+    assert_eq!(claim(vec![WorkflowKind::Flow], vec!["orders".to_owned()]).await, ["known"]);
+    assert_eq!(claim(vec![WorkflowKind::Drill], vec![]).await, ["drill"]);
+    assert_eq!(claim(vec![WorkflowKind::Drill, WorkflowKind::Code], vec![]).await, ["unknown"]);
+}
+
+pub async fn a_run_follows_its_claim_through_its_states(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start("r").await;
+    let status = async || play.picture(&run).await.summary.status;
+    assert_eq!(status().await, Status::Pending);
+    let claimed = play.claim().await;
+    assert_eq!(status().await, Status::Running);
+    play.release(&claimed, ReleaseOutcome::Later { after: secs(0), blocked: None }).await;
+    assert_eq!(status().await, Status::Pending);
+    play.done(&Draft::of(&play.claim().await).with(|item| item.more = true)).await;
+    assert_eq!(status().await, Status::Waiting);
+    play.claim().await;
+    assert_eq!(status().await, Status::Running);
+}
+
+pub async fn an_idle_run_waits_for_the_next_delivery(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.with(|item| item.more = true)).await;
+    let claimed = play.claim().await;
+    play.release(&claimed, ReleaseOutcome::Idle { arrived: claimed.run.arrived }).await;
+    play.nothing_to_claim().await;
+    play.deliver(&run, cancel("c1")).await;
+
+    // What arrived between the claim and its release keeps the run ready.
+    let claimed = play.claim().await;
+    play.deliver(&run, cancel("c2")).await;
+    play.release(&claimed, ReleaseOutcome::Idle { arrived: claimed.run.arrived }).await;
+    assert_eq!(ids(&play.claim().await.messages), ["c1", "c2"]);
+}
+
+pub async fn a_run_released_for_later_comes_back_in_time(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start("r").await;
+    let claimed = play.claim().await;
+    let why = Some(blocked(BlockedCode::NoVersion));
+    play.release(&claimed, ReleaseOutcome::Later { after: secs(10), blocked: why.clone() }).await;
+    assert_eq!(play.picture(&run).await.summary.blocked, why);
+    play.pass(secs(9)).await;
+    play.nothing_to_claim().await;
+    play.pass(secs(1)).await;
+    let claimed = play.claim().await;
+    assert_eq!(claimed.deliveries, 2);
+    // Whoever commits has the version, so the mark is gone.
+    play.done(&Draft::of(&claimed)).await;
+    assert_eq!(play.picture(&run).await.summary.blocked, None);
+}
+
+pub async fn a_run_set_aside_stays_there(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start("r").await;
+    let why = blocked(BlockedCode::Quarantined);
+    play.release(&play.claim().await, ReleaseOutcome::Aside(why.clone())).await;
+    assert_eq!(play.picture(&run).await.summary.blocked, Some(why));
+    assert_eq!(play.deliver(&run, cancel("c1")).await, Delivered::Accepted);
+    play.pass(secs(3600)).await;
+    play.nothing_to_claim().await;
+
+    play.order(Control::Unblock { run: run.clone() }).await;
+    assert_eq!(play.picture(&run).await.summary.blocked, None);
+    assert_eq!(ids(&play.claim().await.messages), ["start", "c1"]);
+}
+
+/// A step that succeeds shows that there is a worker and a version; a quarantine is lifted by a person.
+pub async fn a_commit_does_not_lift_a_quarantine(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.awaiting(&["go"]).task(1)).await;
+    play.deliver(&run, signal("s1", "go")).await;
+    let why = blocked(BlockedCode::Quarantined);
+    play.release(&play.claim().await, ReleaseOutcome::Aside(why.clone())).await;
+    let (task, row) = play.take_with_run().await;
+    play.done(&Draft::fused(&row, &task).with(|item| item.more = true)).await;
+    assert_eq!(play.picture(&run).await.summary.blocked, Some(why));
+    play.nothing_to_claim().await;
+}
+
+pub async fn a_release_by_a_former_holder_is_ignored(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let other = play.another("w2").await;
+    let run = play.start("r").await;
+    let old = play.claim().await;
+    play.pass(secs(31)).await;
+    let new = other.claim().await;
+    let before = play.stored(&run).await;
+    play.release(&old, ReleaseOutcome::Aside(blocked(BlockedCode::Quarantined))).await;
+    play.release(&old, ReleaseOutcome::Idle { arrived: 0 }).await;
+    assert_eq!(play.stored(&run).await, before);
+    other.done(&Draft::of(&new)).await;
+}
+
+pub async fn a_commit_may_keep_its_run_ready(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft).await;
+    play.deliver_all(&run, vec![cancel("c1"), cancel("c2")]).await;
+    let claimed = play.claim().await;
+    let one = Draft::of(&claimed).only(&claimed.messages[..1]);
+    play.done(&one.with(|item| item.more = true)).await;
+    let claimed = play.claim().await;
+    assert_eq!(ids(&claimed.messages), ["c2"]);
+    play.done(&Draft::of(&claimed)).await;
+    play.nothing_to_claim().await;
+}

@@ -1,0 +1,167 @@
+//! A failed run waits again, with fresh attempts and the message that failed it.
+
+use rhythm_core::message::{MessageBody, TaskFailed};
+use rhythm_core::{CommandId, RunId, Status};
+
+use super::Stage;
+use super::play::*;
+use crate::world::*;
+
+fn reopen(run: &RunId, revision: u64) -> Control {
+    Control::Reopen {
+        run: run.clone(),
+        revision,
+        reason: "fixed".to_owned(),
+        requeue: vec![],
+        redeliver: vec![],
+    }
+}
+
+/// A run `r` whose task 1 is out of attempts and which failed of it.
+async fn failed_of_its_task(play: &Play<'_>) -> RunId {
+    let run = play.waiting("r", |draft| draft.task(1)).await;
+    let task = play.take().await;
+    let body = TaskFailed { task: CommandId(1), failure: failure("BROKEN") };
+    let finished = FinishedTask {
+        task: task.id,
+        claim: task.claim,
+        outcome: TaskOutcome::Exhausted { failure: failure("BROKEN"), hold: false },
+        message: Some(message("task:1", MessageBody::TaskFailed(body))),
+    };
+    assert_eq!(play.finish_all(vec![finished]).await, [Finish::Done]);
+    play.done(&Draft::of(&play.claim().await).failed()).await;
+    run
+}
+
+pub async fn a_reopened_run_waits_again(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.awaiting(&["go"]).failed()).await;
+    let before = play.picture(&run).await;
+    assert_eq!(before.summary.revision, 1);
+    play.order(reopen(&run, 1)).await;
+    let after = play.picture(&run).await;
+    assert_eq!(
+        (after.summary.status, after.summary.revision, after.summary.ended_at),
+        (Status::Waiting, 2, None)
+    );
+    assert_eq!((after.failure, after.failed_by), (None, None));
+    assert_eq!(after.row.state.snapshot, before.row.state.snapshot);
+    let rows = play.history(&run).await;
+    let last = rows.last().unwrap();
+    assert_eq!((last.data.kind(), last.seq), ("reopened", before.summary.seq + 1));
+    assert_eq!((after.summary.seq, last.actor.0.as_str()), (last.seq, "user:ann"));
+    play.nothing_to_claim().await;
+    play.deliver(&run, signal("s1", "go")).await;
+    play.done(&Draft::of(&play.claim().await).completed()).await;
+}
+
+pub async fn a_reopened_run_gets_its_task_again(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = failed_of_its_task(&play).await;
+    let Control::Reopen { revision, reason, redeliver, .. } = reopen(&run, 2) else { unreachable!() };
+    let requeue = vec!["r:1".into()];
+    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    assert_eq!(play.dead().await, []);
+    play.nothing_to_claim().await;
+    let task = play.take().await;
+    assert_eq!((task.id.as_str(), task.attempt, task.delivery), ("r:1", 1, 1));
+    assert!(task.claim > 1);
+    assert_eq!(play.complete(&task).await, Finish::Done);
+    assert_eq!(ids(&play.claim().await.messages), ["task:1"]);
+}
+
+/// The cause lay in the program: the same message is given to it once more.
+pub async fn a_reopened_run_gets_its_message_again(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.awaiting(&["go"])).await;
+    play.deliver(&run, signal("s1", "go")).await;
+    play.done(&Draft::of(&play.claim().await).failed()).await;
+    let redeliver = vec![play.picture(&run).await.failed_by.expect("the cause was kept")];
+    let (revision, reason, requeue) = (2, String::new(), vec![]);
+    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    let claimed = play.claim().await;
+    assert_eq!(ids(&claimed.messages), ["s1"]);
+    play.done(&Draft::of(&claimed)).await;
+}
+
+pub async fn a_reopened_run_sees_what_arrived_meanwhile(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let due = play.now().await.plus(secs(10));
+    let run = play.waiting("r", |draft| draft.timer(1, due).awaiting(&["go"]).failed()).await;
+    play.deliver_all(&run, vec![signal("s1", "not yet"), signal("s2", "go")]).await;
+    play.order(reopen(&run, 1)).await;
+    let claimed = play.claim().await;
+    assert_eq!(ids(&claimed.messages), ["s1", "s2"]);
+    play.done(&Draft::of(&claimed)).await;
+    play.pass(secs(10)).await;
+    assert_eq!(ids(&play.claim().await.messages), ["timer:1"], "its timers are alive again");
+}
+
+pub async fn only_a_failed_run_is_reopened(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let live = play.waiting("live", |draft| draft).await;
+    let completed = play.waiting("completed", Draft::completed).await;
+    let cancelled = play.waiting("cancelled", Draft::cancelled).await;
+    for run in [live, completed, cancelled] {
+        let before = play.stored(&run).await;
+        let answer = play.control(reopen(&run, 1)).await;
+        assert!(matches!(answer, Err(WorldError::Conflict(_))), "{answer:?}");
+        assert_eq!(play.stored(&run).await, before);
+    }
+    let answer = play.control(reopen(&"nobody".into(), 1)).await;
+    assert!(matches!(answer, Err(WorldError::NotFound(_))), "{answer:?}");
+}
+
+pub async fn reopening_on_a_moved_revision_is_refused(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", Draft::failed).await;
+    for revision in [0, 2] {
+        let answer = play.control(reopen(&run, revision)).await;
+        assert!(matches!(answer, Err(WorldError::Conflict(_))), "{answer:?}");
+    }
+    play.order(reopen(&run, 1)).await;
+    let answer = play.control(reopen(&run, 1)).await;
+    assert!(matches!(answer, Err(WorldError::Conflict(_))), "twice is once too often: {answer:?}");
+}
+
+pub async fn reopening_with_a_missing_letter_changes_nothing(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = failed_of_its_task(&play).await;
+    let before = (play.stored(&run).await, play.dead().await);
+    let requeue = vec!["r:1".into(), "r:2".into()];
+    let (revision, reason, redeliver) = (2, String::new(), vec![]);
+    let answer =
+        play.control(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    assert!(matches!(answer, Err(WorldError::NotFound(_))), "{answer:?}");
+    assert_eq!((play.stored(&run).await, play.dead().await), before);
+    play.nothing_to_take().await;
+}
+
+/// Failing, reopening and failing again is no special case.
+pub async fn a_reopened_run_may_fail_again(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.awaiting(&["go"]).failed()).await;
+    for round in 0..3_u64 {
+        play.order(reopen(&run, 1 + 2 * round)).await;
+        play.deliver(&run, signal(&format!("s{round}"), "go")).await;
+        play.done(&Draft::of(&play.claim().await).failed()).await;
+        assert_eq!(play.picture(&run).await.summary.status, Status::Failed);
+    }
+    assert!(play.history(&run).await.iter().map(|event| event.seq).eq(1..=11));
+}
+
+/// It failed in its very first step: the start is redelivered like any other message, and not made anew.
+pub async fn a_run_that_failed_at_its_start_starts_once_again(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start("r").await;
+    let claimed = play.claim().await;
+    play.done(&Draft::of(&claimed).failed().with(|item| item.state.snapshot = None)).await;
+    let redeliver = vec![play.picture(&run).await.failed_by.expect("the cause was kept")];
+    let (revision, reason, requeue) = (1, String::new(), vec![]);
+    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    let again = play.claim().await;
+    assert_eq!(ids(&again.messages), ["start"]);
+    assert_eq!(again.messages[0].body, claimed.messages[0].body);
+    play.done(&Draft::of(&again)).await;
+    play.nothing_to_claim().await;
+}

@@ -1,0 +1,200 @@
+//! Background duties beside timers and liveness: retention, stuck runs, unserved runs, reports.
+
+use rhythm_core::{BlockedCode, Millis, RunId};
+
+use super::Stage;
+use super::play::*;
+use crate::world::*;
+
+pub async fn retention_removes_all_of_a_run(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.task(1).task(2)).await;
+    let tasks = play.takes(2).await;
+    play.finish(&tasks[0], TaskOutcome::Retry { failure: failure("X"), delay: secs(1) }).await;
+    play.finish(&tasks[1], TaskOutcome::Exhausted { failure: failure("X"), hold: false }).await;
+    play.deliver(&run, cancel("c1")).await;
+    play.done(&Draft::of(&play.claim().await).completed()).await;
+    play.pass(secs(1)).await;
+    play.complete(&play.take().await).await;
+
+    // Whole months, so that worlds that drop partitions have dropped theirs.
+    stage.clock().advance(days(100));
+    play.upkeep(Upkeep::Prepare).await;
+    play.upkeep(Upkeep::Retain { keep: days(30), limit: 1_000 }).await;
+    assert_eq!(play.stored(&run).await, (None, vec![]));
+    assert_eq!(play.world.attempts(&play.tenant, &run).await.unwrap(), []);
+    assert_eq!(play.dead().await, []);
+    assert_eq!(play.deliver(&run, cancel("c1")).await, Delivered::NotFound);
+    // Keys live as long as the run: now the id is free again, and nothing of the old run sticks to it.
+    play.start("r").await;
+    assert_eq!(play.deliver(&run, cancel("c1")).await, Delivered::Accepted);
+    assert_eq!(ids(&play.claim().await.messages), ["start", "c1"]);
+}
+
+pub async fn retention_removes_ended_standalone_tasks(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let (done, dead) = (play.queue(new_task("done")).await, play.queue(new_task("dead")).await);
+    let tasks = play.takes(2).await;
+    play.finish(&tasks[0], TaskOutcome::Completed { output: json("1") }).await;
+    play.finish(&tasks[1], TaskOutcome::Exhausted { failure: failure("X"), hold: false }).await;
+    play.upkeep(Upkeep::Retain { keep: days(30), limit: 1_000 }).await;
+    assert_eq!(play.task(&done).await.state, TaskState::Completed);
+    assert_eq!(play.dead().await.len(), 1);
+    stage.clock().advance(days(100));
+    play.upkeep(Upkeep::Prepare).await;
+    play.upkeep(Upkeep::Retain { keep: days(30), limit: 1_000 }).await;
+    assert_eq!((play.find_task(&done).await, play.find_task(&dead).await), (None, None));
+    assert_eq!(play.dead().await, []);
+}
+
+pub async fn retention_never_touches_what_is_alive(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.awaiting(&["go"])).await;
+    let task = play.queue(new_task("t")).await;
+    let before = play.stored(&run).await;
+    stage.clock().advance(days(400));
+    play.upkeep(Upkeep::Prepare).await;
+    play.upkeep(Upkeep::Retain { keep: days(1), limit: 1_000 }).await;
+    assert_eq!(play.stored(&run).await, before);
+    assert_eq!(play.take().await.id, task);
+    play.deliver(&run, signal("s1", "go")).await;
+    play.done(&Draft::of(&play.claim().await).completed()).await;
+    assert_eq!(play.history(&run).await.len(), 3);
+}
+
+async fn stuck(play: &Play<'_>) -> Vec<RunId> {
+    let report = play.upkeep(Upkeep::FindStuck { idle: secs(300), limit: 100 }).await;
+    report.stuck.into_iter().map(|(_, run)| run).collect()
+}
+
+pub async fn a_run_nothing_will_wake_is_reported_once(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft).await;
+    stage.clock().advance(secs(299));
+    assert_eq!(stuck(&play).await, []);
+    stage.clock().advance(secs(2));
+    assert_eq!(stuck(&play).await, std::slice::from_ref(&run));
+    assert_eq!(stuck(&play).await, []);
+    stage.clock().advance(secs(600));
+    assert_eq!(stuck(&play).await, []);
+    // It moves, and gets stuck again.
+    play.deliver(&run, cancel("c1")).await;
+    play.done(&Draft::of(&play.claim().await)).await;
+    assert_eq!(stuck(&play).await, []);
+    stage.clock().advance(secs(301));
+    assert_eq!(stuck(&play).await, [run]);
+}
+
+pub async fn a_run_with_a_reason_to_wait_is_not_stuck(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let later = play.now().await.plus(days(9));
+    play.waiting("signal", |draft| draft.awaiting(&["go"])).await;
+    play.waiting("approval", |draft| draft.awaiting(&["@approval:1"])).await;
+    play.waiting("timer", |draft| draft.timer(1, later)).await;
+    play.waiting("task", |draft| draft.task(1)).await;
+    let paused = play.waiting("paused", |draft| draft).await;
+    play.order(Control::PauseRun { run: paused, reason: String::new() }).await;
+    play.waiting("parent", |draft| draft.child(1)).await;
+    let child = play.claim().await;
+    play.done(&Draft::of(&child).awaiting(&["go"])).await;
+    play.start("aside").await;
+    let aside = ReleaseOutcome::Aside(blocked(BlockedCode::Quarantined));
+    play.release(&play.claim().await, aside).await;
+    play.waiting("ended", Draft::completed).await;
+    play.start_as(NewRun { delay: days(3), ..new_run("delayed") }).await;
+    play.start("ready").await;
+    stage.clock().advance(secs(3600));
+    assert_eq!(stuck(&play).await, []);
+}
+
+pub async fn ready_runs_nobody_can_step_are_marked(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let code = |id: &str, workflow: &str| NewRun {
+        kind: rhythm_core::WorkflowKind::Code,
+        workflow: workflow.to_owned(),
+        ..new_run(id)
+    };
+    play.create(vec![code("served", "orders"), code("unserved", "bills"), new_run("drill")]).await;
+    let worker = WorkerCard { workflows: vec!["orders".to_owned()], ..card("w1") };
+    play.world.extend(Extend { card: worker.clone(), ..play.beat_request(vec![]) }).await.unwrap();
+    let marked = async |id: &str| play.picture(&id.into()).await.summary.blocked.map(|blocked| blocked.code);
+    let mark = async || play.upkeep(Upkeep::MarkUnserved { idle: secs(10), limit: 100 }).await;
+    mark().await;
+    assert_eq!(marked("unserved").await, None, "not before it waited for a while");
+    stage.clock().advance(secs(11));
+    mark().await;
+    assert_eq!(marked("unserved").await, Some(BlockedCode::NoWorker));
+    assert_eq!((marked("served").await, marked("drill").await), (None, None));
+    let query = RunQuery { tenant: play.tenant.clone(), blocked: true, limit: 9, ..RunQuery::default() };
+    assert_eq!(play.world.list_runs(query).await.unwrap().rows.len(), 1);
+
+    let workflows = vec!["orders".to_owned(), "bills".to_owned()];
+    let card = WorkerCard { workflows: workflows.clone(), ..worker };
+    play.world.extend(Extend { card, ..play.beat_request(vec![]) }).await.unwrap();
+    mark().await;
+    assert_eq!(marked("unserved").await, None);
+    let request = ClaimRuns { kinds: vec![], workflows, ..play.claim_request(9) };
+    assert_eq!(play.world.claim_runs(request).await.unwrap().runs.len(), 2);
+}
+
+/// The mark is no lock: whoever comes and can step the run does so, and the mark is gone.
+pub async fn a_marked_run_can_be_claimed(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    play.leave().await;
+    let run = play.start("r").await;
+    stage.clock().advance(secs(60));
+    play.upkeep(Upkeep::MarkUnserved { idle: secs(10), limit: 100 }).await;
+    let code = async || play.picture(&run).await.summary.blocked.map(|blocked| blocked.code);
+    assert_eq!(code().await, Some(BlockedCode::NoWorker));
+    play.done(&Draft::of(&play.claim().await)).await;
+    assert_eq!(code().await, None);
+}
+
+pub async fn a_sweep_tells_whether_there_is_work(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let told = async || {
+        let report = play.sweep().await;
+        (report.runs_ready, report.tasks_ready)
+    };
+    assert_eq!(told().await, (false, false));
+    play.start("r").await;
+    assert_eq!(told().await, (true, false));
+    let claimed = play.claim().await;
+    assert_eq!(told().await, (false, false));
+    play.done(&Draft::of(&claimed).task(1)).await;
+    assert_eq!(told().await, (false, true));
+    play.take().await;
+    assert_eq!(told().await, (false, false));
+}
+
+pub async fn a_sweep_does_at_most_so_much(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let tasks = (0..30).map(|n| NewTask { options: delayed(secs(1)), ..new_task(&format!("t{n}")) });
+    play.enqueue(tasks.collect()).await;
+    stage.clock().advance(secs(1));
+    let mut taken = 0;
+    for _ in 0..3 {
+        play.upkeep(Upkeep::Sweep { limit: 10, silence: EVER }).await;
+        taken += play.takes(50).await.len();
+        assert_eq!(taken % 10, 0);
+    }
+    assert_eq!(taken, 30);
+}
+
+pub async fn every_duty_is_safe_in_every_process_at_once(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let other = play.another("w2").await;
+    let due = play.now().await.plus(secs(1));
+    play.waiting("r", |draft| draft.timer(1, due)).await;
+    stage.clock().advance(secs(400));
+    let all = async |play: &Play<'_>| {
+        play.sweep().await;
+        play.upkeep(Upkeep::Prepare).await;
+        play.upkeep(Upkeep::Retain { keep: days(1), limit: 10 }).await;
+        play.upkeep(Upkeep::FindStuck { idle: secs(1), limit: 10 }).await;
+        play.upkeep(Upkeep::MarkUnserved { idle: Millis(1), limit: 10 }).await;
+        play.upkeep(Upkeep::DueSchedules { limit: 10 }).await;
+    };
+    tokio::join!(all(&play), all(&other));
+    assert_eq!(ids(&play.claim().await.messages), ["timer:1"]);
+}

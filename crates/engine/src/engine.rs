@@ -1,0 +1,138 @@
+//! Claims ready runs, steps them, commits. Driven from outside one [`tick`](Engine::tick) at a time; it never
+//! spawns, sleeps or looks at a clock.
+
+use std::sync::Arc;
+
+use rhythm_core::{Blobs, Blocked, BlockedCode, Millis};
+
+use crate::plan::{Folding, Planned};
+use crate::process::{Aftermath, Process};
+use crate::programs::Lookup;
+use crate::worker::{Attempt, Worker};
+use crate::world::*;
+
+/// Claims without a commit after which a run is taken to crash its engines.
+const MAX_RUN_DELIVERIES: u32 = 5;
+/// A run whose version is missing here is offered again after this time.
+const RETRY_VERSION: Millis = Millis::from_secs(10);
+
+pub struct Engine {
+    process: Arc<Process>,
+    /// Takes tasks at once that the runs ask for.
+    worker: Arc<Worker>,
+}
+
+/// What one tick did.
+#[derive(Default)]
+pub struct Ticked {
+    /// Runs that were claimed.
+    pub runs: usize,
+    /// There may be more to claim right now.
+    pub more: bool,
+    /// Tasks this process now holds.
+    pub attempts: Vec<Attempt>,
+}
+
+enum Verdict {
+    Commit(Box<(CommitItem, Aftermath)>),
+    Release(ReleasedRun),
+}
+
+impl Engine {
+    pub fn new(process: Arc<Process>, worker: Arc<Worker>) -> Self {
+        Self { process, worker }
+    }
+
+    /// Claims a batch of ready runs and moves each as far as its messages go.
+    pub async fn tick(&self) -> WorldResult<Ticked> {
+        let mut ticked = Ticked::default();
+        if self.process.has_unsettled() {
+            let settled = self.process.resend().await?;
+            ticked.attempts.extend(self.worker.absorb(settled).await?);
+        }
+        let config = &self.process.config;
+        let claimed = self
+            .process
+            .world
+            .claim_runs(ClaimRuns {
+                tenant: config.tenant.clone(),
+                worker: config.worker.clone(),
+                kinds: self.process.programs.kinds(),
+                workflows: Vec::new(),
+                limit: config.run_batch,
+                hold: config.hold,
+            })
+            .await?;
+        self.process.time.observe(claimed.at);
+        ticked.runs = claimed.runs.len();
+        ticked.more = claimed.runs.len() == config.run_batch;
+        if claimed.runs.is_empty() {
+            return Ok(ticked);
+        }
+        let (mut items, mut after, mut released) = (Vec::new(), Vec::new(), Vec::new());
+        let mut slots = self.worker.slots();
+        for run in claimed.runs {
+            match self.step(run, &mut |task| slots.take(task)).await? {
+                Verdict::Commit(commit) => {
+                    items.push(commit.0);
+                    after.push(commit.1);
+                }
+                Verdict::Release(release) => released.push(release),
+            }
+        }
+        let settled = self.process.push(self.process.batch(items, released, after)).await?;
+        ticked.attempts.extend(self.worker.absorb(settled).await?);
+        Ok(ticked)
+    }
+
+    async fn step(
+        &self,
+        claimed: ClaimedRun,
+        claim: &mut (dyn FnMut(&rhythm_core::TaskSpec) -> bool + Send),
+    ) -> WorldResult<Verdict> {
+        let ClaimedRun { run: row, claim: number, messages, more, deliveries } = claimed;
+        let release = |outcome| Verdict::Release(ReleasedRun { run: row.id.clone(), claim: number, outcome });
+        let aside = |detail: String| {
+            tracing::error!(run = %row.id, detail, "run quarantined");
+            ReleaseOutcome::Aside(self.blocked(BlockedCode::Quarantined, detail))
+        };
+        if deliveries > MAX_RUN_DELIVERIES {
+            return Ok(release(aside(format!("claimed {deliveries} times without a commit"))));
+        }
+        let process = &self.process;
+        let found = process.programs.load(&*process.world, &row.tenant, &row.workflow, &row.version).await?;
+        let program = match found {
+            Lookup::Found(program) => program,
+            Lookup::Missing | Lookup::Unreadable(_) => {
+                let detail = format!("version {} of {} cannot be stepped here", row.version, row.workflow);
+                let blocked = Some(self.blocked(BlockedCode::NoVersion, detail));
+                return Ok(release(ReleaseOutcome::Later { after: RETRY_VERSION, blocked }));
+            }
+        };
+        let mut blobs = Blobs::new();
+        loop {
+            let folding = Folding {
+                program: &*program,
+                row: &row,
+                fence: Fence::Claim(number),
+                commit: process.commit_id(),
+                messages: messages.clone(),
+                more,
+                now: process.time.now(),
+                blobs: &blobs,
+            };
+            match folding.plan(claim) {
+                Planned::Idle => return Ok(release(ReleaseOutcome::Idle { arrived: row.arrived })),
+                Planned::Unsteppable(detail) => return Ok(release(aside(detail))),
+                Planned::NeedBlobs(wanted) => process.load_blobs(&wanted, &mut blobs).await?,
+                Planned::Commit(plan) => {
+                    return Ok(Verdict::Commit(Box::new(process.prepare(*plan, &row).await?)));
+                }
+            }
+        }
+    }
+
+    fn blocked(&self, code: BlockedCode, detail: String) -> Blocked {
+        Blocked { code, since: self.process.time.now(), detail }
+    }
+}

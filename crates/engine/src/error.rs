@@ -1,0 +1,66 @@
+//! Errors of the engine's callers, each with a code and what to do.
+
+use thiserror::Error;
+
+use crate::world::WorldError;
+
+#[derive(Debug, Error)]
+pub enum EngineError {
+    #[error(transparent)]
+    World(#[from] WorldError),
+    #[error("no workflow named {0} is registered")]
+    UnknownWorkflow(String),
+    #[error("there is no run {0}")]
+    UnknownRun(String),
+    #[error("there is no dead letter {0}")]
+    UnknownLetter(String),
+    #[error("there is no schedule named {0}")]
+    UnknownSchedule(String),
+    #[error("there is no task {0}")]
+    UnknownTask(String),
+    #[error("run {0} has ended")]
+    Ended(String),
+    #[error("too many messages wait for run {0}")]
+    InboxFull(String),
+    #[error("{0} exists already with another name or input")]
+    KeyConflict(String),
+    #[error("the value has {size} bytes, the limit is {limit}")]
+    TooLarge { size: u64, limit: u64 },
+    #[error("{0}")]
+    Invalid(String),
+}
+
+impl EngineError {
+    /// The stable code; `docs/errors/<code>.md` says more.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::World(error) => error.code(),
+            Self::UnknownWorkflow(_) => "ENGINE001",
+            Self::UnknownRun(_) => "ENGINE002",
+            Self::UnknownLetter(_) => "ENGINE003",
+            Self::UnknownSchedule(_) => "ENGINE004",
+            Self::UnknownTask(_) => "ENGINE005",
+            Self::Ended(_) => "ENGINE006",
+            Self::InboxFull(_) => "ENGINE007",
+            Self::KeyConflict(_) => "ENGINE008",
+            Self::TooLarge { .. } => "ENGINE009",
+            Self::Invalid(_) => "ENGINE010",
+        }
+    }
+
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::World(error) => error.advice(),
+            Self::UnknownWorkflow(_) => "register the workflow first, or check its name",
+            Self::UnknownRun(_) => "`rhythm runs list` shows the runs there are",
+            Self::UnknownLetter(_) => "`rhythm dead list` shows the dead letters there are",
+            Self::UnknownSchedule(_) => "`rhythm schedules list` shows the schedules there are",
+            Self::UnknownTask(_) => "`rhythm tasks list` shows the tasks there are",
+            Self::Ended(_) => "start a new run; a failed one can be opened again with `rhythm runs retry`",
+            Self::InboxFull(_) => "let the run consume what waits for it before sending more",
+            Self::KeyConflict(_) => "use another idempotency key for other input",
+            Self::TooLarge { .. } => "store the content elsewhere and pass a reference to it",
+            Self::Invalid(_) => "correct the request",
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Answers why a run does not move: what it waits for, since when, what would move it, and the command that
+//! repairs it. There is an answer for every state.
+
+use rhythm_core::{BlockedCode, RunId, Status, Timestamp};
+use serde::Serialize;
+
+use crate::client::Client;
+use crate::error::EngineError;
+use crate::world::*;
+
+/// Why a run stands where it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    pub run: RunId,
+    pub status: Status,
+    /// One line for the hurried.
+    pub summary: String,
+    pub reasons: Vec<Reason>,
+}
+
+/// One thing a run waits for, or one thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    /// A stable word for programs: `task_running`, `queue_paused`, ...
+    pub code: &'static str,
+    pub what: String,
+    pub since: Option<Timestamp>,
+    /// What would move the run.
+    pub moves_when: String,
+    /// What a person can type, when there is something to do.
+    pub command: Option<String>,
+}
+
+pub async fn explain(client: &Client, run: &RunId) -> Result<Explanation, EngineError> {
+    let picture = client.picture(run).await?;
+    let world = client.world();
+    let queues = world.queues(client.tenant()).await?;
+    let workers = world.workers(client.tenant()).await?;
+    Ok(explain_picture(&picture, &queues, &workers))
+}
+
+/// The pure part: everything that is known about the run, turned into reasons, most pressing first.
+pub fn explain_picture(picture: &Picture, queues: &[QueueRow], workers: &[WorkerRow]) -> Explanation {
+    let mut reasons = Vec::new();
+    let summary = &picture.summary;
+    if summary.status.is_final() {
+        reasons.push(ended(picture));
+    } else {
+        reasons.extend(held_up(picture));
+        reasons.extend(ready(picture, workers));
+        reasons.extend(picture.tasks.iter().map(|task| task_reason(task, queues, workers)));
+        reasons.extend(picture.timers.iter().map(timer_reason));
+        reasons.extend(picture.children.iter().filter(|child| !child.status.is_final()).map(child_reason));
+        reasons
+            .extend(picture.row.awaiting().iter().map(|name| awaited(&summary.id, name, summary.updated_at)));
+        if reasons.is_empty() {
+            reasons.push(stuck(picture));
+        }
+    }
+    Explanation { run: summary.id.clone(), status: summary.status, summary: reasons[0].what.clone(), reasons }
+}
+
+fn reason(
+    code: &'static str,
+    what: impl Into<String>,
+    since: Option<Timestamp>,
+    moves_when: impl Into<String>,
+    command: Option<String>,
+) -> Reason {
+    Reason { code, what: what.into(), since, moves_when: moves_when.into(), command }
+}
+
+fn ended(picture: &Picture) -> Reason {
+    let run = &picture.summary.id;
+    let since = picture.summary.ended_at;
+    match (picture.summary.status, &picture.failure) {
+        (Status::Failed, Some(failure)) => reason(
+            "failed",
+            format!("it failed: {failure}"),
+            since,
+            "somebody opens it again; what failed it is then tried anew",
+            Some(format!("rhythm runs retry {run}")),
+        ),
+        (Status::Cancelled, _) => reason("cancelled", "it was cancelled", since, "never: it has ended", None),
+        _ => reason("completed", "it completed", since, "never: it has ended", None),
+    }
+}
+
+/// What keeps the whole run from moving, whatever it waits for.
+fn held_up(picture: &Picture) -> Vec<Reason> {
+    let summary = &picture.summary;
+    let (run, workflow) = (&summary.id, &summary.workflow);
+    let mut reasons = Vec::new();
+    if summary.paused {
+        let command = Some(format!("rhythm runs resume {run}"));
+        reasons.push(reason(
+            "paused",
+            "the run is paused",
+            Some(summary.updated_at),
+            "it is resumed",
+            command,
+        ));
+    }
+    if picture.workflow_paused {
+        let command = Some(format!("rhythm workflows resume {workflow}"));
+        let what = format!("workflow {workflow} is paused");
+        reasons.push(reason("workflow_paused", what, None, "the workflow is resumed", command));
+    }
+    if let Some(blocked) = &summary.blocked {
+        let (code, moves_when, command) = match blocked.code {
+            BlockedCode::NoWorker => {
+                ("no_worker", "a worker that can step this workflow starts", Some("rhythm worker".to_owned()))
+            }
+            BlockedCode::NoVersion => (
+                "no_version",
+                "a process that has this version starts; it is offered again every few seconds",
+                Some(format!("rhythm runs retry {run}")),
+            ),
+            BlockedCode::Quarantined => (
+                "quarantined",
+                "the cause is mended and the run is retried",
+                Some(format!("rhythm runs retry {run}")),
+            ),
+            BlockedCode::DeadLetter => (
+                "dead_letter",
+                "the dead letter is requeued or discarded",
+                Some(match picture.dead.iter().find(|letter| letter.held) {
+                    Some(letter) => format!("rhythm dead requeue {}", letter.task),
+                    None => format!("rhythm dead list --run {run}"),
+                }),
+            ),
+        };
+        let what = format!("it is blocked: {}", blocked.detail);
+        reasons.push(reason(code, what, Some(blocked.since), moves_when, command));
+    }
+    if summary.cancelling {
+        let command = Some(format!("rhythm runs cancel {run}"));
+        let what = "it was asked to stop and is cleaning up";
+        let moves_when = "its clean-up ends; a second cancel ends it at once";
+        reasons.push(reason("cancelling", what, Some(summary.updated_at), moves_when, command));
+    }
+    reasons
+}
+
+fn ready(picture: &Picture, workers: &[WorkerRow]) -> Option<Reason> {
+    if let Some(holder) = &picture.claimed_by {
+        let what = format!("worker {holder} is stepping it right now");
+        return Some(reason("stepping", what, picture.ready_since, "that commit is written", None));
+    }
+    let since = picture.ready_since?;
+    let able = |worker: &&WorkerRow| {
+        let card = &worker.card;
+        card.kinds.contains(&picture.summary.kind) || card.workflows.contains(&picture.summary.workflow)
+    };
+    let count = workers.iter().filter(able).count();
+    Some(if count == 0 {
+        let what = "it is ready, but no live worker can step it";
+        reason("no_worker", what, Some(since), "such a worker starts", Some("rhythm worker".into()))
+    } else {
+        let what = format!("it is ready and waits for one of {count} workers to take it");
+        reason("ready", what, Some(since), "a worker claims it, usually within a second", None)
+    })
+}
+
+fn task_reason(task: &TaskSummary, queues: &[QueueRow], workers: &[WorkerRow]) -> Reason {
+    let queue = &task.options.queue;
+    let title = format!("task {} ({})", task.name, task.id);
+    let since = Some(task.since);
+    match task.state {
+        TaskState::Running => {
+            let worker = task.worker.as_deref().unwrap_or("somebody");
+            let mut what = format!("{title} is running on worker {worker}, attempt {}", task.attempt);
+            if task.cancel_requested {
+                what.push_str(", asked to stop");
+            }
+            reason("task_running", what, since, "the attempt ends or times out", None)
+        }
+        TaskState::Delayed => {
+            let what = format!("{title} is due at {} (attempt {})", task.since, task.attempt);
+            reason("task_delayed", what, since, "that time comes", None)
+        }
+        TaskState::Held => {
+            let what = format!("{title} is out of attempts and held");
+            let command = Some(format!("rhythm dead requeue {}", task.id));
+            reason("dead_letter", what, since, "the dead letter is requeued or discarded", command)
+        }
+        _ => {
+            let paused = queues.iter().any(|row| row.name == *queue && row.paused);
+            let serving: Vec<&WorkerRow> =
+                workers.iter().filter(|worker| worker.card.queues.contains(queue)).collect();
+            let knows = serving.iter().any(|worker| worker.card.tasks.contains(&task.name));
+            if paused {
+                let command = Some(format!("rhythm queues resume {queue}"));
+                let what = format!("{title} waits in queue {queue}, which is paused");
+                reason("queue_paused", what, since, "the queue is resumed", command)
+            } else if serving.is_empty() {
+                let what = format!("{title} waits in queue {queue}, which no live worker serves");
+                let command = Some(format!("rhythm worker --queue {queue}"));
+                reason("no_worker", what, since, "a worker for that queue starts", command)
+            } else if !knows {
+                let what =
+                    format!("{title} waits: no live worker of queue {queue} has a handler for {}", task.name);
+                let moves_when = format!("a worker that registers {} starts", task.name);
+                reason("unknown_task", what, since, moves_when, Some("rhythm workers".into()))
+            } else {
+                let what = format!("{title} waits in queue {queue} for a free worker");
+                reason("task_ready", what, since, "a worker has room", Some("rhythm queues list".into()))
+            }
+        }
+    }
+}
+
+fn timer_reason(timer: &TimerRow) -> Reason {
+    let due = timer.due_at;
+    match timer.what.as_str() {
+        "start" => reason("delayed_start", format!("it starts at {due}"), None, "that time comes", None),
+        "deadline" => reason(
+            "deadline",
+            format!("its deadline is {due}"),
+            None,
+            "that time comes: the run fails then",
+            None,
+        ),
+        what => reason("timer", format!("{what} fires at {due}"), None, "that time comes", None),
+    }
+}
+
+fn child_reason(child: &RunSummary) -> Reason {
+    let what = format!("child {} ({}) is {}", child.id, child.workflow, child.status.as_str());
+    let command = Some(format!("rhythm explain {}", child.id));
+    reason("child", what, Some(child.created_at), "the child ends", command)
+}
+
+fn awaited(run: &RunId, name: &str, since: Timestamp) -> Reason {
+    match name.strip_prefix("@approval:") {
+        Some(number) => {
+            let what = format!("it waits for a decision on approval {number}");
+            reason("approval", what, Some(since), "somebody decides", None)
+        }
+        None => {
+            let what = format!("it waits for signal {name}");
+            let command = Some(format!("rhythm runs signal {run} {name} --payload null"));
+            reason("signal", what, Some(since), "the signal arrives", command)
+        }
+    }
+}
+
+fn stuck(picture: &Picture) -> Reason {
+    let run = &picture.summary.id;
+    let what = "it waits, but nothing that is open can wake it up";
+    let command = Some(format!("rhythm verify {run}"));
+    reason("stuck", what, Some(picture.summary.updated_at), "somebody cancels or repairs it", command)
+}

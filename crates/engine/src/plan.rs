@@ -1,0 +1,275 @@
+//! From messages to a commit: folds everything that waits for a run and gathers what the transitions ask for
+//! into one [`CommitItem`]. Pure; what needs the world (blobs, versions of children) is handed back.
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use rhythm_core::failure::codes;
+use rhythm_core::fold::{Advance, Advanced, End, RunState, advance};
+use rhythm_core::message::{
+    Cancel, ChildCompleted, ChildFailed, Message, MessageBody, SignalReceived, TaskFailed,
+};
+use rhythm_core::{
+    Actor, BlobRef, Blobs, ChildSpec, Command, CommandId, CommitId, Failure, MessageId, Program, RunId,
+    TaskSpec, Timestamp,
+};
+
+use crate::world::*;
+
+/// Children deeper than this are refused.
+pub const MAX_DEPTH: usize = 20;
+
+/// What folding came to.
+pub enum Planned {
+    /// Nothing that waits can be consumed now.
+    Idle,
+    Commit(Box<Plan>),
+    NeedBlobs(Vec<BlobRef>),
+    /// The program cannot step this run; it must be set aside.
+    Unsteppable(String),
+}
+
+/// A commit, except for what only the world can tell.
+pub struct Plan {
+    pub item: CommitItem,
+    /// Their versions are pinned before the commit.
+    pub children: Vec<ChildSpec>,
+    /// To be stored before the commit.
+    pub blobs: Vec<(BlobRef, Arc<[u8]>)>,
+}
+
+/// One run about to be stepped.
+pub struct Folding<'a> {
+    pub program: &'a dyn Program,
+    pub row: &'a RunRow,
+    pub fence: Fence,
+    pub commit: CommitId,
+    pub messages: Vec<Message>,
+    /// More messages wait than are listed.
+    pub more: bool,
+    pub now: Timestamp,
+    pub blobs: &'a Blobs,
+}
+
+impl Folding<'_> {
+    /// Folds as many messages as one commit may carry. `claim` decides which new tasks to take at once.
+    pub fn plan(self, claim: &mut dyn FnMut(&TaskSpec) -> bool) -> Planned {
+        let mut sheet = Sheet::new(self.row, self.fence, self.commit.clone());
+        let mut waiting = order_for_start(self.messages);
+        while let Some(place) = next_consumable(&waiting, &sheet.state) {
+            // A cancellation starts a commit of its own: it applies to everything committed before it.
+            let is_cancel = matches!(waiting[place].body, MessageBody::Cancel(_));
+            if is_cancel && !sheet.item.consumed.is_empty() {
+                break;
+            }
+            let message = waiting.remove(place);
+            let step = catch_unwind(AssertUnwindSafe(|| {
+                advance(self.program, &self.row.facts(), &sheet.state, &message, self.now, self.blobs)
+            }));
+            match step {
+                Ok(Ok(Advance::Advanced(advanced))) => sheet.add(self.row, message, *advanced, claim),
+                Ok(Ok(Advance::NeedBlobs(wanted))) => return Planned::NeedBlobs(wanted),
+                Ok(Err(error)) => return Planned::Unsteppable(error.to_string()),
+                Err(panic) => {
+                    return Planned::Unsteppable(format!("the step panicked: {}", panic_text(&*panic)));
+                }
+            }
+            if sheet.item.end.is_some() {
+                break;
+            }
+        }
+        if sheet.item.consumed.is_empty() {
+            return Planned::Idle;
+        }
+        let fused = self.fence == Fence::Fused;
+        let more = self.more || next_consumable(&waiting, &sheet.state).is_some();
+        sheet.finish(self.row, fused, more)
+    }
+}
+
+/// A run cancelled before it started never starts: the cancellation goes first.
+fn order_for_start(mut messages: Vec<Message>) -> Vec<Message> {
+    let starts = matches!(messages.first().map(|m| &m.body), Some(MessageBody::Start(_)));
+    let cancel = messages.iter().position(|message| matches!(message.body, MessageBody::Cancel(_)));
+    if let (true, Some(place)) = (starts, cancel) {
+        let cancel = messages.remove(place);
+        messages.insert(0, cancel);
+    }
+    messages
+}
+
+/// The first message that can be consumed: signals wait until their name is awaited.
+fn next_consumable(waiting: &[Message], state: &RunState) -> Option<usize> {
+    waiting.iter().position(|m| m.body.signal_name().is_none_or(|name| state.awaiting.contains(name)))
+}
+
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())
+}
+
+/// The commit as it fills up.
+struct Sheet {
+    state: RunState,
+    item: CommitItem,
+    children: Vec<ChildSpec>,
+    blobs: Vec<(BlobRef, Arc<[u8]>)>,
+    /// Trace context of the message being applied.
+    trace: Option<String>,
+}
+
+impl Sheet {
+    fn new(row: &RunRow, fence: Fence, commit: CommitId) -> Self {
+        let item = CommitItem {
+            run: row.id.clone(),
+            commit,
+            fence,
+            revision: row.revision,
+            arrived: row.arrived,
+            consumed: Vec::new(),
+            finished: Vec::new(),
+            events: Vec::new(),
+            state: row.state.clone(),
+            end: None,
+            failed_by: None,
+            more: false,
+            tasks: Vec::new(),
+            timers: Vec::new(),
+            children: Vec::new(),
+            deliveries: Vec::new(),
+            cancel_tasks: Vec::new(),
+            cancel_timers: Vec::new(),
+            cancel_open: None,
+        };
+        Self { state: row.state.clone(), item, children: Vec::new(), blobs: Vec::new(), trace: None }
+    }
+
+    fn add(
+        &mut self,
+        row: &RunRow,
+        message: Message,
+        advanced: Advanced,
+        claim: &mut dyn FnMut(&TaskSpec) -> bool,
+    ) {
+        self.item.consumed.push(message.id.clone());
+        if advanced.cancel_open {
+            self.item.cancel_open = Some(cancel_message(row, advanced.state.seq));
+        }
+        self.trace = message.trace.clone();
+        for command in advanced.commands {
+            self.lower(row, command, claim);
+        }
+        if matches!(advanced.end, Some(End::Failed(_))) {
+            self.item.failed_by = Some(message);
+        }
+        self.item.events.extend(advanced.events);
+        self.item.end = advanced.end;
+        self.state = advanced.state;
+        self.blobs.extend(advanced.blobs);
+    }
+
+    /// Turns a command into what the world writes.
+    fn lower(&mut self, row: &RunRow, command: Command, claim: &mut dyn FnMut(&TaskSpec) -> bool) {
+        match command {
+            Command::RunTask(spec) => {
+                let claim = claim(&spec);
+                self.item.tasks.push(NewTask {
+                    id: row.id.task(spec.task),
+                    run: Some((row.id.clone(), spec.task)),
+                    name: spec.name,
+                    input: spec.input,
+                    options: spec.options,
+                    actor: Actor::run(&row.id),
+                    trace: self.trace.clone(),
+                    claim,
+                });
+            }
+            Command::CancelTask(task) => {
+                let id = row.id.task(task);
+                let before = self.item.tasks.len();
+                self.item.tasks.retain(|new| new.id != id);
+                if self.item.tasks.len() == before {
+                    self.item.cancel_tasks.push(id);
+                } else {
+                    // It was asked for in this very commit: it never exists, but its answer does.
+                    let failure = Failure::cancelled("the task was cancelled before it ran");
+                    let body = MessageBody::TaskFailed(TaskFailed { task, failure });
+                    self.tell(&row.id, MessageId::task(task), Actor::system(), body);
+                }
+            }
+            Command::StartTimer(timer) => self.item.timers.push(timer),
+            Command::CancelTimer(timer) => {
+                self.item.timers.retain(|new| new.timer != timer);
+                self.item.cancel_timers.push(timer);
+            }
+            Command::StartChild(child) => self.children.push(child),
+            Command::CancelChild(child) => {
+                let id = MessageId::new(format!("cancel:{}:{child}", row.id));
+                let body = MessageBody::Cancel(Cancel { reason: "cancelled by its parent".into() });
+                self.tell(&row.id.child(child), id, Actor::run(&row.id), body);
+            }
+            Command::SendSignal(signal) => {
+                let id = MessageId::from_run(&row.id, signal.signal);
+                let body = SignalReceived { name: signal.name, payload: signal.payload };
+                self.tell(&signal.to, id, Actor::run(&row.id), MessageBody::Signal(body));
+            }
+        }
+    }
+
+    fn tell(&mut self, to: &RunId, id: MessageId, actor: Actor, body: MessageBody) {
+        let message = Message { id, at: self.state.at, actor, trace: self.trace.clone(), body };
+        self.item.deliveries.push(Delivery { to: to.clone(), message });
+    }
+
+    fn finish(mut self, row: &RunRow, fused: bool, more: bool) -> Planned {
+        self.item.more = more || (fused && asks_anew(&row.state.awaiting, &self.state.awaiting));
+        if let (Some(parent), Some(end)) = (&row.parent, &self.item.end) {
+            let body = answer_to_parent(parent.child, end.clone());
+            self.tell(&parent.run.clone(), MessageId::child(parent.child), Actor::run(&row.id), body);
+        }
+        self.item.state = self.state;
+        let depth = row.id.as_str().matches('.').count();
+        if depth >= MAX_DEPTH {
+            for child in std::mem::take(&mut self.children) {
+                let message = format!("runs may nest {MAX_DEPTH} deep");
+                let failure = Failure::permanent(codes::LIMIT_EXCEEDED, message);
+                refuse_child(&mut self.item, &child, failure);
+            }
+        }
+        Planned::Commit(Box::new(Plan { item: self.item, children: self.children, blobs: self.blobs }))
+    }
+}
+
+/// A fused commit has not seen the inbox: signals it newly asks for may be waiting there already.
+fn asks_anew(before: &BTreeSet<String>, after: &BTreeSet<String>) -> bool {
+    after.difference(before).next().is_some()
+}
+
+/// Answers for a child that cannot be started.
+pub fn refuse_child(item: &mut CommitItem, child: &ChildSpec, failure: Failure) {
+    let body = MessageBody::ChildFailed(ChildFailed { child: child.child, failure });
+    let (id, actor) = (MessageId::child(child.child), Actor::system());
+    let message = Message { id, at: item.state.at, actor, trace: None, body };
+    item.deliveries.push(Delivery { to: item.run.clone(), message });
+}
+
+fn answer_to_parent(child: CommandId, end: End) -> MessageBody {
+    match end {
+        End::Completed(output) => MessageBody::ChildCompleted(ChildCompleted { child, output }),
+        End::Failed(failure) => MessageBody::ChildFailed(ChildFailed { child, failure }),
+        End::Cancelled(reason) => {
+            MessageBody::ChildFailed(ChildFailed { child, failure: Failure::cancelled(reason) })
+        }
+    }
+}
+
+fn cancel_message(row: &RunRow, seq: u64) -> Message {
+    Message {
+        id: MessageId::new(format!("cancel:{}:{seq}", row.id)),
+        at: row.state.at,
+        actor: Actor::run(&row.id),
+        trace: None,
+        body: MessageBody::Cancel(Cancel { reason: "its parent was cancelled".into() }),
+    }
+}

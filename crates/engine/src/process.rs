@@ -1,0 +1,227 @@
+//! What the engine and the worker of one process share: the world, the programs, the time, and the way to get
+//! a planned transition committed, also when answers get lost.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rhythm_core::failure::codes;
+use rhythm_core::{BlobRef, Blobs, ChildSpec, CommitId, Failure, Millis};
+
+use crate::config::Config;
+use crate::plan::{Plan, refuse_child};
+use crate::programs::Programs;
+use crate::time::{Agenda, WorldTime};
+use crate::world::*;
+
+pub struct Process {
+    pub world: Arc<dyn World>,
+    pub config: Config,
+    pub programs: Programs,
+    pub time: WorldTime,
+    pub agenda: Agenda,
+    commits: AtomicU64,
+    /// Commits whose answer did not come; sent again, unchanged, until it does.
+    unsettled: Mutex<Vec<Batch>>,
+}
+
+/// A commit on its way, and what to do when it is through.
+#[derive(Clone)]
+pub struct Batch {
+    pub commit: Commit,
+    pub after: Vec<Aftermath>,
+}
+
+/// What becomes of one item.
+#[derive(Clone)]
+pub struct Aftermath {
+    /// The run as the item leaves it.
+    pub row: RunRow,
+    pub ended: bool,
+    /// New tasks the item wants to hold.
+    pub claimable: Vec<NewTask>,
+    /// The results a fused item carries, each with its message; they take the ordinary way when it is stale.
+    pub finished: Vec<FinishedTask>,
+}
+
+/// What one item came to.
+pub enum Settled {
+    Done { row: Option<Box<RunRow>>, claimed: Vec<ClaimedTask> },
+    Stale { run: rhythm_core::RunId, finished: Vec<FinishedTask> },
+}
+
+impl Process {
+    pub fn new(world: Arc<dyn World>, config: Config, programs: Programs, time: WorldTime) -> Self {
+        let agenda = Agenda::default();
+        Self {
+            world,
+            config,
+            programs,
+            time,
+            agenda,
+            commits: AtomicU64::new(0),
+            unsettled: Mutex::default(),
+        }
+    }
+
+    /// A fresh name for a commit: never used before by this worker.
+    pub fn commit_id(&self) -> CommitId {
+        let number = self.commits.fetch_add(1, Ordering::Relaxed);
+        CommitId::new(format!("{}/{number}", self.config.worker))
+    }
+
+    /// Stores what must be there before the commit and pins the versions of children.
+    pub async fn prepare(&self, plan: Plan, row: &RunRow) -> WorldResult<(CommitItem, Aftermath)> {
+        let Plan { mut item, children, blobs } = plan;
+        for (blob, content) in &blobs {
+            self.world.put_blob(&self.config.tenant, blob, content).await?;
+        }
+        for child in children {
+            match self.pin(&child).await? {
+                Some(definition) => item.children.push(new_child(row, child, definition)),
+                None => {
+                    let message = format!("no workflow named {} is registered", child.workflow);
+                    refuse_child(&mut item, &child, Failure::permanent(codes::UNKNOWN_WORKFLOW, message));
+                }
+            }
+        }
+        let after = Aftermath {
+            row: RunRow { state: item.state.clone(), ..row.clone() },
+            ended: item.end.is_some(),
+            claimable: item.tasks.iter().filter(|task| task.claim).cloned().collect(),
+            finished: Vec::new(),
+        };
+        Ok((item, after))
+    }
+
+    async fn pin(&self, child: &ChildSpec) -> WorldResult<Option<Definition>> {
+        let tenant = self.config.tenant.clone();
+        let (workflow, version) = (child.workflow.clone(), child.version.clone());
+        self.world.definition(DefinitionQuery { tenant, workflow, version }).await
+    }
+
+    /// Loads the blobs a step asked for, beside those it has.
+    pub async fn load_blobs(&self, wanted: &[BlobRef], blobs: &mut Blobs) -> WorldResult<()> {
+        for blob in wanted {
+            let content = self.world.read_blob(&self.config.tenant, blob).await?;
+            blobs.insert(blob.hash.clone(), content);
+        }
+        Ok(())
+    }
+
+    pub fn batch(&self, items: Vec<CommitItem>, released: Vec<ReleasedRun>, after: Vec<Aftermath>) -> Batch {
+        let commit = Commit {
+            tenant: self.config.tenant.clone(),
+            worker: self.config.worker.clone(),
+            hold: self.config.hold,
+            items,
+            released,
+        };
+        Batch { commit, after }
+    }
+
+    /// Commits; when the answer is lost the batch is kept and sent again by [`Self::resend`].
+    pub async fn push(&self, batch: Batch) -> WorldResult<Vec<Settled>> {
+        match self.world.commit(batch.commit.clone()).await {
+            Ok(committed) => Ok(self.settle(batch, committed)),
+            Err(error) => {
+                if error.is_passing() {
+                    self.unsettled.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Sends again what got no answer.
+    pub async fn resend(&self) -> WorldResult<Vec<Settled>> {
+        let waiting = std::mem::take(&mut *self.unsettled.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut settled = Vec::new();
+        let mut failed = None;
+        for batch in waiting {
+            match &failed {
+                None => match self.push(batch).await {
+                    Ok(outcomes) => settled.extend(outcomes),
+                    Err(error) => failed = Some(error),
+                },
+                Some(_) => self.unsettled.lock().unwrap_or_else(PoisonError::into_inner).push(batch),
+            }
+        }
+        match failed {
+            // What came through meanwhile must not be lost; the rest is sent with the next call.
+            Some(error) if settled.is_empty() => Err(error),
+            _ => Ok(settled),
+        }
+    }
+
+    pub fn has_unsettled(&self) -> bool {
+        !self.unsettled.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    fn settle(&self, batch: Batch, committed: Committed) -> Vec<Settled> {
+        let Batch { commit, after } = batch;
+        self.time.observe(committed.at);
+        let mut settled = Vec::with_capacity(after.len());
+        for ((item, after), outcome) in commit.items.into_iter().zip(after).zip(committed.outcomes) {
+            settled.push(match outcome {
+                CommitOutcome::Stale => Settled::Stale { run: item.run, finished: after.finished },
+                CommitOutcome::Done(done) => {
+                    self.note_due(&item, committed.at);
+                    let mut tasks: BTreeMap<_, _> =
+                        after.claimable.into_iter().map(|task| (task.id.clone(), task)).collect();
+                    let claimed = done.claimed.into_iter().filter_map(|claim| {
+                        let task = tasks.remove(&claim.task)?;
+                        Some(fresh_claim(task, claim.claim, committed.at))
+                    });
+                    let claimed = claimed.collect();
+                    let row = RunRow { revision: done.revision, arrived: done.arrived, ..after.row };
+                    Settled::Done { row: (!after.ended).then(|| Box::new(row)), claimed }
+                }
+            });
+        }
+        settled
+    }
+
+    fn note_due(&self, item: &CommitItem, at: rhythm_core::Timestamp) {
+        let timers = item.timers.iter().map(|timer| timer.fire_at);
+        let delayed = item.tasks.iter().map(|task| task.options.delay).filter(|delay| *delay > Millis::ZERO);
+        for due in timers.chain(delayed.map(|delay| at.plus(delay))) {
+            self.agenda.note(due);
+        }
+    }
+}
+
+fn new_child(row: &RunRow, child: ChildSpec, definition: Definition) -> NewRun {
+    NewRun {
+        id: row.id.child(child.child),
+        workflow: child.workflow,
+        version: definition.version,
+        kind: definition.kind,
+        input: child.input,
+        priority: child.priority,
+        delay: Millis::ZERO,
+        deadline: child.deadline,
+        tags: BTreeMap::new(),
+        parent: Some(Parent { run: row.id.clone(), child: child.child }),
+        actor: rhythm_core::Actor::run(&row.id),
+        trace: None,
+    }
+}
+
+/// A task this process created and holds already.
+fn fresh_claim(task: NewTask, claim: u64, at: rhythm_core::Timestamp) -> ClaimedTask {
+    ClaimedTask {
+        deadline_at: task.options.deadline.map(|deadline| at.plus(deadline)),
+        id: task.id,
+        run: task.run,
+        name: task.name,
+        input: task.input,
+        options: task.options,
+        claim,
+        attempt: 1,
+        delivery: 1,
+        progress: None,
+        created_at: at,
+        trace: task.trace,
+    }
+}

@@ -1,0 +1,86 @@
+//! From stored definitions to programs, loaded once per version and kept.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rhythm_core::drill::Drill;
+use rhythm_core::{Program, ProgramError, TenantId, Version, WorkflowKind};
+
+use crate::world::{Definition, DefinitionQuery, World, WorldResult};
+
+/// Turns a definition of one kind into a program.
+pub type Loader = fn(&Definition) -> Result<Arc<dyn Program>, ProgramError>;
+
+/// Names one version of a workflow.
+type Key = (TenantId, String, Version);
+
+/// The programs this process can step.
+pub struct Programs {
+    loaders: BTreeMap<WorkflowKind, Loader>,
+    loaded: Mutex<HashMap<Key, Arc<dyn Program>>>,
+}
+
+/// Whether a version can be stepped here.
+pub enum Lookup {
+    Found(Arc<dyn Program>),
+    /// The version is not stored.
+    Missing,
+    /// It is stored, but this build cannot read it.
+    Unreadable(ProgramError),
+}
+
+impl Default for Programs {
+    fn default() -> Self {
+        let mut programs = Self { loaders: BTreeMap::new(), loaded: Mutex::default() };
+        programs.add_kind(WorkflowKind::Drill, |definition| {
+            Ok(Arc::new(Drill::parse(definition.source.as_bytes())?))
+        });
+        programs
+    }
+}
+
+impl Programs {
+    /// Teaches this process a kind of workflow.
+    pub fn add_kind(&mut self, kind: WorkflowKind, loader: Loader) {
+        self.loaders.insert(kind, loader);
+    }
+
+    /// The kinds any definition of which can be stepped here.
+    pub fn kinds(&self) -> Vec<WorkflowKind> {
+        self.loaders.keys().copied().collect()
+    }
+
+    /// A program that was loaded before.
+    pub fn cached(&self, tenant: &TenantId, workflow: &str, version: &Version) -> Option<Arc<dyn Program>> {
+        let key = (tenant.clone(), workflow.to_owned(), version.clone());
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+    }
+
+    pub async fn load(
+        &self,
+        world: &dyn World,
+        tenant: &TenantId,
+        workflow: &str,
+        version: &Version,
+    ) -> WorldResult<Lookup> {
+        if let Some(program) = self.cached(tenant, workflow, version) {
+            return Ok(Lookup::Found(program));
+        }
+        let query = DefinitionQuery {
+            tenant: tenant.clone(),
+            workflow: workflow.to_owned(),
+            version: Some(version.clone()),
+        };
+        let Some(definition) = world.definition(query).await? else { return Ok(Lookup::Missing) };
+        let Some(loader) = self.loaders.get(&definition.kind) else { return Ok(Lookup::Missing) };
+        match loader(&definition) {
+            Err(error) => Ok(Lookup::Unreadable(error)),
+            Ok(program) => {
+                let key = (tenant.clone(), workflow.to_owned(), version.clone());
+                let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+                loaded.insert(key, program.clone());
+                Ok(Lookup::Found(program))
+            }
+        }
+    }
+}

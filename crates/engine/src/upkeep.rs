@@ -1,0 +1,119 @@
+//! Background duties, one file each, safe to run in every process at once. A tick runs those that are due.
+
+mod overdue;
+mod prepare;
+mod retention;
+mod schedules;
+mod stuck;
+mod sweep;
+mod unserved;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rhythm_core::Millis;
+
+use crate::process::Process;
+use crate::world::WorldResult;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Duty {
+    Sweep,
+    Schedules,
+    Overdue,
+    Unserved,
+    Stuck,
+    Retention,
+    Prepare,
+}
+
+const DUTIES: [Duty; 7] = [
+    Duty::Sweep,
+    Duty::Schedules,
+    Duty::Overdue,
+    Duty::Unserved,
+    Duty::Stuck,
+    Duty::Retention,
+    Duty::Prepare,
+];
+
+/// The background duties of one process.
+pub struct Upkeep {
+    process: Arc<Process>,
+    /// When each duty last ran, by the process's own counter.
+    last: Mutex<BTreeMap<Duty, u64>>,
+}
+
+/// What a tick found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    pub runs_ready: bool,
+    pub tasks_ready: bool,
+    /// There is more of the same to do right now.
+    pub more: bool,
+}
+
+impl Upkeep {
+    pub fn new(process: Arc<Process>) -> Self {
+        Self { process, last: Mutex::default() }
+    }
+
+    /// Runs the duties that are due. One that fails does not keep the others from running.
+    pub async fn tick(&self) -> WorldResult<Kept> {
+        let mut kept = Kept::default();
+        let mut failed = None;
+        for duty in DUTIES {
+            if !self.is_due(duty) {
+                continue;
+            }
+            self.lock().insert(duty, self.process.time.own_millis());
+            let process = &self.process;
+            let outcome = match duty {
+                Duty::Sweep => sweep::run(process).await.map(|swept| kept = swept),
+                Duty::Schedules => schedules::run(process).await,
+                Duty::Overdue => overdue::run(process).await,
+                Duty::Unserved => unserved::run(process).await,
+                Duty::Stuck => stuck::run(process).await,
+                Duty::Retention => retention::run(process).await,
+                Duty::Prepare => prepare::run(process).await,
+            };
+            if let Err(error) = outcome {
+                tracing::warn!(?duty, %error, "upkeep failed; it is tried again");
+                failed = Some(error);
+            }
+        }
+        match failed {
+            Some(error) if kept == Kept::default() => Err(error),
+            _ => Ok(kept),
+        }
+    }
+
+    /// How long the driver may sleep before something is due.
+    pub fn pause(&self) -> Millis {
+        let poll = self.process.config.poll;
+        match self.process.agenda.next() {
+            Some(due) => due.since(self.process.time.now()).min(poll),
+            None => poll,
+        }
+    }
+
+    fn is_due(&self, duty: Duty) -> bool {
+        let Some(last) = self.lock().get(&duty).copied() else { return true };
+        let gone = self.process.time.own_millis().saturating_sub(last);
+        let every = match duty {
+            // The driver decides when to call; a tick always sweeps.
+            Duty::Sweep => Millis::ZERO,
+            Duty::Schedules => schedules::EVERY,
+            Duty::Overdue => overdue::EVERY,
+            Duty::Unserved => unserved::EVERY,
+            Duty::Stuck => stuck::EVERY,
+            Duty::Retention => retention::EVERY,
+            Duty::Prepare => prepare::EVERY,
+        };
+        gone >= every.as_u64()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Duty, u64>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,123 @@
+//! Schedules start what they are due to start. Every process may try: the schedule's next time decides who
+//! wins, and what is started has an id derived from the schedule and its fire time.
+
+use std::collections::BTreeMap;
+
+use rhythm_core::cron::{Cron, Overlap, due_fires};
+use rhythm_core::message::{Cancel, Message, MessageBody};
+use rhythm_core::{Actor, MessageId, Millis, RunId, TaskId, TenantId, Timestamp};
+
+use crate::process::Process;
+use crate::world::*;
+
+pub const EVERY: Millis = Millis::from_secs(2);
+const LIMIT: usize = 100;
+
+pub async fn run(process: &Process) -> WorldResult<()> {
+    let report = process.world.upkeep(Upkeep::DueSchedules { limit: LIMIT }).await?;
+    process.time.observe(report.at);
+    for (tenant, schedule) in report.schedules {
+        fire(process, &tenant, schedule, report.at).await?;
+    }
+    Ok(())
+}
+
+async fn fire(process: &Process, tenant: &TenantId, schedule: Schedule, now: Timestamp) -> WorldResult<()> {
+    let Some(expected) = schedule.next_at else { return Ok(()) };
+    let due = match Cron::parse(&schedule.cron, &schedule.zone) {
+        Ok(cron) => due_fires(&cron, expected, now, schedule.catch_up, rhythm_core::cron::CATCH_UP_LIMIT),
+        Err(error) => {
+            tracing::error!(schedule = schedule.name, %error, "schedule cannot be read");
+            return Ok(());
+        }
+    };
+    let mut missed = due.missed;
+    let mut fires = due.fires;
+    let previous = active_run(process, tenant, &schedule).await?;
+    if previous.is_some() && schedule.overlap == Overlap::Skip {
+        missed += fires.len() as u64;
+        fires.clear();
+    }
+    let actor = Actor(format!("schedule:{}", schedule.name));
+    let (runs, tasks) = match starts(process, tenant, &schedule, &fires, &actor).await? {
+        Some(starts) => starts,
+        None => {
+            tracing::error!(schedule = schedule.name, "the scheduled workflow is not registered");
+            missed += fires.len() as u64;
+            (Vec::new(), Vec::new())
+        }
+    };
+    let name = schedule.name.clone();
+    let control = Control::FireSchedule { name, expected, next_at: due.next_at, runs, tasks, missed };
+    let request = ControlRequest { tenant: tenant.clone(), actor: actor.clone(), control };
+    let won = process.world.control(request).await? == Controlled::Done;
+    if let (true, Some(run), Overlap::CancelPrevious) = (won, previous, schedule.overlap) {
+        let id = MessageId::new(format!("cancel:{}:{}", schedule.name, expected.millis()));
+        let body = MessageBody::Cancel(Cancel { reason: "its schedule started the next one".into() });
+        let message = Message { id, at: now, actor, trace: None, body };
+        let deliveries = vec![Delivery { to: run, message }];
+        process.world.deliver(Deliver { tenant: tenant.clone(), deliveries }).await?;
+    }
+    Ok(())
+}
+
+/// The run the schedule started last, when it has not ended. Standalone tasks may always overlap.
+async fn active_run(process: &Process, tenant: &TenantId, schedule: &Schedule) -> WorldResult<Option<RunId>> {
+    if schedule.overlap == Overlap::Allow {
+        return Ok(None);
+    }
+    let Some(last) = &schedule.last_started else { return Ok(None) };
+    match &schedule.target {
+        ScheduleTarget::Workflow { .. } => {
+            let run = RunId::new(last.clone());
+            let picture = process.world.picture(tenant, &run).await?;
+            Ok(picture.filter(|picture| !picture.summary.status.is_final()).map(|_| run))
+        }
+        ScheduleTarget::Task { .. } => Ok(None),
+    }
+}
+
+async fn starts(
+    process: &Process,
+    tenant: &TenantId,
+    schedule: &Schedule,
+    fires: &[Timestamp],
+    actor: &Actor,
+) -> WorldResult<Option<(Vec<NewRun>, Vec<NewTask>)>> {
+    let id = |fire: &Timestamp| RunId::for_fire(tenant, &schedule.name, *fire);
+    match &schedule.target {
+        ScheduleTarget::Task { name, input, options } => {
+            let task = |fire: &Timestamp| NewTask {
+                id: TaskId::new(id(fire).0),
+                run: None,
+                name: name.clone(),
+                input: input.clone(),
+                options: options.clone(),
+                actor: actor.clone(),
+                trace: None,
+                claim: false,
+            };
+            Ok(Some((Vec::new(), fires.iter().map(task).collect())))
+        }
+        ScheduleTarget::Workflow { workflow, input } => {
+            let (tenant_id, name) = (tenant.clone(), workflow.clone());
+            let query = DefinitionQuery { tenant: tenant_id, workflow: name, version: None };
+            let Some(definition) = process.world.definition(query).await? else { return Ok(None) };
+            let run = |fire: &Timestamp| NewRun {
+                id: id(fire),
+                workflow: workflow.clone(),
+                version: definition.version.clone(),
+                kind: definition.kind,
+                input: input.clone(),
+                priority: 0,
+                delay: Millis::ZERO,
+                deadline: None,
+                tags: BTreeMap::from([("schedule".to_owned(), schedule.name.clone())]),
+                parent: None,
+                actor: actor.clone(),
+                trace: None,
+            };
+            Ok(Some((fires.iter().map(run).collect(), Vec::new())))
+        }
+    }
+}

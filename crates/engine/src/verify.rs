@@ -1,0 +1,95 @@
+//! Folds a run's history again and compares it with what is stored.
+
+use rhythm_core::fold::{Divergence, RunState, replay};
+use rhythm_core::{BlobRef, Blobs, Event, RunId};
+use thiserror::Error;
+
+use crate::client::Client;
+use crate::error::EngineError;
+use crate::programs::{Lookup, Programs};
+use crate::world::HistoryQuery;
+
+/// What a verification found.
+#[derive(Debug)]
+pub struct Verified {
+    pub events: u64,
+    /// Absent when history and snapshot agree.
+    pub problem: Option<String>,
+}
+
+#[derive(Debug, Error)]
+enum Broken {
+    #[error(transparent)]
+    Diverged(#[from] Divergence),
+    /// The fold looks into these; load them and start again.
+    #[error("blobs are missing")]
+    NeedBlobs(Vec<BlobRef>),
+}
+
+const PAGE: usize = 1_000;
+
+/// All history rows of a run.
+pub async fn whole_history(client: &Client, run: &RunId) -> Result<Vec<Event>, EngineError> {
+    let mut history: Vec<Event> = Vec::new();
+    loop {
+        let after = history.last().map_or(0, |event| event.seq);
+        let (tenant, run) = (client.tenant().clone(), run.clone());
+        let page = client.world().history(HistoryQuery { tenant, run, after, limit: PAGE }).await?;
+        let last = page.len() < PAGE;
+        history.extend(page);
+        if last {
+            return Ok(history);
+        }
+    }
+}
+
+pub async fn verify(client: &Client, programs: &Programs, run: &RunId) -> Result<Verified, EngineError> {
+    let picture = client.picture(run).await?;
+    let history = whole_history(client, run).await?;
+    let row = &picture.row;
+    let events = history.len() as u64;
+    let found = programs.load(&**client.world(), client.tenant(), &row.workflow, &row.version).await?;
+    let program = match found {
+        Lookup::Found(program) => program,
+        Lookup::Missing => {
+            let problem = format!("version {} of {} cannot be stepped here", row.version, row.workflow);
+            return Ok(Verified { events, problem: Some(problem) });
+        }
+        Lookup::Unreadable(error) => return Ok(Verified { events, problem: Some(error.to_string()) }),
+    };
+    let mut blobs = Blobs::new();
+    loop {
+        let known = blobs.clone();
+        let folded = replay(&*program, &row.facts(), &history, |wanted| {
+            match wanted.iter().all(|blob| known.contains_key(&blob.hash)) {
+                true => Ok(known.clone()),
+                false => Err(Broken::NeedBlobs(wanted.to_vec())),
+            }
+        });
+        match folded {
+            Err(Broken::NeedBlobs(wanted)) => {
+                for blob in wanted {
+                    let content = client.world().read_blob(client.tenant(), &blob).await?;
+                    blobs.insert(blob.hash, content);
+                }
+            }
+            Err(Broken::Diverged(divergence)) => {
+                return Ok(Verified { events, problem: Some(divergence.to_string()) });
+            }
+            Ok(state) => return Ok(Verified { events, problem: compare(&state, &row.state) }),
+        }
+    }
+}
+
+fn compare(folded: &RunState, stored: &RunState) -> Option<String> {
+    if folded.seq != stored.seq {
+        return Some(format!("history ends at row {}, the run says {}", folded.seq, stored.seq));
+    }
+    if folded.snapshot != stored.snapshot {
+        return Some("the stored snapshot is not what its history folds to".into());
+    }
+    if folded.awaiting != stored.awaiting || folded.cancelling != stored.cancelling {
+        return Some("what the run waits for is not what its history says".into());
+    }
+    None
+}

@@ -1,0 +1,259 @@
+//! Does tasks: claims them, hands out attempts, and settles what they came to. An attempt whose run is known
+//! here steps the run itself and commits result, transition and the next task in one go (the fused commit).
+//! Driven from outside; it never spawns, sleeps or looks at a clock.
+
+mod context;
+mod handler;
+mod settle;
+mod slots;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rhythm_core::{RunId, TaskId};
+
+pub use context::{Cancellation, TaskContext};
+pub use handler::{Handler, Handlers};
+pub use settle::{Finished, MAX_PAYLOAD_BYTES};
+pub use slots::Slots;
+
+use crate::process::{Process, Settled};
+use crate::world::*;
+
+pub struct Worker {
+    process: Arc<Process>,
+    handlers: Handlers,
+    card: WorkerCard,
+    running: Mutex<BTreeMap<TaskId, Running>>,
+    /// Runs some of whose tasks run here, as this process last saw them.
+    rows: Mutex<HashMap<RunId, Cached>>,
+    /// Results whose answer did not come.
+    unfinished: Mutex<Vec<FinishedTask>>,
+    /// Takes on nothing new.
+    closed: AtomicBool,
+}
+
+struct Running {
+    claim: u64,
+    queue: String,
+    run: Option<RunId>,
+    context: TaskContext,
+}
+
+struct Cached {
+    row: RunRow,
+    running: usize,
+}
+
+/// One try of a task, ready to be performed.
+pub struct Attempt {
+    pub task: ClaimedTask,
+    pub context: TaskContext,
+    pub handler: Arc<dyn Handler>,
+}
+
+impl Worker {
+    pub fn new(process: Arc<Process>, handlers: Handlers, host: String, pid: u32) -> Self {
+        let config = &process.config;
+        let card = WorkerCard {
+            id: config.worker.clone(),
+            host,
+            pid,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            queues: config.queues.iter().map(|(queue, _)| queue.clone()).collect(),
+            tasks: handlers.names(),
+            kinds: process.programs.kinds(),
+            workflows: Vec::new(),
+            concurrency: u32::try_from(config.concurrency).unwrap_or(u32::MAX),
+        };
+        Self {
+            process,
+            handlers,
+            card,
+            running: Mutex::default(),
+            rows: Mutex::default(),
+            unfinished: Mutex::default(),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// How many attempts are under way.
+    pub fn running(&self) -> usize {
+        self.lock_running().len()
+    }
+
+    /// From now on nothing new is taken on; what runs may finish.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+    }
+
+    /// What could be taken on now.
+    pub fn slots(&self) -> Slots<'_> {
+        if self.closed.load(Ordering::SeqCst) {
+            return Slots::none(&self.handlers);
+        }
+        let running = self.lock_running();
+        Slots::new(&self.process.config, &self.handlers, running.values().map(|task| task.queue.as_str()))
+    }
+
+    /// Claims as many tasks as there is room for.
+    pub async fn tick(&self) -> WorldResult<Vec<Attempt>> {
+        let queues = self.slots().wanted();
+        if queues.is_empty() || self.handlers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let config = &self.process.config;
+        let claimed = self
+            .process
+            .world
+            .claim_tasks(ClaimTasks {
+                tenant: config.tenant.clone(),
+                worker: config.worker.clone(),
+                queues,
+                names: self.handlers.names(),
+                hold: config.hold,
+                with_runs: true,
+                overdue: false,
+            })
+            .await?;
+        self.process.time.observe(claimed.at);
+        Ok(self.accept(claimed.tasks, claimed.runs))
+    }
+
+    /// Tasks this worker holds become attempts; the rows of their runs are kept for fused commits.
+    fn accept(&self, tasks: Vec<ClaimedTask>, rows: Vec<RunRow>) -> Vec<Attempt> {
+        let mut running = self.lock_running();
+        let mut cache = self.lock_rows();
+        for row in &rows {
+            let entry = cache.entry(row.id.clone());
+            let cached = entry.or_insert_with(|| Cached { row: row.clone(), running: 0 });
+            if cached.row.revision <= row.revision {
+                cached.row = row.clone();
+            }
+        }
+        let mut attempts = Vec::with_capacity(tasks.len());
+        for task in tasks {
+            let Some(handler) = self.handlers.get(&task.name) else { continue };
+            let context = TaskContext::new(&task, self.process.time.own_millis());
+            let run = task.run.as_ref().map(|(run, _)| run.clone());
+            if let Some(cached) = run.as_ref().and_then(|run| cache.get_mut(run)) {
+                cached.running += 1;
+            }
+            let (claim, queue) = (task.claim, task.options.queue.clone());
+            running.insert(task.id.clone(), Running { claim, queue, run, context: context.clone() });
+            attempts.push(Attempt { task, context, handler });
+        }
+        for row in rows {
+            if cache.get(&row.id).is_some_and(|cached| cached.running == 0) {
+                cache.remove(&row.id);
+            }
+        }
+        attempts
+    }
+
+    /// The attempt is over; its run is kept only while others of its tasks run here.
+    fn forget(&self, task: &TaskId) {
+        let Some(over) = self.lock_running().remove(task) else { return };
+        let Some(run) = over.run else { return };
+        let mut cache = self.lock_rows();
+        if let Some(cached) = cache.get_mut(&run) {
+            cached.running = cached.running.saturating_sub(1);
+            if cached.running == 0 {
+                cache.remove(&run);
+            }
+        }
+    }
+
+    /// Takes in what commits came to: new attempts to perform, stale results to finish the ordinary way.
+    pub async fn absorb(&self, settled: Vec<Settled>) -> WorldResult<Vec<Attempt>> {
+        let mut attempts = Vec::new();
+        let mut fallen_back = Vec::new();
+        for outcome in settled {
+            match outcome {
+                Settled::Done { row, claimed } => {
+                    attempts.extend(self.accept(claimed, row.into_iter().map(|row| *row).collect()));
+                }
+                Settled::Stale { run, finished } => {
+                    self.lock_rows().remove(&run);
+                    fallen_back.extend(finished);
+                }
+            }
+        }
+        if !fallen_back.is_empty() {
+            self.finish(fallen_back).await?;
+        }
+        Ok(attempts)
+    }
+
+    /// A heartbeat: renews claims, tells progress, passes cancellations on.
+    pub async fn beat(&self, leaving: bool) -> WorldResult<()> {
+        let tasks: Vec<Beat> = self
+            .lock_running()
+            .iter()
+            .map(|(task, running)| Beat {
+                claim: TaskClaim { task: task.clone(), claim: running.claim },
+                progress: running.context.take_progress(),
+            })
+            .collect();
+        let extended = self
+            .process
+            .world
+            .extend(Extend {
+                tenant: self.process.config.tenant.clone(),
+                card: self.card.clone(),
+                running: u32::try_from(tasks.len()).unwrap_or(u32::MAX),
+                hold: self.process.config.hold,
+                tasks,
+                leaving,
+            })
+            .await?;
+        self.process.time.observe(extended.at);
+        let running = self.lock_running();
+        for task in extended.lost {
+            if let Some(running) = running.get(&task) {
+                running.context.cancel(Cancellation::Lost);
+            }
+        }
+        for task in extended.cancelled {
+            if let Some(running) = running.get(&task) {
+                running.context.cancel(Cancellation::Requested);
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands back what is still running: it becomes ready for others at once.
+    pub async fn hand_back(&self) -> WorldResult<usize> {
+        let claims: Vec<FinishedTask> = self
+            .lock_running()
+            .iter()
+            .map(|(task, running)| FinishedTask {
+                task: task.clone(),
+                claim: running.claim,
+                outcome: TaskOutcome::Released,
+                message: None,
+            })
+            .collect();
+        let count = claims.len();
+        if count > 0 {
+            self.finish(claims).await?;
+        }
+        Ok(count)
+    }
+
+    /// Asks everything that runs to stop.
+    pub fn cancel_all(&self, reason: Cancellation) {
+        for running in self.lock_running().values() {
+            running.context.cancel(reason);
+        }
+    }
+
+    fn lock_running(&self) -> MutexGuard<'_, BTreeMap<TaskId, Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_rows(&self) -> MutexGuard<'_, HashMap<RunId, Cached>> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

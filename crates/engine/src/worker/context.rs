@@ -1,0 +1,177 @@
+//! What a handler may know and say while it runs.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rhythm_core::{Payload, RunId, TaskId, Timestamp};
+use tokio::sync::watch;
+
+use crate::world::ClaimedTask;
+
+/// Why an attempt should stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancellation {
+    /// Somebody cancelled the task or its run.
+    Requested,
+    /// Somebody else holds the task now; whatever this attempt returns is dropped.
+    Lost,
+    /// The worker is shutting down.
+    Shutdown,
+}
+
+/// Passed to every handler; cheap to clone.
+#[derive(Clone)]
+pub struct TaskContext(Arc<Inner>);
+
+struct Inner {
+    task: TaskId,
+    run: Option<RunId>,
+    name: String,
+    queue: String,
+    attempt: u32,
+    delivery: u32,
+    last_progress: Option<Payload>,
+    deadline_at: Option<Timestamp>,
+    trace: Option<String>,
+    cancel: watch::Sender<Option<Cancellation>>,
+    /// Progress not told to the world yet.
+    progress: Mutex<Option<Payload>>,
+    /// How often the handler has beaten; the driver watches it change.
+    beats: AtomicU64,
+    /// Set by whoever reports the attempt's end first.
+    ended: AtomicBool,
+    started_millis: u64,
+}
+
+impl TaskContext {
+    pub(crate) fn new(task: &ClaimedTask, started_millis: u64) -> Self {
+        Self(Arc::new(Inner {
+            task: task.id.clone(),
+            run: task.run.as_ref().map(|(run, _)| run.clone()),
+            name: task.name.clone(),
+            queue: task.options.queue.clone(),
+            attempt: task.attempt,
+            delivery: task.delivery,
+            last_progress: task.progress.clone(),
+            deadline_at: task.deadline_at,
+            trace: task.trace.clone(),
+            cancel: watch::channel(None).0,
+            progress: Mutex::default(),
+            beats: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
+            started_millis,
+        }))
+    }
+
+    pub fn task_id(&self) -> &TaskId {
+        &self.0.task
+    }
+
+    /// The run this task belongs to, if any.
+    pub fn run_id(&self) -> Option<&RunId> {
+        self.0.run.as_ref()
+    }
+
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    pub fn queue(&self) -> &str {
+        &self.0.queue
+    }
+
+    /// 1 for the first try; grows when an attempt has ended.
+    pub fn attempt(&self) -> u32 {
+        self.0.attempt
+    }
+
+    /// 1 unless a worker died with this attempt.
+    pub fn delivery(&self) -> u32 {
+        self.0.delivery
+    }
+
+    pub fn deadline_at(&self) -> Option<Timestamp> {
+        self.0.deadline_at
+    }
+
+    /// W3C trace context of whoever asked for the task.
+    pub fn trace(&self) -> Option<&str> {
+        self.0.trace.as_deref()
+    }
+
+    /// The same for every delivery of this attempt: pass it to services that deduplicate requests.
+    pub fn idempotency_key(&self) -> String {
+        self.0.task.attempt_key(self.0.attempt)
+    }
+
+    /// The same for all attempts of the task.
+    pub fn stable_key(&self) -> &str {
+        self.0.task.as_str()
+    }
+
+    /// What an earlier delivery of this task reported before it was lost.
+    pub fn last_progress(&self) -> Option<&Payload> {
+        self.0.last_progress.as_ref()
+    }
+
+    /// Tells that the handler is alive.
+    pub fn heartbeat(&self) {
+        self.0.beats.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Tells that the handler is alive and how far it has come; a later delivery can go on from there.
+    pub fn report(&self, progress: Payload) {
+        *self.0.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
+        self.heartbeat();
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancel.borrow().is_some()
+    }
+
+    /// Resolves when the attempt should stop.
+    pub async fn cancelled(&self) -> Cancellation {
+        let mut changes = self.0.cancel.subscribe();
+        loop {
+            if let Some(reason) = *changes.borrow_and_update() {
+                return reason;
+            }
+            if changes.changed().await.is_err() {
+                // The sender lives in `self`, so this cannot be; waiting for ever is the safe answer.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Asks the handler to stop. The first reason stands, except that a lost claim beats all.
+    pub fn cancel(&self, reason: Cancellation) {
+        self.0.cancel.send_if_modified(|current| {
+            let changes = current.is_none() || (reason == Cancellation::Lost && *current != Some(reason));
+            if changes {
+                *current = Some(reason);
+            }
+            changes
+        });
+    }
+
+    pub(crate) fn cancellation(&self) -> Option<Cancellation> {
+        *self.0.cancel.borrow()
+    }
+
+    pub(crate) fn take_progress(&self) -> Option<Payload> {
+        self.0.progress.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Whether the caller is the first to end this attempt.
+    pub fn end(&self) -> bool {
+        !self.0.ended.swap(true, Ordering::SeqCst)
+    }
+
+    pub(crate) fn beats(&self) -> u64 {
+        self.0.beats.load(Ordering::Relaxed)
+    }
+
+    pub fn started_millis(&self) -> u64 {
+        self.0.started_millis
+    }
+}

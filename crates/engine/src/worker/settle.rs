@@ -1,0 +1,266 @@
+//! What attempts came to, on its way into the world.
+
+use std::collections::BTreeMap;
+
+use rhythm_core::failure::codes;
+use rhythm_core::fold::spill;
+use rhythm_core::message::{Actor, Message, MessageBody, TaskCompleted, TaskFailed};
+use rhythm_core::retry::Verdict;
+use rhythm_core::task::MAX_DELIVERIES;
+use rhythm_core::{Blobs, Failure, MessageId, OnExhausted, Payload, RunId};
+
+use super::{Attempt, Cancellation, Worker};
+use crate::plan::{Folding, Planned, panic_text};
+use crate::process::Aftermath;
+use crate::programs::Lookup;
+use crate::world::*;
+
+/// Inputs and outputs above this size are refused.
+pub const MAX_PAYLOAD_BYTES: u64 = 32 * 1024 * 1024;
+
+/// An attempt that ended.
+pub struct Finished {
+    pub task: ClaimedTask,
+    pub result: Result<Payload, Failure>,
+}
+
+impl Attempt {
+    /// Runs the handler. Panics become failures; an attempt delivered too often is not run at all.
+    pub async fn perform(&self, worker: &Worker) -> Result<Payload, Failure> {
+        use futures_util::FutureExt;
+        use std::panic::AssertUnwindSafe;
+        if self.task.delivery > MAX_DELIVERIES {
+            let message = format!("{} deliveries of this attempt ended without an answer", MAX_DELIVERIES);
+            return Err(Failure::permanent(codes::POISON, message));
+        }
+        let input = worker.load_input(&self.task.input).await?;
+        let handled = AssertUnwindSafe(self.handler.handle(self.context.clone(), input)).catch_unwind().await;
+        let output = match handled {
+            Ok(result) => result?,
+            Err(panic) => return Err(Failure::new(codes::PANIC, panic_text(&*panic))),
+        };
+        worker.store_output(output).await
+    }
+}
+
+impl Worker {
+    async fn load_input(&self, input: &Payload) -> Result<Payload, Failure> {
+        let Payload::Blob(blob) = input else { return Ok(input.clone()) };
+        let unreadable = |error: String| Failure::new(codes::BAD_PAYLOAD, format!("the input: {error}"));
+        let content = self.process.world.read_blob(&self.process.config.tenant, blob).await;
+        let content = content.map_err(|error| unreadable(error.to_string()))?;
+        let text = String::from_utf8(content.to_vec()).map_err(|error| unreadable(error.to_string()))?;
+        Payload::parse(text).map_err(|error| unreadable(error.to_string()))
+    }
+
+    async fn store_output(&self, output: Payload) -> Result<Payload, Failure> {
+        let size = output.size();
+        if size > MAX_PAYLOAD_BYTES {
+            let message = format!("the output has {size} bytes, the limit is {MAX_PAYLOAD_BYTES}");
+            return Err(Failure::permanent(codes::LIMIT_EXCEEDED, message));
+        }
+        let Some((blob, content)) = spill(&output) else { return Ok(output) };
+        let stored = self.process.world.put_blob(&self.process.config.tenant, &blob, &content).await;
+        stored.map_err(|error| Failure::new(codes::BAD_PAYLOAD, format!("the output: {error}")))?;
+        Ok(Payload::Blob(blob))
+    }
+
+    /// Writes results: runs known here are stepped in the same commit, the others get a message.
+    pub async fn settle(&self, results: Vec<Finished>) -> WorldResult<Vec<Attempt>> {
+        let mut slots = self.slots();
+        let mut by_run: BTreeMap<RunId, Vec<FinishedTask>> = BTreeMap::new();
+        let mut plain = Vec::new();
+        for Finished { task, result } in results {
+            if !self.still_mine(&task) {
+                self.forget(&task.id);
+                continue;
+            }
+            slots.give(&task.options.queue);
+            let finished = self.outcome(&task, result);
+            match &task.run {
+                Some((run, _)) if finished.message.is_some() && self.lock_rows().contains_key(run) => {
+                    by_run.entry(run.clone()).or_default().push(finished);
+                }
+                _ => plain.push(finished),
+            }
+        }
+        let (mut items, mut after) = (Vec::new(), Vec::new());
+        for (run, finished) in by_run {
+            // A result must never get lost: when fusing fails it takes the ordinary way.
+            match self.fuse(&run, &finished, &mut slots).await {
+                Ok(Some((item, aftermath))) => {
+                    let left = |task: &FinishedTask| item.finished.iter().all(|with| with.task != task.task);
+                    plain.extend(finished.into_iter().filter(left));
+                    items.push(item);
+                    after.push(aftermath);
+                }
+                Ok(None) | Err(_) => plain.extend(finished),
+            }
+        }
+        drop(slots);
+        let plainly = self.finish(plain).await;
+        if items.is_empty() {
+            return plainly.map(|()| Vec::new());
+        }
+        let done: Vec<_> = after.iter().flat_map(|after| &after.finished).map(|f| f.task.clone()).collect();
+        let settled = self.process.push(self.process.batch(items, Vec::new(), after)).await;
+        // Whether it came through or not, the answer is on its way: these attempts are over.
+        for task in &done {
+            self.forget(task);
+        }
+        let attempts = self.absorb(settled?).await?;
+        if let Err(error) = plainly {
+            tracing::warn!(%error, "results could not be written; they are sent again");
+        }
+        Ok(attempts)
+    }
+
+    /// Plans a fused commit for the results of one run, if it can be stepped here and now.
+    async fn fuse(
+        &self,
+        run: &RunId,
+        finished: &[FinishedTask],
+        slots: &mut super::Slots<'_>,
+    ) -> WorldResult<Option<(CommitItem, Aftermath)>> {
+        let Some(row) = self.lock_rows().get(run).map(|cached| cached.row.clone()) else { return Ok(None) };
+        let process = &self.process;
+        let found = process.programs.load(&*process.world, &row.tenant, &row.workflow, &row.version).await?;
+        let Lookup::Found(program) = found else { return Ok(None) };
+        if row.paused {
+            return Ok(None);
+        }
+        let messages: Vec<Message> = finished.iter().filter_map(|task| task.message.clone()).collect();
+        let mut blobs = Blobs::new();
+        let plan = loop {
+            let folding = Folding {
+                program: &*program,
+                row: &row,
+                fence: Fence::Fused,
+                commit: process.commit_id(),
+                messages: messages.clone(),
+                more: false,
+                now: process.time.now(),
+                blobs: &blobs,
+            };
+            match folding.plan(&mut |task| slots.take(task)) {
+                Planned::Commit(plan) => break plan,
+                Planned::NeedBlobs(wanted) => process.load_blobs(&wanted, &mut blobs).await?,
+                // The engine that claims the run will say what is wrong with it.
+                Planned::Idle | Planned::Unsteppable(_) => return Ok(None),
+            }
+        };
+        let (mut item, mut aftermath): (CommitItem, Aftermath) = process.prepare(*plan, &row).await?;
+        // What came after the run's end was not consumed; it takes the ordinary way.
+        let consumed = |task: &&FinishedTask| {
+            task.message.as_ref().is_some_and(|message| item.consumed.contains(&message.id))
+        };
+        aftermath.finished = finished.iter().filter(consumed).cloned().collect();
+        let told = |task: &FinishedTask| FinishedTask { message: None, ..task.clone() };
+        item.finished = aftermath.finished.iter().map(told).collect();
+        Ok(Some((item, aftermath)))
+    }
+
+    /// Ends attempts the ordinary way; results whose answer is lost are sent again with the next call.
+    pub(super) async fn finish(&self, finished: Vec<FinishedTask>) -> WorldResult<()> {
+        let mut all = std::mem::take(&mut *self.lock_unfinished());
+        all.extend(finished);
+        if all.is_empty() {
+            return Ok(());
+        }
+        let config = &self.process.config;
+        let (tenant, worker) = (config.tenant.clone(), config.worker.clone());
+        let answer =
+            self.process.world.finish_tasks(FinishTasks { tenant, worker, finished: all.clone() }).await;
+        match answer {
+            Ok(_) => {
+                for task in &all {
+                    if let TaskOutcome::Retry { delay, .. } = task.outcome {
+                        self.process.agenda.note(self.process.time.now().plus(delay));
+                    }
+                    self.forget(&task.task);
+                }
+                Ok(())
+            }
+            Err(error) => {
+                if error.is_passing() {
+                    self.lock_unfinished().extend(all);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether results wait for the world to come back.
+    pub fn has_unfinished(&self) -> bool {
+        !self.lock_unfinished().is_empty()
+    }
+
+    /// Sends again what got no answer.
+    pub async fn resend(&self) -> WorldResult<Vec<Attempt>> {
+        self.finish(Vec::new()).await?;
+        if self.process.has_unsettled() {
+            let settled = self.process.resend().await?;
+            return self.absorb(settled).await;
+        }
+        Ok(Vec::new())
+    }
+
+    /// The last word on an attempt: what the world writes and what the run hears.
+    fn outcome(&self, task: &ClaimedTask, result: Result<Payload, Failure>) -> FinishedTask {
+        let cancelled = self.cancellation(task) == Some(Cancellation::Requested);
+        let tell = |body: MessageBody| {
+            let (_, number) = task.run.as_ref()?;
+            let actor = Actor(format!("worker:{}", self.process.config.worker));
+            let at = self.process.time.now();
+            Some(Message { id: MessageId::task(*number), at, actor, trace: task.trace.clone(), body })
+        };
+        let number = task.run.as_ref().map(|(_, number)| *number).unwrap_or_default();
+        let (outcome, message) = match result {
+            Ok(output) => {
+                let body = TaskCompleted { task: number, attempt: task.attempt, output: output.clone() };
+                (TaskOutcome::Completed { output }, tell(MessageBody::TaskCompleted(body)))
+            }
+            Err(failure) => {
+                let failure = failure.with_attempts(task.attempt);
+                let body = MessageBody::TaskFailed(TaskFailed { task: number, failure: failure.clone() });
+                match self.verdict(task, &failure) {
+                    _ if cancelled => (TaskOutcome::Cancelled { failure }, tell(body)),
+                    Verdict::Retry { delay } => (TaskOutcome::Retry { failure, delay }, None),
+                    Verdict::Exhausted => {
+                        let hold = task.run.is_some() && task.options.on_exhausted == OnExhausted::Hold;
+                        (TaskOutcome::Exhausted { failure, hold }, if hold { None } else { tell(body) })
+                    }
+                }
+            }
+        };
+        FinishedTask { task: task.id.clone(), claim: task.claim, outcome, message }
+    }
+
+    fn verdict(&self, task: &ClaimedTask, failure: &Failure) -> Verdict {
+        let policy = &task.options.retries;
+        let key = task.id.as_str();
+        let verdict = policy.verdict(key, task.attempt, &failure.code, &failure.kind, failure.retryable);
+        match (verdict, task.deadline_at) {
+            // An attempt that could only start after the deadline is none.
+            (Verdict::Retry { delay }, Some(deadline)) if self.process.time.now().plus(delay) >= deadline => {
+                Verdict::Exhausted
+            }
+            (verdict, _) => verdict,
+        }
+    }
+
+    fn still_mine(&self, task: &ClaimedTask) -> bool {
+        let running = self.lock_running();
+        running.get(&task.id).is_some_and(|known| {
+            known.claim == task.claim && known.context.cancellation() != Some(Cancellation::Lost)
+        })
+    }
+
+    fn cancellation(&self, task: &ClaimedTask) -> Option<Cancellation> {
+        self.lock_running().get(&task.id).and_then(|running| running.context.cancellation())
+    }
+
+    fn lock_unfinished(&self) -> std::sync::MutexGuard<'_, Vec<FinishedTask>> {
+        self.unfinished.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}

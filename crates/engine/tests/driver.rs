@@ -1,0 +1,195 @@
+//! The driver on the real runtime: loops, timeouts, cancellation and shutdown.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rhythm_core::{Actor, Failure, Millis, Payload, RunId, Status, TaskId, TenantId, WorkerId, WorkflowKind};
+use rhythm_engine::client::{Client, EnqueueTask, StartRun};
+use rhythm_engine::config::Config;
+use rhythm_engine::drive::{Driver, HostClock, wait_for_run, wait_for_task};
+use rhythm_engine::memory::MemoryWorld;
+use rhythm_engine::process::Process;
+use rhythm_engine::programs::Programs;
+use rhythm_engine::time::WorldTime;
+use rhythm_engine::worker::{Handler, Handlers, TaskContext, Worker};
+use rhythm_engine::world::{Control, TaskState, World};
+use serde_json::{Value, json};
+
+struct Function<F>(F);
+
+#[async_trait]
+impl<F, Fut> Handler for Function<F>
+where
+    F: Fn(TaskContext, Payload) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<Payload, Failure>> + Send,
+{
+    async fn handle(&self, context: TaskContext, input: Payload) -> Result<Payload, Failure> {
+        (self.0)(context, input).await
+    }
+}
+
+struct Theatre {
+    client: Client,
+    memory: MemoryWorld,
+}
+
+impl Theatre {
+    fn new() -> Self {
+        let memory = MemoryWorld::new(None);
+        let client = Client::new(Arc::new(memory.handle()), TenantId::default(), Actor("user:test".into()));
+        Self { client, memory }
+    }
+
+    fn driver(&self, handlers: Handlers, configure: impl FnOnce(Config) -> Config) -> Arc<Driver> {
+        let config = configure(Config::new(WorkerId::new("w1")));
+        let world: Arc<dyn World> = Arc::new(self.memory.handle());
+        let time = WorldTime::new(Arc::new(HostClock::default()));
+        let process = Arc::new(Process::new(world, config, Programs::default(), time));
+        let worker = Arc::new(Worker::new(process.clone(), handlers, "test".into(), 1));
+        Driver::new(process, worker)
+    }
+
+    async fn start(&self, plan: Value) -> RunId {
+        self.client.register("main", WorkflowKind::Drill, &plan.to_string()).await.unwrap();
+        let start = StartRun { workflow: "main".into(), ..StartRun::default() };
+        self.client.start_run(start).await.unwrap()
+    }
+
+    async fn enqueue(&self, name: &str, options: Value) -> TaskId {
+        let options = serde_json::from_value(options).unwrap();
+        let task = EnqueueTask { name: name.into(), options, ..EnqueueTask::default() };
+        self.client.enqueue_task(task).await.unwrap()
+    }
+}
+
+fn handlers() -> Handlers {
+    let mut handlers = Handlers::default();
+    handlers.add("echo", Arc::new(Function(|_, input| async move { Ok(input) })));
+    handlers.add("hang", Arc::new(Function(|_, _| std::future::pending())));
+    handlers.add(
+        "obedient",
+        Arc::new(Function(|context: TaskContext, _| async move {
+            context.cancelled().await;
+            Err(Failure::new("STOPPED", "as asked"))
+        })),
+    );
+    handlers.add(
+        "block",
+        Arc::new(Function(|_, _| async move {
+            // A handler that blocks its thread must not keep others from running.
+            std::thread::sleep(Duration::from_millis(300));
+            Ok(Payload::null())
+        })),
+    );
+    handlers
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn runs_and_tasks_are_done_without_polling_by_hand() {
+    let theatre = Theatre::new();
+    let driver = theatre.driver(handlers(), |config| config);
+    let stopper = driver.stopper();
+    let running = tokio::spawn(async move { driver.run(Duration::from_secs(5)).await });
+    let echo = json!({"name": "echo", "input": 1});
+    let run = theatre
+        .start(json!({"steps": [{"repeat": {"times": 20, "task": echo}}, {"sleep": "50ms"}, {"task": echo}]}))
+        .await;
+    let picture = wait_for_run(&theatre.client, &run).await.unwrap();
+    assert_eq!(picture.summary.status, Status::Completed);
+    let tasks = (0..500).map(|n| EnqueueTask {
+        name: "echo".into(),
+        input: Payload::of(&n).unwrap(),
+        ..EnqueueTask::default()
+    });
+    for task in theatre.client.enqueue_tasks(tasks.collect()).await.unwrap() {
+        assert_eq!(wait_for_task(&theatre.client, &task).await.unwrap().state, TaskState::Completed);
+    }
+    stopper.stop();
+    running.await.unwrap().unwrap();
+    assert!(theatre.client.world().workers(theatre.client.tenant()).await.unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_attempt_that_hangs_is_timed_out_and_one_without_heartbeat_too() {
+    let theatre = Theatre::new();
+    let driver = theatre.driver(handlers(), |config| config);
+    let stopper = driver.stopper();
+    let running = tokio::spawn(async move { driver.run(Duration::ZERO).await });
+    let hung = theatre.enqueue("hang", json!({"timeout": "200ms", "retries": 1})).await;
+    let silent = theatre.enqueue("hang", json!({"heartbeat_timeout": "200ms", "retries": 1})).await;
+    for (task, code) in [(hung, "TIMEOUT"), (silent, "HEARTBEAT_TIMEOUT")] {
+        let ended = wait_for_task(&theatre.client, &task).await.unwrap();
+        assert_eq!(ended.failure.unwrap().code, code);
+    }
+    stopper.stop();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancelled_attempt_may_stop_by_itself_or_is_stopped() {
+    let theatre = Theatre::new();
+    let driver = theatre.driver(handlers(), |config| Config { grace: Millis(200), ..config });
+    let stopper = driver.stopper();
+    let running = tokio::spawn(async move { driver.run(Duration::ZERO).await });
+    for name in ["obedient", "hang"] {
+        let task = theatre.enqueue(name, json!({})).await;
+        loop {
+            let world = theatre.client.world();
+            let state = world.task(theatre.client.tenant(), &task).await.unwrap().unwrap().state;
+            if state == TaskState::Running {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        theatre.client.control(Control::CancelTask { task: task.clone() }).await.unwrap();
+        let ended = wait_for_task(&theatre.client, &task).await.unwrap();
+        assert_eq!(ended.state, TaskState::Cancelled, "{name}");
+    }
+    stopper.stop();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stopping_finishes_what_can_be_finished_and_hands_the_rest_back() {
+    let theatre = Theatre::new();
+    let driver = theatre.driver(handlers(), |config| config);
+    let stopper = driver.stopper();
+    let stuck = theatre.enqueue("hang", json!({})).await;
+    let running = tokio::spawn(async move { driver.run(Duration::from_millis(100)).await });
+    let world = theatre.client.world();
+    while world.task(theatre.client.tenant(), &stuck).await.unwrap().unwrap().state != TaskState::Running {
+        tokio::task::yield_now().await;
+    }
+    stopper.stop();
+    running.await.unwrap().unwrap();
+    let left = world.task(theatre.client.tenant(), &stuck).await.unwrap().unwrap();
+    assert_eq!((left.state, left.delivery), (TaskState::Ready, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handler_that_blocks_its_thread_does_not_stop_the_others() {
+    let theatre = Theatre::new();
+    static DONE: AtomicU32 = AtomicU32::new(0);
+    let mut handlers = handlers();
+    handlers.add(
+        "count",
+        Arc::new(Function(|_, input| async move {
+            DONE.fetch_add(1, Ordering::SeqCst);
+            Ok(input)
+        })),
+    );
+    let driver = theatre.driver(handlers, |config| config);
+    let stopper = driver.stopper();
+    let blocking = theatre.enqueue("block", json!({})).await;
+    let running = tokio::spawn(async move { driver.run(Duration::from_secs(5)).await });
+    for _ in 0..50 {
+        let task = theatre.enqueue("count", json!({})).await;
+        wait_for_task(&theatre.client, &task).await.unwrap();
+    }
+    wait_for_task(&theatre.client, &blocking).await.unwrap();
+    assert_eq!(DONE.load(Ordering::SeqCst), 50);
+    stopper.stop();
+    running.await.unwrap().unwrap();
+}

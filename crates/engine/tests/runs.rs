@@ -1,0 +1,400 @@
+//! Runs from start to end on the reference world, one process driven by hand.
+
+mod rig;
+
+use rhythm_core::message::ApprovalDecided;
+use rhythm_core::{BlockedCode, CommandId, Millis, Payload, Status};
+use rhythm_engine::client::StartRun;
+use rhythm_engine::error::EngineError;
+use rhythm_engine::explain::explain;
+use rhythm_engine::world::{Control, Controlled, DeadQuery, RunQuery};
+use rig::{Rig, failing, permanent, task};
+use serde_json::json;
+
+#[tokio::test]
+async fn sequential_tasks_run_in_order_and_their_outputs_are_kept() {
+    let rig = Rig::new();
+    let mut count = 0;
+    rig.stage.on("a", move |_, _| {
+        count += 1;
+        Ok(json!(count))
+    });
+    let run = rig.start(json!({"steps": [{"repeat": {"times": 5, "task": task("a")}}]})).await;
+    rig.settle().await;
+    assert_eq!(rig.output(&run).await, json!([1, 2, 3, 4, 5]));
+    // One commit for the start and one, fused, for each result.
+    assert_eq!(rig.picture(&run).await.summary.revision, 6);
+}
+
+#[tokio::test]
+async fn parallel_tasks_join() {
+    let rig = Rig::new();
+    let run = rig
+        .start(json!({"steps": [{"parallel": [
+            {"name": "a", "input": 1}, {"name": "b", "input": 2}, {"name": "c", "input": 3},
+        ]}]}))
+        .await;
+    rig.settle().await;
+    assert_eq!(rig.output(&run).await, json!([[1, 2, 3]]));
+}
+
+#[tokio::test]
+async fn a_thousand_results_in_many_workers_join_once() {
+    let rig = Rig::new();
+    let other = rig.another("w2", |config| config);
+    let calls: Vec<_> = (0..1_000).map(|n| json!({"name": "a", "input": n})).collect();
+    let run = rig.start(json!({"steps": [{"parallel": calls}]})).await;
+    for _ in 0..200 {
+        rig.one.round().await;
+        other.round().await;
+    }
+    let output = rig.output(&run).await;
+    assert_eq!(output[0].as_array().unwrap().len(), 1_000);
+    assert_eq!(rig.stage.calls().len(), 1_000);
+}
+
+#[tokio::test]
+async fn a_failed_attempt_is_retried_after_its_delay_and_listed() {
+    let rig = Rig::new();
+    let mut tries = 0;
+    rig.stage.on("a", move |context, _| {
+        tries += 1;
+        assert_eq!(context.attempt(), tries);
+        if tries < 3 { failing("LUCK")(context, json!(null)) } else { Ok(json!("done")) }
+    });
+    let run = rig.start(json!({"steps": [{"task": task("a")}]})).await;
+    rig.settle().await;
+    assert_eq!(rig.stage.calls().len(), 1);
+    rig.run_for(Millis(500)).await;
+    assert_eq!(rig.stage.calls().len(), 1, "the first delay is about a second");
+    rig.run_for(Millis(10_000)).await;
+    assert_eq!(rig.output(&run).await, json!(["done"]));
+    let attempts = rig.client.world().attempts(rig.client.tenant(), &run).await.unwrap();
+    assert_eq!(attempts.iter().map(|row| row.attempt).collect::<Vec<_>>(), [1, 2]);
+}
+
+#[tokio::test]
+async fn a_task_out_of_attempts_fails_the_run_and_requeueing_it_opens_the_run_again() {
+    let rig = Rig::new();
+    rig.stage.on("b", failing("DOWN"));
+    let run =
+        rig.start(json!({"steps": [{"task": task("a")}, {"task": task("b")}, {"task": task("c")}]})).await;
+    rig.run_for(Millis(20_000)).await;
+    assert_eq!(rig.failure(&run).await, "DOWN");
+    assert_eq!(rig.stage.calls(), ["a", "b", "b", "b"]);
+    let query = DeadQuery { tenant: rig.client.tenant().clone(), limit: 10, ..DeadQuery::default() };
+    let dead = rig.client.world().list_dead(query.clone()).await.unwrap().rows;
+    assert_eq!(dead.len(), 1);
+    assert_eq!(dead[0].failure.code, "DOWN");
+    rig.stage.on("b", |_, _| Ok(json!("up")));
+    rig.client.requeue_dead(&dead[0].task).await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.output(&run).await, json!([null, "up", null]));
+    assert!(rig.client.world().list_dead(query).await.unwrap().rows.is_empty());
+    assert!(rig.kinds(&run).await.contains(&"reopened".to_owned()));
+}
+
+#[tokio::test]
+async fn a_held_task_blocks_its_run_until_it_is_requeued_or_discarded() {
+    for discard in [false, true] {
+        let rig = Rig::new();
+        rig.stage.on("b", permanent("DOWN"));
+        let run =
+            rig.start(json!({"steps": [{"task": {"name": "b", "options": {"on_exhausted": "hold"}}}]})).await;
+        rig.settle().await;
+        let blocked = rig.picture(&run).await.summary.blocked.unwrap();
+        assert_eq!(blocked.code, BlockedCode::DeadLetter);
+        let why = explain(&rig.client, &run).await.unwrap();
+        assert_eq!(why.reasons[0].code, "dead_letter");
+        assert_eq!(why.reasons[0].command, Some(format!("rhythm dead requeue {}", run.task(CommandId(1)))));
+        rig.stage.on("b", |_, _| Ok(json!("up")));
+        let task = run.task(CommandId(1));
+        if discard {
+            rig.client.discard_dead(&task).await.unwrap();
+            rig.settle().await;
+            assert_eq!(rig.failure(&run).await, "DOWN");
+        } else {
+            rig.client.requeue_dead(&task).await.unwrap();
+            rig.settle().await;
+            assert_eq!(rig.output(&run).await, json!(["up"]));
+        }
+    }
+}
+
+#[tokio::test]
+async fn timers_wake_runs_up_and_are_never_early() {
+    let rig = Rig::new();
+    let run = rig.start(json!({"steps": [{"sleep": "10s"}, {"keep": "awake"}]})).await;
+    rig.run_for(Millis(9_999)).await;
+    assert_eq!(rig.status(&run).await, Status::Waiting);
+    rig.run_for(Millis(1)).await;
+    assert_eq!(rig.output(&run).await, json!(["awake"]));
+}
+
+#[tokio::test]
+async fn signals_wait_until_asked_for_and_come_in_order() {
+    let rig = Rig::new();
+    let run = rig
+        .start(
+            json!({"steps": [{"task": task("a")}, {"signal": {"name": "go"}}, {"signal": {"name": "go"}}]}),
+        )
+        .await;
+    for n in 0..3 {
+        rig.client.signal(&run, "go", Payload::of(&n).unwrap(), None).await.unwrap();
+    }
+    rig.client.signal(&run, "other", Payload::null(), None).await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.output(&run).await, json!([null, 0, 1]));
+}
+
+#[tokio::test]
+async fn a_signal_sent_after_a_fused_commit_asked_for_it_early_is_found() {
+    let rig = Rig::new();
+    let run = rig.start(json!({"steps": [{"task": task("a")}, {"signal": {"name": "go"}}]})).await;
+    // The signal is in the inbox before the run asks for it in a fused commit that never looks there.
+    let client = rig.client.clone();
+    let target = run.clone();
+    rig.stage.on("a", move |_, _| {
+        let (client, target) = (client.clone(), target.clone());
+        futures_util::FutureExt::now_or_never(async move {
+            client.signal(&target, "go", Payload::of("early").unwrap(), None).await.unwrap();
+        })
+        .unwrap();
+        Ok(json!("a"))
+    });
+    rig.settle().await;
+    assert_eq!(rig.output(&run).await, json!(["a", "early"]));
+}
+
+#[tokio::test]
+async fn a_repeated_signal_id_is_one_signal() {
+    let rig = Rig::new();
+    let run = rig
+        .start(json!({"steps": [{"signal": {"name": "go"}}, {"signal": {"name": "go", "timeout": "1s"}}]}))
+        .await;
+    for _ in 0..2 {
+        rig.client.signal(&run, "go", Payload::of("x").unwrap(), Some("once".into())).await.unwrap();
+        rig.settle().await;
+    }
+    rig.run_for(Millis(2_000)).await;
+    assert_eq!(rig.output(&run).await, json!(["x", null]));
+}
+
+#[tokio::test]
+async fn runs_signal_runs_in_the_same_commit() {
+    let rig = Rig::new();
+    rig.register("child", json!({"steps": [{"send": {"to": "$parent", "name": "hi", "payload": 7}}]})).await;
+    let run =
+        rig.start(json!({"steps": [{"child": {"workflow": "child"}}, {"signal": {"name": "hi"}}]})).await;
+    rig.settle().await;
+    assert_eq!(rig.output(&run).await, json!([[], 7]));
+}
+
+#[tokio::test]
+async fn children_answer_and_their_failure_fails_the_parent_and_both_open_again() {
+    let rig = Rig::new();
+    rig.stage.on("b", permanent("DOWN"));
+    rig.register("child", json!({"steps": [{"task": task("b")}]})).await;
+    let run = rig.start(json!({"steps": [{"task": task("a")}, {"child": {"workflow": "child"}}]})).await;
+    rig.settle().await;
+    assert_eq!(rig.failure(&run).await, "DOWN");
+    rig.stage.on("b", |_, _| Ok(json!("up")));
+    rig.client.retry_run(&run, "mended").await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.output(&run).await, json!([null, ["up"]]));
+}
+
+#[tokio::test]
+async fn a_child_of_an_unknown_workflow_fails_with_a_clear_code() {
+    let rig = Rig::new();
+    let run = rig.start(json!({"steps": [{"child": {"workflow": "nobody"}}]})).await;
+    rig.settle().await;
+    assert_eq!(rig.failure(&run).await, "UNKNOWN_WORKFLOW");
+}
+
+#[tokio::test]
+async fn children_nest_only_so_deep() {
+    let rig = Rig::new();
+    let run = rig.start(json!({"steps": [{"child": {"workflow": "main"}}]})).await;
+    rig.settle().await;
+    assert_eq!(rig.failure(&run).await, "LIMIT_EXCEEDED");
+    let query = RunQuery { tenant: rig.client.tenant().clone(), limit: 100, ..RunQuery::default() };
+    assert_eq!(rig.client.world().list_runs(query).await.unwrap().rows.len(), 21);
+}
+
+#[tokio::test]
+async fn cancelling_a_run_cancels_its_tasks_and_children_and_lets_it_clean_up() {
+    let rig = Rig::new();
+    rig.register("child", json!({"steps": [{"sleep": "1h"}]})).await;
+    let run = rig
+        .start(json!({
+            "steps": [{"spawn": {"name": "a", "options": {"delay": "1h"}}}, {"child": {"workflow": "child"}}],
+            "cleanup": [{"task": task("undo")}],
+        }))
+        .await;
+    rig.settle().await;
+    rig.client.cancel(&run, "changed my mind").await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.status(&run).await, Status::Cancelled);
+    assert_eq!(rig.stage.calls(), ["undo"]);
+    let child = run.child(CommandId(2));
+    assert_eq!(rig.status(&child).await, Status::Cancelled);
+    assert!(rig.picture(&run).await.tasks.is_empty());
+    rig.verify(&run).await;
+    rig.verify(&child).await;
+}
+
+#[tokio::test]
+async fn a_run_cancelled_before_it_starts_never_starts() {
+    let rig = Rig::new();
+    let run = rig.start(json!({"steps": [{"task": task("a")}]})).await;
+    rig.client.cancel(&run, "no").await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.status(&run).await, Status::Cancelled);
+    assert!(rig.stage.calls().is_empty());
+    rig.verify(&run).await;
+}
+
+#[tokio::test]
+async fn a_deadline_fails_the_run() {
+    let rig = Rig::new();
+    rig.register("main", json!({"steps": [{"sleep": "1h"}]})).await;
+    let start = StartRun { workflow: "main".into(), deadline: Some(Millis(5_000)), ..StartRun::default() };
+    let run = rig.client.start_run(start).await.unwrap();
+    rig.run_for(Millis(6_000)).await;
+    assert_eq!(rig.failure(&run).await, "DEADLINE_EXCEEDED");
+}
+
+#[tokio::test]
+async fn a_delayed_start_waits_and_says_so() {
+    let rig = Rig::new();
+    rig.register("main", json!({"steps": [{"keep": 1}]})).await;
+    let start = StartRun { workflow: "main".into(), delay: Millis(5_000), ..StartRun::default() };
+    let run = rig.client.start_run(start).await.unwrap();
+    rig.run_for(Millis(4_000)).await;
+    assert_eq!(rig.status(&run).await, Status::Pending);
+    assert_eq!(explain(&rig.client, &run).await.unwrap().reasons[0].code, "delayed_start");
+    rig.run_for(Millis(1_000)).await;
+    assert_eq!(rig.output(&run).await, json!([1]));
+}
+
+#[tokio::test]
+async fn a_paused_run_stands_still_and_goes_on_where_it_was() {
+    let rig = Rig::new();
+    let run = rig.start(json!({"steps": [{"sleep": "1s"}, {"task": task("a")}]})).await;
+    rig.settle().await;
+    let pause = Control::PauseRun { run: run.clone(), reason: "lunch".into() };
+    assert_eq!(rig.client.control(pause.clone()).await.unwrap(), Controlled::Done);
+    assert_eq!(rig.client.control(pause).await.unwrap(), Controlled::Unchanged);
+    rig.run_for(Millis(5_000)).await;
+    assert!(rig.stage.calls().is_empty());
+    assert_eq!(explain(&rig.client, &run).await.unwrap().reasons[0].code, "paused");
+    rig.client.control(Control::ResumeRun { run: run.clone(), reason: String::new() }).await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.output(&run).await, json!([null]));
+}
+
+#[tokio::test]
+async fn paused_workflows_and_queues_hold_work_back() {
+    let rig = Rig::new();
+    rig.client.control(Control::PauseWorkflow { workflow: "main".into() }).await.unwrap();
+    let run = rig.start(json!({"steps": [{"task": task("a")}]})).await;
+    rig.settle().await;
+    assert_eq!(rig.status(&run).await, Status::Pending);
+    assert_eq!(explain(&rig.client, &run).await.unwrap().reasons[0].code, "workflow_paused");
+    rig.client.control(Control::PauseQueue { queue: "default".into() }).await.unwrap();
+    rig.client.control(Control::ResumeWorkflow { workflow: "main".into() }).await.unwrap();
+    rig.settle().await;
+    assert!(rig.stage.calls().is_empty());
+    assert_eq!(explain(&rig.client, &run).await.unwrap().reasons[0].code, "queue_paused");
+    rig.client.control(Control::ResumeQueue { queue: "default".into() }).await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.output(&run).await, json!([null]));
+}
+
+#[tokio::test]
+async fn an_approval_is_decided_once() {
+    let rig = Rig::new();
+    let run = rig.start(json!({"steps": [{"approve": {"node": "boss"}}, {"sleep": 1}]})).await;
+    rig.settle().await;
+    assert_eq!(explain(&rig.client, &run).await.unwrap().reasons[0].code, "approval");
+    for decision in ["approve", "reject"] {
+        let decided = ApprovalDecided {
+            approval: CommandId(1),
+            decision: decision.into(),
+            by: "ann".into(),
+            comments: String::new(),
+            data: Payload::null(),
+        };
+        rig.client.decide(&run, decided).await.unwrap();
+    }
+    rig.run_for(Millis(2_000)).await;
+    assert_eq!(rig.output(&run).await, json!(["approve"]));
+}
+
+#[tokio::test]
+async fn the_same_key_starts_one_run_and_other_input_is_a_conflict() {
+    let rig = Rig::new();
+    rig.register("main", json!({"steps": ["measure_input"]})).await;
+    let start = |input: i32| StartRun {
+        workflow: "main".into(),
+        key: Some("order-1".into()),
+        input: Payload::of(&input).unwrap(),
+        ..StartRun::default()
+    };
+    let first = rig.client.start_run(start(1)).await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.client.start_run(start(1)).await.unwrap(), first);
+    assert!(matches!(rig.client.start_run(start(2)).await, Err(EngineError::KeyConflict(_))));
+}
+
+#[tokio::test]
+async fn large_inputs_and_outputs_travel_as_blobs() {
+    let rig = Rig::new();
+    rig.stage.on("a", |_, input| Ok(json!(input.as_str().unwrap().len())));
+    rig.stage.on("b", |_, _| Ok(json!("y".repeat(200_000))));
+    let large = "x".repeat(100_000);
+    rig.register("main", json!({"steps": [
+        "measure_input", {"task": {"name": "a", "input": large}}, {"spawn": task("b")}, {"task": task("b")},
+    ]}))
+    .await;
+    let input = Payload::of(&large).unwrap();
+    let start = StartRun { workflow: "main".into(), input, ..StartRun::default() };
+    let run = rig.client.start_run(start).await.unwrap();
+    rig.settle().await;
+    let output = rig.output(&run).await;
+    assert_eq!(output[0], 100_002);
+    assert_eq!(output[1], 100_000);
+    assert!(output[2].as_str().unwrap().starts_with("sha256:"));
+}
+
+#[tokio::test]
+async fn a_run_that_cannot_be_stepped_is_set_aside_and_others_go_on() {
+    let rig = Rig::new();
+    let bad = rig.start(json!({"steps": [{"task": task("a")}], "no_such_field": 1})).await;
+    let good = {
+        rig.register("good", json!({"steps": [{"keep": 1}]})).await;
+        rig.start_named("good").await
+    };
+    rig.settle().await;
+    assert_eq!(rig.output(&good).await, json!([1]));
+    let why = explain(&rig.client, &bad).await.unwrap();
+    assert_eq!(why.reasons[0].code, "no_version");
+}
+
+#[tokio::test]
+async fn a_stuck_run_is_found_named_and_reported_once() {
+    let rig = Rig::new();
+    // A drill that waits for a task that was discarded under it: nothing open is left.
+    rig.stage.on("b", permanent("DOWN"));
+    let run =
+        rig.start(json!({"steps": [{"task": {"name": "b", "options": {"on_exhausted": "hold"}}}]})).await;
+    rig.settle().await;
+    let discard = Control::DiscardDead { task: run.task(CommandId(1)), message: None };
+    rig.client.control(discard).await.unwrap();
+    rig.run_for(Millis::from_secs(15 * 60)).await;
+    assert_eq!(explain(&rig.client, &run).await.unwrap().reasons[0].code, "stuck");
+    let warnings = rig.kinds(&run).await.iter().filter(|kind| *kind == "warning").count();
+    assert_eq!(warnings, 1);
+    rig.verify(&run).await;
+}

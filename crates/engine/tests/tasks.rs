@@ -1,0 +1,397 @@
+//! Standalone tasks and workers on the reference world, driven by hand.
+
+mod rig;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use rhythm_core::cron::{CatchUp, Overlap};
+use rhythm_core::{BlobRef, Millis, Payload, Status, TenantId, Timestamp};
+use rhythm_engine::client::NewSchedule;
+use rhythm_engine::worker::Finished;
+use rhythm_engine::world::*;
+use rig::{Rig, failing, task};
+use serde_json::json;
+
+async fn state(rig: &Rig, task: &rhythm_core::TaskId) -> TaskState {
+    rig.client.world().task(rig.client.tenant(), task).await.unwrap().unwrap().state
+}
+
+#[tokio::test]
+async fn a_task_is_done_and_its_output_stays_readable() {
+    let rig = Rig::new();
+    rig.stage.on("a", |context, _| Ok(json!(context.idempotency_key())));
+    let task = rig.enqueue("a", json!({})).await;
+    rig.settle().await;
+    let summary = rig.client.world().task(rig.client.tenant(), &task).await.unwrap().unwrap();
+    assert_eq!(summary.state, TaskState::Completed);
+    assert_eq!(summary.output.unwrap().text().unwrap(), format!("\"{task}:1\""));
+}
+
+#[tokio::test]
+async fn a_dead_letter_can_be_requeued_with_fresh_attempts() {
+    let rig = Rig::new();
+    rig.stage.on("a", failing("DOWN"));
+    let task = rig.enqueue("a", json!({"retries": {"max_attempts": 2, "initial_delay": 1}})).await;
+    rig.run_for(Millis(5_000)).await;
+    assert_eq!(state(&rig, &task).await, TaskState::Failed);
+    assert_eq!(rig.stage.calls().len(), 2);
+    rig.stage.on("a", |context, _| Ok(json!(context.attempt())));
+    rig.client.requeue_dead(&task).await.unwrap();
+    rig.settle().await;
+    assert_eq!(state(&rig, &task).await, TaskState::Completed);
+}
+
+#[tokio::test]
+async fn listed_error_types_are_not_retried() {
+    let rig = Rig::new();
+    rig.stage.on("a", failing("NO_STOCK"));
+    let task = rig.enqueue("a", json!({"retries": {"no_retry_on": ["NO_STOCK"]}})).await;
+    rig.settle().await;
+    assert_eq!(state(&rig, &task).await, TaskState::Failed);
+    assert_eq!(rig.stage.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn a_panic_is_a_failure_of_that_attempt() {
+    let rig = Rig::new();
+    let mut first = true;
+    rig.stage.on("a", move |_, _| {
+        assert!(!std::mem::take(&mut first), "boom");
+        Ok(json!("fine"))
+    });
+    let task = rig.enqueue("a", json!({})).await;
+    rig.settle().await;
+    assert_eq!(state(&rig, &task).await, TaskState::Delayed);
+}
+
+#[tokio::test]
+async fn an_attempt_whose_workers_die_is_delivered_again_and_then_poison() {
+    let rig = Rig::new();
+    let task = rig.enqueue("a", json!({})).await;
+    for n in 1..=5 {
+        let doomed = rig.another(&format!("doomed-{n}"), |config| config);
+        doomed.worker.beat(false).await.unwrap();
+        let attempts = doomed.worker.tick().await.unwrap();
+        assert_eq!((attempts[0].task.attempt, attempts[0].task.delivery), (1, n));
+        drop((attempts, doomed));
+        for _ in 0..2 {
+            rig.memory.upkeep(Upkeep::Sweep { limit: 10, silence: Millis(30_000) }).await.unwrap();
+            rig.pass(Millis(1_100));
+        }
+        rig.memory.upkeep(Upkeep::Sweep { limit: 10, silence: Millis(30_000) }).await.unwrap();
+    }
+    rig.settle().await;
+    let summary = rig.client.world().task(rig.client.tenant(), &task).await.unwrap().unwrap();
+    assert_eq!(summary.state, TaskState::Failed);
+    assert_eq!(summary.failure.unwrap().code, "POISON");
+    assert!(rig.stage.calls().is_empty(), "the sixth delivery is not executed");
+}
+
+#[tokio::test]
+async fn a_worker_that_wakes_up_late_cannot_finish_what_another_took_over() {
+    let rig = Rig::new();
+    let run = rig.start(json!({"steps": [{"task": task("a")}]})).await;
+    let sleeper = rig.another("sleeper", |config| config);
+    let ticked = sleeper.engine.tick().await.unwrap();
+    assert_eq!(ticked.attempts.len(), 1, "the sleeper holds the task");
+    rig.run_for(Millis(31_000)).await;
+    assert_eq!(rig.output(&run).await, json!([null]));
+    let before = rig.picture(&run).await;
+    let results: Vec<Finished> = ticked
+        .attempts
+        .into_iter()
+        .map(|attempt| Finished { task: attempt.task, result: Ok(Payload::of("late").unwrap()) })
+        .collect();
+    sleeper.worker.settle(results).await.unwrap();
+    assert_eq!(rig.picture(&run).await, before);
+}
+
+#[tokio::test]
+async fn a_heartbeat_keeps_a_long_task_and_its_progress_reaches_the_next_delivery() {
+    let rig = Rig::new();
+    rig.enqueue("slow", json!({})).await;
+    let slow = rig.another("slow-worker", |config| config);
+    let attempts = slow.worker.tick().await.unwrap();
+    attempts[0].context.report(Payload::of("half").unwrap());
+    for _ in 0..10 {
+        slow.worker.beat(false).await.unwrap();
+        rig.run_for(Millis(10_000)).await;
+    }
+    assert!(rig.stage.calls().is_empty(), "nobody took it while its worker was beating");
+    drop((attempts, slow));
+    let seen = Arc::new(Mutex::new(None));
+    let told = seen.clone();
+    rig.stage.on("slow", move |context, _| {
+        *told.lock().unwrap() = context.last_progress().map(|p| p.to_stored());
+        Ok(json!(null))
+    });
+    rig.run_for(Millis(3_000)).await;
+    assert_eq!(seen.lock().unwrap().as_deref(), Some("\"half\""));
+}
+
+#[tokio::test]
+async fn a_cancelled_task_is_told_and_its_run_hears_of_it() {
+    let rig = Rig::new();
+    let run = rig
+        .start(json!({"steps": [{"task_within": {"task": task("slow"), "timeout": "10s"}}, {"sleep": 1}]}))
+        .await;
+    let other = rig.another("w2", |config| config);
+    let ticked = other.engine.tick().await.unwrap();
+    let attempt = ticked.attempts.into_iter().next().unwrap();
+    for _ in 0..11 {
+        rig.run_for(Millis(1_000)).await;
+        other.worker.beat(false).await.unwrap();
+    }
+    assert!(attempt.context.is_cancelled());
+    let result = Err(rhythm_core::Failure::new("STOPPED", "as asked"));
+    other.worker.settle(vec![Finished { task: attempt.task, result }]).await.unwrap();
+    rig.run_for(Millis(2_000)).await;
+    assert_eq!(rig.output(&run).await, json!([null]));
+    assert!(
+        rig.client
+            .world()
+            .list_dead(DeadQuery { limit: 9, ..Default::default() })
+            .await
+            .unwrap()
+            .rows
+            .is_empty()
+    );
+}
+
+#[tokio::test]
+async fn a_task_nobody_serves_fails_at_its_deadline() {
+    let rig = Rig::new();
+    let run = rig
+        .start(json!({"steps": [{"try_task": {"name": "x", "options": {"queue": "nobody", "deadline": "20s"}}}]}))
+        .await;
+    rig.run_for(Millis(15_000)).await;
+    let why = rhythm_engine::explain::explain(&rig.client, &run).await.unwrap();
+    assert_eq!(why.reasons[0].code, "no_worker");
+    rig.run_for(Millis(20_000)).await;
+    assert_eq!(rig.output(&run).await, json!(["DEADLINE_EXCEEDED"]));
+}
+
+#[tokio::test]
+async fn tasks_without_a_handler_wait_and_explain_names_the_reason() {
+    let rig = Rig::new();
+    let run = rig.start(json!({"steps": [{"task": task("unheard_of")}]})).await;
+    rig.settle().await;
+    let why = rhythm_engine::explain::explain(&rig.client, &run).await.unwrap();
+    assert_eq!(why.reasons[0].code, "unknown_task");
+}
+
+#[tokio::test]
+async fn queue_limits_and_concurrency_are_kept() {
+    let rig = Rig::new();
+    for _ in 0..20 {
+        rig.enqueue("a", json!({"queue": "few"})).await;
+        rig.enqueue("a", json!({"queue": "many"})).await;
+    }
+    let queues = vec![("few".to_owned(), 2), ("many".to_owned(), 100)];
+    let worker =
+        rig.another("limited", |config| rhythm_engine::config::Config { queues, concurrency: 7, ..config });
+    let first = worker.worker.tick().await.unwrap();
+    let few = first.iter().filter(|attempt| attempt.task.options.queue == "few").count();
+    assert!(few <= 2 && first.len() <= 9, "{few} of {}", first.len());
+    assert!(worker.worker.tick().await.unwrap().len() + first.len() <= 9);
+}
+
+#[tokio::test]
+async fn a_worker_that_leaves_hands_its_tasks_back() {
+    let rig = Rig::new();
+    let task = rig.enqueue("a", json!({})).await;
+    let leaver = rig.another("leaver", |config| config);
+    let attempts = leaver.worker.tick().await.unwrap();
+    assert_eq!(attempts.len(), 1);
+    assert_eq!(leaver.worker.hand_back().await.unwrap(), 1);
+    leaver.worker.beat(true).await.unwrap();
+    rig.settle().await;
+    assert_eq!(state(&rig, &task).await, TaskState::Completed);
+    let workers = rig.client.world().workers(rig.client.tenant()).await.unwrap();
+    assert_eq!(workers.len(), 1);
+}
+
+fn every_minute(target: ScheduleTarget, catch_up: CatchUp, overlap: Overlap) -> NewSchedule {
+    NewSchedule {
+        name: "minutely".into(),
+        cron: "* * * * *".into(),
+        zone: "UTC".into(),
+        target,
+        catch_up,
+        overlap,
+    }
+}
+
+#[tokio::test]
+async fn a_schedule_starts_its_task_every_minute_once_whoever_looks() {
+    let rig = Rig::new();
+    let target =
+        ScheduleTarget::Task { name: "a".into(), input: Payload::null(), options: Default::default() };
+    rig.client.put_schedule(every_minute(target, CatchUp::Skip, Overlap::Skip)).await.unwrap();
+    let other = rig.another("w2", |config| config);
+    for _ in 0..240 {
+        rig.pass(Millis(1_000));
+        rig.settle().await;
+        other.settle().await;
+    }
+    assert_eq!(rig.stage.calls().len(), 4);
+    let schedule = rig.client.world().schedules(rig.client.tenant()).await.unwrap().remove(0);
+    assert_eq!((schedule.fired, schedule.missed), (4, 0));
+}
+
+#[tokio::test]
+async fn overlap_and_catch_up_policies_hold() {
+    for (overlap, expected) in [(Overlap::Skip, 1), (Overlap::Allow, 3), (Overlap::CancelPrevious, 3)] {
+        let rig = Rig::new();
+        rig.register("long", json!({"steps": [{"sleep": "1h"}]})).await;
+        let target = ScheduleTarget::Workflow { workflow: "long".into(), input: Payload::null() };
+        rig.client.put_schedule(every_minute(target, CatchUp::All, overlap)).await.unwrap();
+        rig.run_for(Millis(180_000)).await;
+        let query = RunQuery { tenant: TenantId::default(), limit: 100, ..Default::default() };
+        let runs = rig.client.world().list_runs(query).await.unwrap().rows;
+        assert_eq!(runs.len(), expected, "{overlap:?}");
+        let cancelled = runs.iter().filter(|run| run.status == Status::Cancelled).count();
+        assert_eq!(cancelled, if overlap == Overlap::CancelPrevious { 2 } else { 0 });
+    }
+    for (catch_up, expected) in [(CatchUp::Skip, 0), (CatchUp::One, 1), (CatchUp::All, 11)] {
+        let rig = Rig::new();
+        let target =
+            ScheduleTarget::Task { name: "a".into(), input: Payload::null(), options: Default::default() };
+        let hourly =
+            NewSchedule { cron: "0 * * * *".into(), ..every_minute(target, catch_up, Overlap::Allow) };
+        let next = rig.client.put_schedule(hourly).await.unwrap().next_at.unwrap();
+        // Nobody looks for ten hours and a half after the first fire time.
+        rig.clock.set(next.plus(Millis(10 * 3_600_000 + 1_800_000)));
+        rig.settle().await;
+        assert_eq!(rig.stage.calls().len(), expected, "{catch_up:?}");
+    }
+}
+
+/// Loses the answers of some commits and finishes: they are written, but the caller is told otherwise.
+struct Forgetful {
+    inner: Arc<dyn World>,
+    calls: AtomicU32,
+}
+
+impl Forgetful {
+    fn loses(&self) -> bool {
+        !self.calls.fetch_add(1, Ordering::SeqCst).is_multiple_of(3)
+    }
+}
+
+fn lost<T>() -> WorldResult<T> {
+    Err(WorldError::Unavailable("the answer was lost".into()))
+}
+
+#[async_trait]
+impl Records for Forgetful {
+    async fn list_runs(&self, query: RunQuery) -> WorldResult<Page<RunSummary>> {
+        self.inner.list_runs(query).await
+    }
+    async fn picture(&self, tenant: &TenantId, run: &rhythm_core::RunId) -> WorldResult<Option<Picture>> {
+        self.inner.picture(tenant, run).await
+    }
+    async fn history(&self, query: HistoryQuery) -> WorldResult<Vec<rhythm_core::Event>> {
+        self.inner.history(query).await
+    }
+    async fn attempts(&self, tenant: &TenantId, run: &rhythm_core::RunId) -> WorldResult<Vec<AttemptRow>> {
+        self.inner.attempts(tenant, run).await
+    }
+    async fn list_tasks(&self, query: TaskQuery) -> WorldResult<Page<TaskSummary>> {
+        self.inner.list_tasks(query).await
+    }
+    async fn task(&self, tenant: &TenantId, task: &rhythm_core::TaskId) -> WorldResult<Option<TaskSummary>> {
+        self.inner.task(tenant, task).await
+    }
+    async fn list_dead(&self, query: DeadQuery) -> WorldResult<Page<DeadLetter>> {
+        self.inner.list_dead(query).await
+    }
+    async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {
+        self.inner.workers(tenant).await
+    }
+    async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>> {
+        self.inner.queues(tenant).await
+    }
+    async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
+        self.inner.schedules(tenant).await
+    }
+    async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>> {
+        self.inner.workflows(tenant).await
+    }
+    async fn health(&self) -> WorldResult<Health> {
+        self.inner.health().await
+    }
+}
+
+#[async_trait]
+impl World for Forgetful {
+    async fn now(&self) -> WorldResult<Timestamp> {
+        self.inner.now().await
+    }
+    async fn register(&self, request: Register) -> WorldResult<()> {
+        self.inner.register(request).await
+    }
+    async fn definition(&self, request: DefinitionQuery) -> WorldResult<Option<Definition>> {
+        self.inner.definition(request).await
+    }
+    async fn create_runs(&self, request: CreateRuns) -> WorldResult<Vec<Creation>> {
+        self.inner.create_runs(request).await
+    }
+    async fn enqueue_tasks(&self, request: EnqueueTasks) -> WorldResult<Vec<Creation>> {
+        self.inner.enqueue_tasks(request).await
+    }
+    async fn deliver(&self, request: Deliver) -> WorldResult<Vec<Delivered>> {
+        self.inner.deliver(request).await
+    }
+    async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
+        self.inner.claim_runs(request).await
+    }
+    async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
+        self.inner.claim_tasks(request).await
+    }
+    async fn commit(&self, request: Commit) -> WorldResult<Committed> {
+        let answer = self.inner.commit(request).await;
+        if self.loses() { lost() } else { answer }
+    }
+    async fn finish_tasks(&self, request: FinishTasks) -> WorldResult<Vec<Finish>> {
+        let answer = self.inner.finish_tasks(request).await;
+        if self.loses() { lost() } else { answer }
+    }
+    async fn extend(&self, request: Extend) -> WorldResult<Extended> {
+        self.inner.extend(request).await
+    }
+    async fn control(&self, request: ControlRequest) -> WorldResult<Controlled> {
+        self.inner.control(request).await
+    }
+    async fn put_blob(&self, tenant: &TenantId, blob: &BlobRef, content: &[u8]) -> WorldResult<()> {
+        self.inner.put_blob(tenant, blob, content).await
+    }
+    async fn read_blob(&self, tenant: &TenantId, blob: &BlobRef) -> WorldResult<Arc<[u8]>> {
+        self.inner.read_blob(tenant, blob).await
+    }
+    fn wakeups(&self) -> Wakeups {
+        self.inner.wakeups()
+    }
+    async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {
+        self.inner.upkeep(request).await
+    }
+}
+
+#[tokio::test]
+async fn lost_answers_cause_no_second_effect() {
+    let rig = Rig::with(|inner| Arc::new(Forgetful { inner, calls: AtomicU32::new(1) }));
+    let run = rig
+        .start(json!({"steps": [{"repeat": {"times": 10, "task": task("a")}}, {"parallel": [task("b"), task("c")]}]}))
+        .await;
+    let alone = rig.enqueue("undo", json!({})).await;
+    rig.run_for(Millis(5_000)).await;
+    assert_eq!(rig.output(&run).await.as_array().unwrap().len(), 11);
+    assert_eq!(state(&rig, &alone).await, TaskState::Completed);
+    let calls = rig.stage.calls();
+    for (name, times) in [("a", 10), ("b", 1), ("c", 1), ("undo", 1)] {
+        assert_eq!(calls.iter().filter(|call| *call == name).count(), times, "{name}");
+    }
+    assert_eq!(rig.picture(&run).await.dead, Vec::new());
+}
