@@ -39,7 +39,7 @@ async fn deliver_within(
             None => Delivered::NotFound,
             Some(Target { open: false, .. }) => Delivered::Ended,
             Some(target) => {
-                let inbox = inboxes.entry((*tenant, to.as_str())).or_default();
+                let inbox = inboxes.entry(((*tenant).to_owned(), to.0.clone())).or_default();
                 if inbox.known.contains(message.id.as_str()) {
                     Delivered::Duplicate
                 } else if inbox.waiting >= INBOX_LIMIT {
@@ -130,34 +130,29 @@ async fn find_targets<'a>(
 }
 
 /// What reached the targets before, and how much waits for them.
-async fn look_inside<'a>(
+async fn look_inside(
     session: &Session,
-    all: &[(&'a str, &'a Delivery)],
-    targets: &HashMap<(&'a str, &'a str), Target>,
-) -> Result<HashMap<(&'a str, &'a str), Inbox>, Fault> {
+    all: &[(&str, &Delivery)],
+    targets: &HashMap<(&str, &str), Target>,
+) -> Result<HashMap<(String, String), Inbox>, Fault> {
     let mut asked = Marks::default();
     for (tenant, delivery) in all {
         if let Some(target) = targets.get(&(*tenant, delivery.to.as_str())) {
             asked.push(tenant, delivery.to.as_str(), delivery.message.id.as_str(), target.born);
         }
     }
-    let keys: Vec<(&str, &str)> = targets.keys().copied().collect();
-    let (tenants, runs): (Vec<&str>, Vec<&str>) = keys.iter().copied().unzip();
+    let (tenants, runs): (Vec<&str>, Vec<&str>) = targets.keys().copied().unzip();
     let mut pipeline = Pipeline::new(session);
     let Marks { tenant, run, id, born } = asked;
     pipeline.add(sql::KNOWN_DELIVERED, params![tenant, run, id, born]).await?;
     pipeline.add(sql::COUNT_INBOX, params![tenants, runs]).await?;
     let answers = pipeline.go_on().await?;
-    let mut inboxes: HashMap<(&str, &str), Inbox> = keys.iter().map(|key| (*key, Inbox::default())).collect();
+    let mut inboxes: HashMap<(String, String), Inbox> = HashMap::new();
     for row in &answers[0] {
-        if let Some(inbox) = inboxes.get_mut(&(row.get(0), row.get(1))) {
-            inbox.known.insert(row.get(2));
-        }
+        inboxes.entry((row.get(0), row.get(1))).or_default().known.insert(row.get(2));
     }
     for row in &answers[1] {
-        if let Some(inbox) = inboxes.get_mut(&(row.get(0), row.get(1))) {
-            inbox.waiting = super::rows::count(row.get(2));
-        }
+        inboxes.entry((row.get(0), row.get(1))).or_default().waiting = super::rows::count(row.get(2));
     }
     Ok(inboxes)
 }

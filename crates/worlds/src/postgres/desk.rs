@@ -1,7 +1,6 @@
 //! The lanes for what is not a transition: new runs and tasks, messages from outside, ended attempts. Requests that
 //! gathered are merged; when the merged ones fail, each is tried by itself.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -65,26 +64,10 @@ impl Work for DeskWork {
                 DeskJob::Finish(job) => finishes.push(job),
             }
         }
-        let now = || self.time.param();
-        let runs = Hint { runs: true, ..Hint::default() };
-        let tasks = Hint { tasks: true, ..Hint::default() };
-        let hints = &self.hints;
-        if !creates.is_empty() {
-            let work = async |requests: &[CreateRuns]| create::create_runs(session, now(), requests).await;
-            answer_all(creates, work, |_| hints.send(runs)).await;
-        }
-        if !enqueues.is_empty() {
-            let work = async |requests: &[EnqueueTasks]| create::enqueue_tasks(session, now(), requests).await;
-            answer_all(enqueues, work, |_| hints.send(tasks)).await;
-        }
-        if !delivers.is_empty() {
-            let work = async |requests: &[Deliver]| deliver::deliver(session, now(), requests).await;
-            answer_all(delivers, work, |_| hints.send(runs)).await;
-        }
-        if !finishes.is_empty() {
-            let work = async |requests: &[FinishTasks]| finish(session, now(), requests).await;
-            answer_all(finishes, work, |requests| hints.send(after_finishing(requests))).await;
-        }
+        self.answer_all(session, creates).await;
+        self.answer_all(session, enqueues).await;
+        self.answer_all(session, delivers).await;
+        self.answer_all(session, finishes).await;
     }
 
     fn refuse(&self, job: DeskJob, error: WorldError) {
@@ -97,64 +80,129 @@ impl Work for DeskWork {
     }
 }
 
-async fn finish(
-    session: &Session,
-    now: Option<i64>,
-    requests: &[FinishTasks],
-) -> Result<Vec<Vec<Finish>>, Fault> {
-    let statements = FinishStatements::of(session).await?;
-    session.transact(finish_on(&session.client, &statements, now, requests)).await
-}
-
-fn after_finishing(requests: &[FinishTasks]) -> Hint {
-    let mut hint = Hint::default();
-    for finished in requests.iter().flat_map(|request| &request.finished) {
-        hint.runs |= finished.message.is_some();
-        hint.tasks |= matches!(finished.outcome, TaskOutcome::Retry { .. } | TaskOutcome::Released);
-    }
-    hint
-}
-
-/// Does gathered requests at once, or one by one when that fails, and answers each.
-async fn answer_all<R, A>(
-    jobs: Vec<Job<R, A>>,
-    work: impl AsyncFn(&[R]) -> Result<Vec<Vec<A>>, Fault>,
-    written: impl Fn(&[R]),
-) {
-    let (requests, answers): (Vec<R>, Vec<_>) = jobs.into_iter().map(|job| (job.request, job.answer)).unzip();
-    match again(|| work(&requests)).await {
-        Ok(done) => {
-            written(&requests);
-            for (answer, done) in answers.into_iter().zip(done) {
-                let _ = answer.send(Ok(done));
-            }
+impl DeskWork {
+    /// Does gathered requests at once, or one by one when that fails, and answers each.
+    async fn answer_all<R: Request>(&self, session: &Session, jobs: Vec<Job<R, R::Answer>>) {
+        if jobs.is_empty() {
+            return;
         }
-        Err(error) if requests.len() == 1 || matches!(error, WorldError::Unavailable(_)) => {
-            answers.into_iter().for_each(|answer| drop(answer.send(Err(error.clone()))));
-        }
-        Err(_) => {
-            for (request, answer) in requests.into_iter().zip(answers) {
-                let alone = [request];
-                let done = again(|| work(&alone)).await;
-                if done.is_ok() {
-                    written(&alone);
+        let (requests, answers): (Vec<R>, Vec<_>) = jobs.into_iter().map(|job| (job.request, job.answer)).unzip();
+        match self.perform(session, &requests).await {
+            Ok(done) => {
+                for (answer, done) in answers.into_iter().zip(done) {
+                    let _ = answer.send(Ok(done));
                 }
-                let _ = answer.send(done.map(|mut done| done.remove(0)));
+            }
+            Err(error) if requests.len() == 1 || matches!(error, WorldError::Unavailable(_)) => {
+                answers.into_iter().for_each(|answer| drop(answer.send(Err(error.clone()))));
+            }
+            Err(_) => {
+                for (request, answer) in requests.iter().zip(answers) {
+                    let done = self.perform(session, std::slice::from_ref(request)).await;
+                    let _ = answer.send(done.map(|mut done| done.remove(0)));
+                }
+            }
+        }
+    }
+
+    async fn perform<R: Request>(&self, session: &Session, requests: &[R]) -> WorldResult<Vec<Vec<R::Answer>>> {
+        let mut tries = 0;
+        loop {
+            match R::perform(session, self.time.param(), requests).await {
+                Ok(done) => {
+                    self.hints.send(R::hint(requests));
+                    return Ok(done);
+                }
+                Err(Fault::Again(_) | Fault::Fence) if tries < TRIES => {
+                    tokio::time::sleep(full_jitter(tries)).await;
+                    tries += 1;
+                }
+                Err(fault) => return Err(fault.into()),
             }
         }
     }
 }
 
-/// Tries again what deadlocked or was overtaken.
-pub async fn again<T, F: Future<Output = Result<T, Fault>>>(work: impl Fn() -> F) -> WorldResult<T> {
-    let mut tries = 0;
-    loop {
-        match work().await {
-            Err(Fault::Again(_) | Fault::Fence) if tries < TRIES => {
-                tokio::time::sleep(full_jitter(tries)).await;
-                tries += 1;
-            }
-            other => return other.map_err(WorldError::from),
+/// Requests of one kind that can be done together.
+#[async_trait]
+trait Request: Sized + Send + Sync {
+    type Answer: Send;
+
+    async fn perform(
+        session: &Session,
+        now: Option<i64>,
+        requests: &[Self],
+    ) -> Result<Vec<Vec<Self::Answer>>, Fault>;
+
+    fn hint(requests: &[Self]) -> Hint;
+}
+
+#[async_trait]
+impl Request for CreateRuns {
+    type Answer = Creation;
+
+    async fn perform(
+        session: &Session,
+        now: Option<i64>,
+        requests: &[Self],
+    ) -> Result<Vec<Vec<Creation>>, Fault> {
+        create::create_runs(session, now, requests).await
+    }
+
+    fn hint(_: &[Self]) -> Hint {
+        Hint { runs: true, ..Hint::default() }
+    }
+}
+
+#[async_trait]
+impl Request for EnqueueTasks {
+    type Answer = Creation;
+
+    async fn perform(
+        session: &Session,
+        now: Option<i64>,
+        requests: &[Self],
+    ) -> Result<Vec<Vec<Creation>>, Fault> {
+        create::enqueue_tasks(session, now, requests).await
+    }
+
+    fn hint(_: &[Self]) -> Hint {
+        Hint { tasks: true, ..Hint::default() }
+    }
+}
+
+#[async_trait]
+impl Request for Deliver {
+    type Answer = Delivered;
+
+    async fn perform(
+        session: &Session,
+        now: Option<i64>,
+        requests: &[Self],
+    ) -> Result<Vec<Vec<Delivered>>, Fault> {
+        deliver::deliver(session, now, requests).await
+    }
+
+    fn hint(_: &[Self]) -> Hint {
+        Hint { runs: true, ..Hint::default() }
+    }
+}
+
+#[async_trait]
+impl Request for FinishTasks {
+    type Answer = Finish;
+
+    async fn perform(session: &Session, now: Option<i64>, requests: &[Self]) -> Result<Vec<Vec<Finish>>, Fault> {
+        let statements = FinishStatements::of(session).await?;
+        session.transact(finish_on(&session.client, &statements, now, requests)).await
+    }
+
+    fn hint(requests: &[Self]) -> Hint {
+        let mut hint = Hint::default();
+        for finished in requests.iter().flat_map(|request| &request.finished) {
+            hint.runs |= finished.message.is_some();
+            hint.tasks |= matches!(finished.outcome, TaskOutcome::Retry { .. } | TaskOutcome::Released);
         }
+        hint
     }
 }

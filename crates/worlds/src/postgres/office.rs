@@ -4,14 +4,15 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use rhythm_engine::world::WorldResult;
+use rhythm_engine::world::{WorldError, WorldResult};
 use tokio::sync::Mutex;
 
 use super::connect::{Dial, Purpose};
-use super::desk::again;
 use super::errors::Fault;
 use super::lane::lane_is_gone;
-use super::link::{Link, Session};
+use super::link::{Link, Session, full_jitter};
+
+const TRIES: u32 = 6;
 
 #[derive(Clone)]
 pub struct Office {
@@ -33,7 +34,16 @@ impl Office {
         let running = tokio::spawn(async move {
             let link = link.lock().await;
             let session = link.session().await?;
-            again(|| work(session.clone())).await
+            let mut tries = 0;
+            loop {
+                match work(session.clone()).await {
+                    Err(Fault::Again(_)) if tries < TRIES => {
+                        tokio::time::sleep(full_jitter(tries)).await;
+                        tries += 1;
+                    }
+                    other => return other.map_err(WorldError::from),
+                }
+            }
         });
         running.await.map_err(|_| lane_is_gone())?
     }

@@ -9,10 +9,10 @@ $$ SELECT (extract(year FROM t) * 12 + extract(month FROM t))::int
    FROM (SELECT to_timestamp(at / 1000.0) AT TIME ZONE 'UTC' AS t) AS utc $$;
 
 -- Ends a pipelined transaction whose fence did not hold: everything after it is refused, COMMIT included.
-CREATE FUNCTION expect(found bigint, wanted bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION expect(counted bigint, wanted bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF found <> wanted THEN
-        RAISE EXCEPTION 'rhythm: % of % fences hold', found, wanted USING ERRCODE = 'RH001';
+    IF counted <> wanted THEN
+        RAISE EXCEPTION 'rhythm: % of % fences hold', counted, wanted USING ERRCODE = 'RH001';
     END IF;
 END $$;
 
@@ -55,7 +55,7 @@ CREATE TABLE live_run (
     blocked_since bigint,
     blocked_detail text,
     updated_at bigint NOT NULL,
-    stuck_at bigint,
+    stuck bool NOT NULL DEFAULT false, -- reported as stuck since it last moved
     PRIMARY KEY (id, tenant)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_cost_delay = 0);

@@ -5,10 +5,11 @@ WITH moved AS (
     SET snapshot = i.snapshot, format = i.format, seq = i.seq, at = i.at, awaiting = i.awaiting, cancelling = i.cancelling,
         revision = r.revision + 1, last_commit = i.commit, deliveries = 0, claimed_by = NULL,
         updated_at = coalesce($1::bigint, now_ms()),
-        aside = CASE WHEN r.blocked_code IS DISTINCT FROM 'dead_letter' THEN false ELSE r.aside END,
-        blocked_since = CASE WHEN r.blocked_code = 'dead_letter' THEN r.blocked_since END,
-        blocked_detail = CASE WHEN r.blocked_code = 'dead_letter' THEN r.blocked_detail END,
-        blocked_code = CASE WHEN r.blocked_code = 'dead_letter' THEN r.blocked_code END
+        stuck = false,
+        aside = r.aside AND NOT coalesce(r.blocked_code IN ('no_worker', 'no_version'), false),
+        blocked_since = CASE WHEN r.blocked_code NOT IN ('no_worker', 'no_version') THEN r.blocked_since END,
+        blocked_detail = CASE WHEN r.blocked_code NOT IN ('no_worker', 'no_version') THEN r.blocked_detail END,
+        blocked_code = CASE WHEN r.blocked_code NOT IN ('no_worker', 'no_version') THEN r.blocked_code END
     FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::bytea[],
         $10::int[], $11::bigint[], $12::bigint[], $13::text[], $14::bool[])
         AS i(tenant, run, worker, revision, claim, arrived, commit, snapshot, format, seq, at, awaiting, cancelling)
