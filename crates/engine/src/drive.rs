@@ -198,7 +198,7 @@ impl Driver {
                 Ok(ticked) => {
                     backoff.reset();
                     self.launch(ticked.attempts);
-                    if ticked.more || ticked.runs > 0 {
+                    if ticked.more {
                         continue;
                     }
                 }
@@ -226,12 +226,8 @@ impl Driver {
             match self.worker.tick().await {
                 Ok(attempts) => {
                     backoff.reset();
-                    let claimed = !attempts.is_empty();
+                    // It took all there is room for, or all there was: the next hint tells.
                     self.launch(attempts);
-                    // Room is left only when the queues gave less than was asked for.
-                    if claimed && !self.worker.slots().wanted().is_empty() {
-                        continue;
-                    }
                 }
                 Err(error) => {
                     tracing::warn!(%error, "tasks could not be claimed; trying again");
