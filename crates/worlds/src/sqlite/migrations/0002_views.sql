@@ -4,7 +4,7 @@ CREATE VIEW run_summary AS
 SELECT l.key, l.tenant, l.run, l.workflow, l.version, l.kind, l.priority, l.parent_run, l.parent_child, l.created_at,
        l.deadline_at, l.updated_at, l.revision, l.paused, l.blocked_code, l.blocked_since, l.blocked_detail, l.seq,
        l.cancelling, NULL AS ended_at,
-       CASE WHEN q.place = 2 THEN 'running' WHEN l.started THEN 'waiting' ELSE 'pending' END AS status
+       CASE WHEN q.place = 2 THEN 'running' WHEN l.last_commit IS NOT NULL THEN 'waiting' ELSE 'pending' END AS status
 FROM live_run l JOIN run_queue q ON q.key = l.key
 UNION ALL
 SELECT key, tenant, run, workflow, version, kind, priority, parent_run, parent_child, created_at,
@@ -59,7 +59,7 @@ FROM definition d;
 
 CREATE VIEW workflow_execution_context AS
 SELECT l.tenant, l.run AS run_id,
-       CASE WHEN q.place = 2 THEN 'running' WHEN l.started THEN 'waiting' ELSE 'pending' END AS status,
+       CASE WHEN q.place = 2 THEN 'running' WHEN l.last_commit IS NOT NULL THEN 'waiting' ELSE 'pending' END AS status,
        l.format AS snapshot_format, CAST(l.snapshot AS TEXT) AS snapshot, l.awaiting, l.revision, l.seq
 FROM live_run l JOIN run_queue q ON q.key = l.key
 UNION ALL
