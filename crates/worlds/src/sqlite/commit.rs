@@ -33,6 +33,8 @@ struct Current {
     revision: u64,
     last_commit: Option<String>,
     paused: bool,
+    /// Set aside, and no commit changes that.
+    aside: bool,
     place: i64,
     worker: Option<String>,
     claim: u64,
@@ -46,6 +48,7 @@ fn current(row: &mut Columns<'_>) -> rusqlite::Result<Current> {
         revision: row.count()?,
         last_commit: row.take()?,
         paused: row.take()?,
+        aside: row.take::<Option<bool>>()?.unwrap_or(false),
         place: row.take()?,
         worker: row.take()?,
         claim: row.count()?,
@@ -200,7 +203,7 @@ impl Committer<'_> {
         };
         // A fused commit has not seen what waits for a run that was ready before it.
         let was_ready = matches!(item.fence, Fence::Fused) && before.place != place::OUT;
-        let ready = item.more || arrived != item.arrived || was_ready;
+        let ready = !before.aside && (item.more || arrived != item.arrived || was_ready);
         let stays_out = quiet && before.place == place::OUT && !ready;
         if item.end.is_none() && !stays_out {
             let row = params![before.key, ready, tx.now.millis(), tx.next_number()];

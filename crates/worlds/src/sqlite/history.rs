@@ -28,12 +28,9 @@ pub fn append(tx: &Tx<'_>, key: i64, events: &[Event]) -> WorldResult<()> {
 
 /// An operator's row: whoever steps the run right now is refused, because its revision moved.
 pub fn write_operator_row(tx: &Tx<'_>, key: i64, actor: &Actor, data: EventData) -> WorldResult<()> {
-    // A remark about a run does not move it.
-    let remark = !matches!(data, EventData::Paused(_) | EventData::Resumed(_) | EventData::Reopened(_));
-    let place =
-        tx.one(sql!("commit", "write_operator_row"), params![key, tx.now.millis(), remark], |row| {
-            Ok((row.count()?, row.time()?))
-        })?;
+    let place = tx.one(sql!("commit", "write_operator_row"), params![key, tx.now.millis()], |row| {
+        Ok((row.count()?, row.time()?))
+    })?;
     let (seq, at) = place.ok_or_else(|| WorldError::NotFound(format!("run {key}")))?;
     let event = Event { seq, at, cause: None, message: None, actor: actor.clone(), trace: None, data };
     append(tx, key, &[event])

@@ -15,12 +15,11 @@ use rusqlite::Result;
 
 use super::sql::Columns;
 
-/// Where a run is in the queue of runs (`run_queue.place`).
+/// Where a run is in the queue of runs (`run_queue.place`); 3, ready later, is the statements' own business.
 pub mod place {
     pub const OUT: i64 = 0;
     pub const READY: i64 = 1;
     pub const CLAIMED: i64 = 2;
-    pub const LATER: i64 = 3;
 }
 
 /// How tasks stand (`task.state`, `ended_task.state`).

@@ -26,14 +26,13 @@ CREATE TABLE live_run (
     deadline_at     INTEGER,
     updated_at      INTEGER NOT NULL,
     revision        INTEGER NOT NULL,
-    started         INTEGER NOT NULL,   -- something was committed
     paused          INTEGER NOT NULL,
     aside           INTEGER NOT NULL,   -- deliveries do not make it ready
     blocked_code    TEXT,
     blocked_since   INTEGER,
     blocked_detail  TEXT,
-    stuck_at        INTEGER,            -- the revision it was reported as stuck at
-    last_commit     TEXT,
+    stuck           INTEGER NOT NULL,   -- reported as stuck since it last moved
+    last_commit     TEXT,               -- absent until something was committed
     seq             INTEGER NOT NULL,
     at              INTEGER NOT NULL,
     awaiting        TEXT NOT NULL,

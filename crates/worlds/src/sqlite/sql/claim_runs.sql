@@ -14,7 +14,8 @@ WHERE key = ?1
 RETURNING claim, deliveries;
 -- name: row
 SELECT l.run, l.tenant, l.workflow, l.version, l.kind, l.priority, l.parent_run, l.parent_child, l.created_at,
-       l.revision, q.arrived, l.paused, l.seq, l.at, l.awaiting, l.cancelling, l.format, l.snapshot, l.started
+       l.revision, q.arrived, l.paused, l.seq, l.at, l.awaiting, l.cancelling, l.format, l.snapshot,
+       l.last_commit IS NOT NULL
 FROM live_run l JOIN run_queue q ON q.key = l.key WHERE l.key = ?1;
 -- name: start
 SELECT input, actor, trace FROM run_start WHERE key = ?1;

@@ -1,5 +1,6 @@
 -- name: current
-SELECT l.key, l.workflow, l.revision, l.last_commit, l.paused, q.place, q.worker, q.claim, q.arrived
+SELECT l.key, l.workflow, l.revision, l.last_commit, l.paused,
+       l.aside AND l.blocked_code NOT IN ('no_worker', 'no_version'), q.place, q.worker, q.claim, q.arrived
 FROM live_run l JOIN run_queue q ON q.key = l.key WHERE l.run = ?1 AND l.tenant = ?2;
 -- name: ended
 SELECT revision, arrived FROM ended_run WHERE run = ?1 AND tenant = ?2 AND last_commit = ?3;
@@ -10,11 +11,12 @@ DELETE FROM timer WHERE run_key = ?1 AND message = ?2;
 -- name: write_row
 UPDATE live_run
 SET last_commit = ?2, updated_at = ?3, seq = ?4, at = ?5, awaiting = ?6, cancelling = ?7, format = ?8, snapshot = ?9,
-    revision = revision + 1, started = 1, stuck_at = NULL,
-    aside = CASE WHEN blocked_code = 'dead_letter' THEN aside ELSE 0 END,
-    blocked_since = CASE WHEN blocked_code = 'dead_letter' THEN blocked_since END,
-    blocked_detail = CASE WHEN blocked_code = 'dead_letter' THEN blocked_detail END,
-    blocked_code = CASE WHEN blocked_code = 'dead_letter' THEN blocked_code END
+    revision = revision + 1, stuck = 0,
+    -- Whoever commits is a worker and has the version.
+    aside = CASE WHEN blocked_code IN ('no_worker', 'no_version') THEN 0 ELSE aside END,
+    blocked_since = CASE WHEN blocked_code IN ('no_worker', 'no_version') THEN NULL ELSE blocked_since END,
+    blocked_detail = CASE WHEN blocked_code IN ('no_worker', 'no_version') THEN NULL ELSE blocked_detail END,
+    blocked_code = CASE WHEN blocked_code IN ('no_worker', 'no_version') THEN NULL ELSE blocked_code END
 WHERE key = ?1;
 -- name: arrived
 SELECT arrived FROM run_queue WHERE key = ?1;
@@ -60,7 +62,6 @@ INSERT INTO event (run_key, seq, type, at, cause, message, actor, trace, data)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
 -- name: write_operator_row
 UPDATE live_run
-SET revision = revision + 1, seq = seq + 1, at = MAX(at, ?2), updated_at = ?2,
-    stuck_at = CASE WHEN ?3 AND stuck_at = revision THEN revision + 1 ELSE stuck_at END
+SET revision = revision + 1, seq = seq + 1, at = MAX(at, ?2), updated_at = ?2
 WHERE key = ?1
 RETURNING seq, at;

@@ -18,10 +18,10 @@ SELECT key, status, revision FROM ended_run WHERE run = ?1 AND tenant = ?2;
 SELECT awaiting FROM live_run WHERE key = ?1;
 -- name: reopen_row
 INSERT INTO live_run (key, tenant, run, workflow, version, kind, priority, parent_run, parent_child, created_at,
-                      deadline_at, updated_at, revision, started, paused, aside, blocked_code, blocked_since,
+                      deadline_at, updated_at, revision, paused, aside, stuck, blocked_code, blocked_since,
                       blocked_detail, last_commit, seq, at, awaiting, cancelling, format, snapshot)
 SELECT key, tenant, run, workflow, version, kind, priority, parent_run, parent_child, created_at,
-       deadline_at, ?2, revision, 1, paused, 0, blocked_code, blocked_since,
+       deadline_at, ?2, revision, paused, 0, 0, blocked_code, blocked_since,
        blocked_detail, last_commit, seq, at, awaiting, cancelling, format, snapshot
 FROM ended_run WHERE key = ?1;
 -- name: reopen_place

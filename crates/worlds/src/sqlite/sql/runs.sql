@@ -6,7 +6,7 @@ FROM (SELECT key, workflow FROM live_run WHERE run = ?1 AND tenant = ?2
 JOIN run_start s ON s.key = r.key;
 -- name: insert
 INSERT INTO live_run (key, tenant, run, workflow, version, kind, priority, parent_run, parent_child, created_at,
-                      deadline_at, updated_at, revision, started, paused, aside, seq, at, awaiting, cancelling)
+                      deadline_at, updated_at, revision, paused, aside, stuck, seq, at, awaiting, cancelling)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?10, 0, 0, 0, 0, 0, 0, '[]', 0);
 -- name: insert_place
 INSERT INTO run_queue (key, tenant, kind, workflow, priority, place, ready_at, ticket, claim, deliveries, arrived)

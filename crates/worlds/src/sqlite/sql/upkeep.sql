@@ -16,7 +16,7 @@ SELECT number, run_key, message, body FROM timer WHERE due_at <= ?1 ORDER BY due
 -- name: delete_timer
 DELETE FROM timer WHERE number = ?1;
 -- name: is_unstarted
-SELECT EXISTS (SELECT 1 FROM live_run WHERE key = ?1 AND NOT started);
+SELECT EXISTS (SELECT 1 FROM live_run WHERE key = ?1 AND last_commit IS NULL);
 -- name: ready_delayed
 UPDATE task SET state = 1
 WHERE key IN (SELECT key FROM task WHERE state = 0 AND due_at <= ?1 ORDER BY due_at, key LIMIT ?2);

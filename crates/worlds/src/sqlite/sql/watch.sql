@@ -1,15 +1,13 @@
 -- name: stuck
 SELECT l.key FROM live_run l JOIN run_queue q ON q.key = l.key
-WHERE q.place = 0 AND NOT l.paused AND l.blocked_code IS NULL AND l.awaiting = '[]' AND l.updated_at < ?1
-  AND l.stuck_at IS NOT l.revision
+WHERE q.place = 0 AND NOT l.stuck AND NOT l.paused AND l.blocked_code IS NULL AND l.awaiting = '[]' AND l.updated_at < ?1
   AND NOT EXISTS (SELECT 1 FROM task t WHERE t.run_key = l.key)
   AND NOT EXISTS (SELECT 1 FROM timer t WHERE t.run_key = l.key)
   AND NOT EXISTS (SELECT 1 FROM live_run c WHERE c.parent_run = l.run AND c.tenant = l.tenant)
 ORDER BY l.key LIMIT ?2;
 -- name: report
-UPDATE live_run AS l SET stuck_at = l.revision
-WHERE l.key = ?1 AND NOT l.paused AND l.blocked_code IS NULL AND l.awaiting = '[]' AND l.updated_at < ?2
-  AND l.stuck_at IS NOT l.revision
+UPDATE live_run AS l SET stuck = 1
+WHERE l.key = ?1 AND NOT l.stuck AND NOT l.paused AND l.blocked_code IS NULL AND l.awaiting = '[]' AND l.updated_at < ?2
   AND EXISTS (SELECT 1 FROM run_queue q WHERE q.key = l.key AND q.place = 0)
   AND NOT EXISTS (SELECT 1 FROM task t WHERE t.run_key = l.key)
   AND NOT EXISTS (SELECT 1 FROM timer t WHERE t.run_key = l.key)
