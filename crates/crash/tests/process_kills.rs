@@ -37,7 +37,8 @@ async fn a_killed_worker_loses_nothing(on: On) {
     let all: BTreeSet<TaskId> =
         lab.client.enqueue_tasks((0..TASKS).map(|_| task()).collect()).await.unwrap().into_iter().collect();
     let mut first = lab.worker(&[]);
-    eventually("a third is done", || async { in_state(&lab, TaskState::Completed).await.len() >= TASKS / 3 }).await;
+    eventually("a third is done", || async { in_state(&lab, TaskState::Completed).await.len() >= TASKS / 3 })
+        .await;
     first.kill();
     let killed = Instant::now();
     let acknowledged = in_state(&lab, TaskState::Completed).await;

@@ -10,7 +10,8 @@ use rhythm_core::message::{
     ApprovalDecided, Cancel, Message, MessageBody, Patched, SignalReceived, TaskFailed,
 };
 use rhythm_core::{
-    Actor, MessageId, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version, WorkflowKind,
+    Actor, Event, MessageId, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version,
+    WorkflowKind,
 };
 
 use crate::error::EngineError;
@@ -228,6 +229,22 @@ impl Client {
     pub async fn picture(&self, run: &RunId) -> Result<Picture, EngineError> {
         let found = self.world.picture(&self.tenant, run).await?;
         found.ok_or_else(|| EngineError::UnknownRun(run.to_string()))
+    }
+
+    /// Every row of a run's history, oldest first.
+    pub async fn history(&self, run: &RunId) -> Result<Vec<Event>, EngineError> {
+        const PAGE: usize = 1_000;
+        let mut history: Vec<Event> = Vec::new();
+        loop {
+            let after = history.last().map_or(0, |event| event.seq);
+            let (tenant, run) = (self.tenant.clone(), run.clone());
+            let page = self.world.history(HistoryQuery { tenant, run, after, limit: PAGE }).await?;
+            let last = page.len() < PAGE;
+            history.extend(page);
+            if last {
+                return Ok(history);
+            }
+        }
     }
 
     /// Opens a failed run again: what failed it is tried anew. A child that failed it is opened with it.

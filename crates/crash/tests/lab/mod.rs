@@ -72,7 +72,8 @@ impl Process {
     }
 
     pub fn signal(&self, name: &str) {
-        let status = Command::new("kill").arg(format!("-{name}")).arg(self.id().to_string()).status().unwrap();
+        let status =
+            Command::new("kill").arg(format!("-{name}")).arg(self.id().to_string()).status().unwrap();
         assert!(status.success());
     }
 
