@@ -80,7 +80,7 @@ async fn a_worker_killed_in_the_middle_loses_nothing_on_postgres() {
 /// SIGSTOP in the middle of a step, SIGCONT after somebody else did it: the sleeper's commit is refused.
 async fn a_stopped_worker_that_wakes_up_cannot_commit(on: On) {
     let lab = Lab::new(on).await;
-    let plan = r#"{"steps":[{"task":{"name":"work","input":{"millis":400}}},{"signal":{"name":"end"}}]}"#;
+    let plan = r#"{"steps":[{"task":{"name":"work","input":{"millis":2000}}},{"signal":{"name":"end"}}]}"#;
     lab.client.register("one-step", WorkflowKind::Drill, plan).await.unwrap();
     let run = lab.client.start("one-step", &()).await.unwrap();
     let sleeper = lab.worker(&["fast"]);
