@@ -62,9 +62,9 @@ impl State {
         live.stuck = false;
         live.claimed_by = None;
         live.updated_at = by.now;
-        if live.blocked.as_ref().is_some_and(|b| b.code != BlockedCode::DeadLetter) {
+        let unserved = [BlockedCode::NoWorker, BlockedCode::NoVersion];
+        if live.blocked.as_ref().is_some_and(|blocked| unserved.contains(&blocked.code)) {
             live.blocked = None;
-            live.aside = false;
         }
         let revision = live.row.revision;
         tenant.queue.remove(&run);
