@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rhythm_engine::world::{WorldError, WorldResult};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::errors;
@@ -70,6 +71,8 @@ impl Place {
     fn settle(&self, connection: &Connection, access: Access, patience: Duration) -> rusqlite::Result<()> {
         connection.busy_timeout(patience)?;
         connection.set_prepared_statement_cache_capacity(256);
+        // Plans must not depend on bound values: SQLite would plan a cached statement anew for every new value.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.pragma_update(None, "foreign_keys", false)?;
         connection.pragma_update(None, "temp_store", "memory")?;
         connection.pragma_update(
