@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rhythm_core::cron::{CatchUp, Cron, Overlap};
 use rhythm_core::fold::spill;
 use rhythm_core::message::{
-    ApprovalDecided, Cancel, Message, MessageBody, Patched, SignalReceived, TaskFailed,
+    ApprovalDecided, Cancel, Message, MessageBody, Patched, SignalReceived, Start, TaskFailed,
 };
 use rhythm_core::{
     Actor, Event, MessageId, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version,
@@ -288,7 +288,14 @@ impl Client {
                     }
                 }
                 // The child is opened too, and answers by itself.
-                MessageBody::ChildFailed(_) | MessageBody::DeadlineReached => {}
+                MessageBody::ChildFailed(_) => {}
+                // A run whose deadline came before its start has its start still to come.
+                MessageBody::DeadlineReached if picture.row.state.snapshot.is_none() => {
+                    let body = MessageBody::Start(Start { input: picture.input.clone() });
+                    let start = Message { id: MessageId::start(), body, ..message.clone() };
+                    redeliver.push(again(&start, picture.summary.revision));
+                }
+                MessageBody::DeadlineReached => {}
                 _ => redeliver.push(again(message, picture.summary.revision)),
             }
         }
