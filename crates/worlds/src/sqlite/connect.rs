@@ -132,3 +132,13 @@ fn use_write_ahead_log(connection: &Connection, patience: Duration) -> rusqlite:
         }
     }
 }
+
+/// Lets the file grow up to this size only.
+pub fn limit(connection: &Connection, bytes: u64) -> WorldResult<()> {
+    let set = || {
+        let page_size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        let pages = i64::try_from(bytes).unwrap_or(i64::MAX) / page_size.max(1);
+        connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
+    };
+    set().map_err(errors::from_sqlite)
+}

@@ -16,8 +16,8 @@ use super::readers::Readers;
 use super::tx::Handle;
 use super::writer::Writer;
 use super::{
-    claim_runs, claim_tasks, commit, control, definitions, extend, inbox, records, runs, schema, tasks,
-    upkeep,
+    claim_runs, claim_tasks, commit, connect, control, definitions, extend, inbox, records, runs, schema,
+    tasks, upkeep,
 };
 use crate::blob_codec;
 
@@ -29,11 +29,13 @@ pub struct SqliteOptions {
     pub auto_migrate: bool,
     /// How long to wait for other processes before answering that the database is locked.
     pub busy_timeout: Duration,
+    /// The file does not grow beyond this; requests that need more room are answered as on a full disk.
+    pub max_bytes: Option<u64>,
 }
 
 impl Default for SqliteOptions {
     fn default() -> Self {
-        Self { clock: None, auto_migrate: true, busy_timeout: Duration::from_secs(10) }
+        Self { clock: None, auto_migrate: true, busy_timeout: Duration::from_secs(10), max_bytes: None }
     }
 }
 
@@ -61,6 +63,9 @@ impl SqliteWorld {
         place.prepare()?;
         let mut connection = place.connect(access, options.busy_timeout)?;
         schema::ensure(&mut connection, options.auto_migrate)?;
+        if let Some(bytes) = options.max_bytes {
+            connect::limit(&connection, bytes)?;
+        }
         let mark = Mark::set(&place)?;
         let handle = Arc::new(Handle {
             id: mark.handle.clone(),

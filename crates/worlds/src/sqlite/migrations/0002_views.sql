@@ -1,4 +1,5 @@
--- What people may read. `run_summary` also serves listings; the others show times as text.
+-- What people may read, with times as text; `run_summary` is for our own reads. Live and ended runs are joined apart,
+-- so that a condition on a run reaches the index.
 
 CREATE VIEW run_summary AS
 SELECT l.key, l.tenant, l.run, l.workflow, l.version, l.kind, l.priority, l.parent_run, l.parent_child, l.created_at,
@@ -13,21 +14,39 @@ SELECT key, tenant, run, workflow, version, kind, priority, parent_run, parent_c
 FROM ended_run;
 
 CREATE VIEW runs AS
-SELECT s.tenant, s.run AS run_id, s.workflow, s.version, s.kind, s.status, s.paused, s.blocked_code, s.blocked_detail,
-       s.cancelling, s.priority, s.parent_run AS parent_run_id, o.input, e.output, e.failure,
-       (SELECT json_group_object(name, value) FROM run_tag WHERE key = s.key) AS tags,
-       s.revision, s.seq,
-       strftime('%Y-%m-%dT%H:%M:%fZ', s.created_at / 1000.0, 'unixepoch') AS created_at,
-       strftime('%Y-%m-%dT%H:%M:%fZ', s.updated_at / 1000.0, 'unixepoch') AS updated_at,
-       strftime('%Y-%m-%dT%H:%M:%fZ', s.ended_at / 1000.0, 'unixepoch') AS ended_at,
-       strftime('%Y-%m-%dT%H:%M:%fZ', s.deadline_at / 1000.0, 'unixepoch') AS deadline_at
-FROM run_summary s JOIN run_start o ON o.key = s.key LEFT JOIN ended_run e ON e.key = s.key;
+SELECT l.tenant, l.run AS run_id, l.workflow, l.version, l.kind,
+       CASE WHEN q.place = 2 THEN 'running' WHEN l.last_commit IS NOT NULL THEN 'waiting' ELSE 'pending' END AS status,
+       l.paused, l.blocked_code, l.blocked_detail, l.cancelling, l.priority, l.parent_run AS parent_run_id,
+       o.input, NULL AS output, NULL AS failure,
+       (SELECT json_group_object(name, value) FROM run_tag WHERE key = l.key) AS tags,
+       l.revision, l.seq,
+       strftime('%Y-%m-%dT%H:%M:%fZ', l.created_at / 1000.0, 'unixepoch') AS created_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', l.updated_at / 1000.0, 'unixepoch') AS updated_at,
+       NULL AS ended_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', l.deadline_at / 1000.0, 'unixepoch') AS deadline_at
+FROM live_run l JOIN run_queue q ON q.key = l.key JOIN run_start o ON o.key = l.key
+UNION ALL
+SELECT e.tenant, e.run, e.workflow, e.version, e.kind, e.status,
+       e.paused, e.blocked_code, e.blocked_detail, e.cancelling, e.priority, e.parent_run,
+       o.input, e.output, e.failure,
+       (SELECT json_group_object(name, value) FROM run_tag WHERE key = e.key),
+       e.revision, e.seq,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.created_at / 1000.0, 'unixepoch'),
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.updated_at / 1000.0, 'unixepoch'),
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.ended_at / 1000.0, 'unixepoch'),
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.deadline_at / 1000.0, 'unixepoch')
+FROM ended_run e JOIN run_start o ON o.key = e.key;
 
 CREATE VIEW events AS
 SELECT r.tenant, r.run AS run_id, v.seq, v.type,
        strftime('%Y-%m-%dT%H:%M:%fZ', v.at / 1000.0, 'unixepoch') AS at,
        v.cause, v.message AS message_id, v.actor, v.trace, v.data
-FROM event v JOIN run_summary r ON r.key = v.run_key;
+FROM live_run r JOIN event v ON v.run_key = r.key
+UNION ALL
+SELECT r.tenant, r.run, v.seq, v.type,
+       strftime('%Y-%m-%dT%H:%M:%fZ', v.at / 1000.0, 'unixepoch'),
+       v.cause, v.message, v.actor, v.trace, v.data
+FROM ended_run r JOIN event v ON v.run_key = r.key;
 
 CREATE VIEW event_log AS SELECT * FROM events;
 
@@ -75,23 +94,38 @@ FROM worker;
 CREATE VIEW applied_keys AS
 SELECT r.tenant, r.run AS run_id, d.message AS key,
        strftime('%Y-%m-%dT%H:%M:%fZ', d.at / 1000.0, 'unixepoch') AS applied_at
-FROM delivered d JOIN run_summary r ON r.key = d.run_key;
+FROM live_run r JOIN delivered d ON d.run_key = r.key
+UNION ALL
+SELECT r.tenant, r.run, d.message,
+       strftime('%Y-%m-%dT%H:%M:%fZ', d.at / 1000.0, 'unixepoch')
+FROM ended_run r JOIN delivered d ON d.run_key = r.key;
 
 CREATE VIEW approvals AS
 SELECT r.tenant, r.run AS run_id, json_extract(c.data, '$.approval') AS approval,
        json_extract(c.data, '$.node') AS node, json_extract(c.data, '$.approvers') AS approvers,
        json_extract(c.data, '$.payload') AS payload,
-       CASE WHEN d.seq IS NOT NULL THEN 'decided' WHEN r.ended_at IS NOT NULL THEN 'withdrawn' ELSE 'pending' END
-           AS status,
+       CASE WHEN d.seq IS NULL THEN 'pending' ELSE 'decided' END AS status,
        json_extract(d.data, '$.decision') AS decision, json_extract(d.data, '$.by') AS decided_by,
        json_extract(d.data, '$.comments') AS comments,
        strftime('%Y-%m-%dT%H:%M:%fZ', c.at / 1000.0, 'unixepoch') AS created_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', d.at / 1000.0, 'unixepoch') AS decided_at
-FROM event c
-JOIN run_summary r ON r.key = c.run_key
+FROM live_run r
+JOIN event c ON c.run_key = r.key AND c.type = 'approval_created'
 LEFT JOIN event d ON d.run_key = c.run_key AND d.type = 'approval_decided'
     AND json_extract(d.data, '$.approval') = json_extract(c.data, '$.approval')
-WHERE c.type = 'approval_created';
+UNION ALL
+SELECT r.tenant, r.run, json_extract(c.data, '$.approval'),
+       json_extract(c.data, '$.node'), json_extract(c.data, '$.approvers'),
+       json_extract(c.data, '$.payload'),
+       CASE WHEN d.seq IS NULL THEN 'withdrawn' ELSE 'decided' END,
+       json_extract(d.data, '$.decision'), json_extract(d.data, '$.by'),
+       json_extract(d.data, '$.comments'),
+       strftime('%Y-%m-%dT%H:%M:%fZ', c.at / 1000.0, 'unixepoch'),
+       strftime('%Y-%m-%dT%H:%M:%fZ', d.at / 1000.0, 'unixepoch')
+FROM ended_run r
+JOIN event c ON c.run_key = r.key AND c.type = 'approval_created'
+LEFT JOIN event d ON d.run_key = c.run_key AND d.type = 'approval_decided'
+    AND json_extract(d.data, '$.approval') = json_extract(c.data, '$.approval');
 
 CREATE VIEW dlq AS
 SELECT tenant, task AS task_id, run AS run_id, name, queue, input, options, attempts, held,

@@ -7,29 +7,31 @@ use rusqlite::params;
 
 use super::page::{before, page};
 use crate::sqlite::rows;
-use crate::sqlite::sql::{Columns, Sql, int, size, sql};
+use crate::sqlite::sql::{Sql, int, size, sql};
 
+/// Finds the keys of one page first: that ends early, however many runs there are.
 pub fn list_runs(sql: Sql<'_>, query: &RunQuery) -> WorldResult<Page<RunSummary>> {
-    let (tag_name, tag_value) = query.tag.clone().unzip();
-    let wanted = params![
-        query.tenant.as_str(),
-        before(query.cursor.as_deref()),
-        size(query.limit.saturating_add(1)),
-        query.status.map(Status::as_str),
-        query.workflow,
-        query.parent.as_ref().map(RunId::as_str),
-        query.blocked,
-        tag_name,
-        tag_value,
-    ];
-    let numbered = |row: &mut Columns<'_>| Ok((row.take()?, rows::run_summary(row)?));
-    let found = if query.tag.is_some() {
-        sql.all(sql!("records", "list_runs_by_tag"), wanted, numbered)?
-    } else if query.parent.is_some() {
-        sql.all(sql!("records", "list_runs_by_parent"), wanted, numbered)?
+    let tenant = query.tenant.as_str();
+    let cursor = before(query.cursor.as_deref());
+    let limit = size(query.limit.saturating_add(1));
+    let status = query.status.map(Status::as_str);
+    let parent = query.parent.as_ref().map(RunId::as_str);
+    let (workflow, blocked) = (&query.workflow, query.blocked);
+    let keys: Vec<i64> = if let Some((name, value)) = &query.tag {
+        let tagged = params![tenant, cursor, limit, status, workflow, blocked, parent, name, value];
+        sql.all(sql!("records", "list_tagged"), tagged, |row| row.take())?
+    } else if parent.is_some() {
+        let children = params![tenant, cursor, limit, status, workflow, blocked, parent];
+        sql.all(sql!("records", "list_children"), children, |row| row.take())?
     } else {
-        sql.all(sql!("records", "list_runs"), wanted, numbered)?
+        let wanted = params![tenant, cursor, limit, status, workflow, blocked];
+        sql.all(sql!("records", "list_runs"), wanted, |row| row.take())?
     };
+    let mut found = Vec::with_capacity(keys.len());
+    for key in keys {
+        let summary = sql.one(sql!("records", "summary"), params![key], rows::run_summary)?;
+        found.extend(summary.map(|summary| (key, summary)));
+    }
     Ok(page(found, query.limit))
 }
 

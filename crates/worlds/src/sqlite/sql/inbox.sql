@@ -31,5 +31,3 @@ SELECT number, signal FROM inbox WHERE run_key = ?1 ORDER BY number;
 SELECT message, at, actor, trace, body FROM inbox WHERE number = ?1;
 -- name: take
 DELETE FROM inbox WHERE run_key = ?1 AND message = ?2;
--- name: is_empty
-SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE run_key = ?1);

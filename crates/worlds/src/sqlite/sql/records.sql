@@ -1,33 +1,36 @@
 -- name: list_runs
-SELECT s.key, s.run, s.workflow, s.version, s.kind, s.status, s.paused, s.blocked_code, s.blocked_since, s.blocked_detail,
-       s.cancelling, s.priority, (SELECT json_group_object(t.name, t.value) FROM run_tag t WHERE t.key = s.key),
-       s.parent_run, s.parent_child, s.created_at, s.updated_at, s.ended_at, s.deadline_at, s.revision, s.seq
-FROM run_summary s
-WHERE s.tenant = ?1 AND s.key < ?2
-  AND (?4 IS NULL OR s.status = ?4) AND (?5 IS NULL OR s.workflow = ?5) AND (?6 IS NULL OR s.parent_run = ?6)
-  AND (NOT ?7 OR s.blocked_code IS NOT NULL)
-  AND (?8 IS NULL OR ?9 IS NULL OR 1)
-ORDER BY s.key DESC LIMIT ?3;
--- name: list_runs_by_tag
-SELECT s.key, s.run, s.workflow, s.version, s.kind, s.status, s.paused, s.blocked_code, s.blocked_since, s.blocked_detail,
-       s.cancelling, s.priority, (SELECT json_group_object(t.name, t.value) FROM run_tag t WHERE t.key = s.key),
-       s.parent_run, s.parent_child, s.created_at, s.updated_at, s.ended_at, s.deadline_at, s.revision, s.seq
-FROM run_summary s
-WHERE s.tenant = ?1 AND s.key < ?2
-  AND (?4 IS NULL OR s.status = ?4) AND (?5 IS NULL OR s.workflow = ?5) AND (?6 IS NULL OR s.parent_run = ?6)
-  AND (NOT ?7 OR s.blocked_code IS NOT NULL)
-  AND s.key IN (SELECT t.key FROM run_tag t WHERE t.name = ?8 AND t.value = ?9)
-ORDER BY s.key DESC LIMIT ?3;
--- name: list_runs_by_parent
-SELECT s.key, s.run, s.workflow, s.version, s.kind, s.status, s.paused, s.blocked_code, s.blocked_since, s.blocked_detail,
-       s.cancelling, s.priority, (SELECT json_group_object(t.name, t.value) FROM run_tag t WHERE t.key = s.key),
-       s.parent_run, s.parent_child, s.created_at, s.updated_at, s.ended_at, s.deadline_at, s.revision, s.seq
-FROM run_summary s
-WHERE s.parent_run = ?6 AND s.tenant = ?1 AND s.key < ?2
-  AND (?4 IS NULL OR s.status = ?4) AND (?5 IS NULL OR s.workflow = ?5) AND (?6 IS NULL OR s.parent_run = ?6)
-  AND (NOT ?7 OR s.blocked_code IS NOT NULL)
-  AND (?8 IS NULL OR ?9 IS NULL OR 1)
-ORDER BY s.key DESC LIMIT ?3;
+SELECT l.key FROM live_run l JOIN run_queue q ON q.key = l.key
+WHERE l.tenant = ?1 AND l.key < ?2 AND (?5 IS NULL OR l.workflow = ?5) AND (NOT ?6 OR l.blocked_code IS NOT NULL)
+  AND (?4 IS NULL
+       OR ?4 = CASE WHEN q.place = 2 THEN 'running' WHEN l.last_commit IS NOT NULL THEN 'waiting' ELSE 'pending' END)
+UNION ALL
+SELECT key FROM ended_run
+WHERE tenant = ?1 AND key < ?2 AND (?5 IS NULL OR workflow = ?5) AND (NOT ?6 OR blocked_code IS NOT NULL)
+  AND (?4 IS NULL OR ?4 = status)
+ORDER BY key DESC LIMIT ?3;
+-- name: list_children
+SELECT l.key FROM live_run l JOIN run_queue q ON q.key = l.key
+WHERE l.parent_run = ?7 AND l.tenant = ?1 AND l.key < ?2 AND (?5 IS NULL OR l.workflow = ?5) AND (NOT ?6 OR l.blocked_code IS NOT NULL)
+  AND (?4 IS NULL
+       OR ?4 = CASE WHEN q.place = 2 THEN 'running' WHEN l.last_commit IS NOT NULL THEN 'waiting' ELSE 'pending' END)
+UNION ALL
+SELECT key FROM ended_run
+WHERE parent_run = ?7 AND tenant = ?1 AND key < ?2 AND (?5 IS NULL OR workflow = ?5) AND (NOT ?6 OR blocked_code IS NOT NULL)
+  AND (?4 IS NULL OR ?4 = status)
+ORDER BY key DESC LIMIT ?3;
+-- name: list_tagged
+SELECT t.key FROM run_tag t
+WHERE t.name = ?8 AND t.value = ?9 AND t.key < ?2
+  AND (EXISTS (SELECT 1 FROM live_run l JOIN run_queue q ON q.key = l.key
+               WHERE l.key = t.key AND l.tenant = ?1 AND (?5 IS NULL OR l.workflow = ?5)
+                 AND (NOT ?6 OR l.blocked_code IS NOT NULL) AND (?7 IS NULL OR l.parent_run = ?7)
+                 AND (?4 IS NULL
+                      OR ?4 = CASE WHEN q.place = 2 THEN 'running' WHEN l.last_commit IS NOT NULL THEN 'waiting' ELSE 'pending' END))
+       OR EXISTS (SELECT 1 FROM ended_run e
+                  WHERE e.key = t.key AND e.tenant = ?1 AND (?5 IS NULL OR e.workflow = ?5)
+                    AND (NOT ?6 OR e.blocked_code IS NOT NULL) AND (?7 IS NULL OR e.parent_run = ?7)
+                    AND (?4 IS NULL OR ?4 = e.status)))
+ORDER BY t.key DESC LIMIT ?3;
 -- name: summary
 SELECT s.run, s.workflow, s.version, s.kind, s.status, s.paused, s.blocked_code, s.blocked_since, s.blocked_detail,
        s.cancelling, s.priority, (SELECT json_group_object(t.name, t.value) FROM run_tag t WHERE t.key = s.key),
