@@ -72,6 +72,7 @@ pub enum Command {
     Schedules(commands::schedules::Schedules),
     #[command(subcommand)]
     Db(commands::db::Db),
+    Bench(commands::bench::Bench),
     Completions(commands::completions::Completions),
     #[command(hide = true)]
     Reference(commands::reference::Reference),
@@ -92,6 +93,7 @@ impl Command {
             Self::Workflows(command) => command.run(settings).await,
             Self::Schedules(command) => command.run(settings).await,
             Self::Db(command) => command.run(settings).await,
+            Self::Bench(command) => command.run(settings).await,
             Self::Completions(command) => command.run(settings),
             Self::Reference(command) => command.run(settings),
         }

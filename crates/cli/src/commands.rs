@@ -1,5 +1,6 @@
 //! One command a file; a noun with several verbs has a folder.
 
+pub mod bench;
 pub mod completions;
 pub mod db;
 pub mod dead;

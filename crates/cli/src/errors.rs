@@ -50,6 +50,8 @@ pub enum CliError {
     Unverified { run: String, problem: String },
     #[error("{0} found")]
     Unhealthy(String),
+    #[error("{0}")]
+    Bench(String),
     /// Whoever read our output has gone: not an error of ours, and nobody is there to be told.
     #[error("nobody reads the output any more")]
     BrokenPipe,
@@ -58,6 +60,15 @@ pub enum CliError {
 impl From<WorldError> for CliError {
     fn from(error: WorldError) -> Self {
         Self::Engine(error.into())
+    }
+}
+
+impl From<rhythm_bench::BenchError> for CliError {
+    fn from(error: rhythm_bench::BenchError) -> Self {
+        match error {
+            rhythm_bench::BenchError::Engine(error) => Self::Engine(error),
+            other => Self::Bench(other.to_string()),
+        }
     }
 }
 
@@ -88,6 +99,7 @@ impl CliError {
             Self::Cancelled { .. } => "CLI011",
             Self::Unverified { .. } => "CLI012",
             Self::Unhealthy(_) => "CLI013",
+            Self::Bench(_) => "CLI014",
         }
     }
 
@@ -112,6 +124,7 @@ impl CliError {
             Self::Cancelled { .. } => "start it again if it is still wanted",
             Self::Unverified { .. } => "keep the database as it is and report this; it should not happen",
             Self::Unhealthy(_) => "each finding above says what to do",
+            Self::Bench(_) => "check that the database can be written to and has room",
             Self::BrokenPipe => "",
         };
         text.to_owned()
@@ -121,7 +134,7 @@ impl CliError {
         match self {
             Self::BrokenPipe => 0,
             Self::Failed { .. } | Self::Cancelled { .. } | Self::Unverified { .. } | Self::Unhealthy(_) => 1,
-            Self::Output(_) => 1,
+            Self::Output(_) | Self::Bench(_) => 1,
             Self::Engine(error) => engine_exit(error),
             _ => 2,
         }

@@ -205,9 +205,12 @@ impl State {
             End::Failed(failure) => (Status::Failed, None, Some(failure)),
             End::Cancelled(reason) => (Status::Cancelled, None, Some(Failure::cancelled(reason))),
         };
-        if status != Status::Failed {
+        // A failed run may be opened again: what waits for it stays, except the deadline it has outlived.
+        let failed = status == Status::Failed;
+        let kept = |id: &MessageId| failed && *id != MessageId::deadline();
+        tenant.timers.retain(|(owner, id), _| owner != run || kept(id));
+        if !failed {
             tenant.inbox.remove(run);
-            tenant.timers.retain(|(owner, _), _| owner != run);
         }
         let ended = Ended { run: live, status, output, failure, failed_by, ended_at: by.now };
         tenant.ended.insert(run.clone(), ended);
