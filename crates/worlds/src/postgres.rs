@@ -1,1 +1,35 @@
-//! PostgreSQL.
+//! PostgreSQL: one database, any number of processes. Transitions are written in pipelined batches over a few
+//! dedicated connections (`lane`, `batch`); everything else is short statements beside them. SQL lives in `sql/`,
+//! the schema in `migrations/`.
+
+mod answers;
+mod batch;
+mod claims;
+mod columns;
+mod commit;
+mod connect;
+mod control;
+mod create;
+mod deliver;
+mod desk;
+mod errors;
+mod finish;
+mod hints;
+mod lane;
+mod link;
+mod office;
+mod pipeline;
+mod pulse;
+mod records;
+mod release;
+mod retain;
+mod rows;
+mod schedules;
+mod schema;
+mod sql;
+mod time;
+mod upkeep;
+mod world;
+
+pub use schema::{SchemaStatus, migrate, schema_status};
+pub use world::{PostgresOptions, PostgresWorld};

@@ -1,0 +1,66 @@
+//! What a batch of transitions answered.
+
+use std::collections::{HashMap, HashSet};
+
+use rhythm_core::Timestamp;
+use rhythm_engine::world::{Done, Hint, TaskClaim};
+use tokio_postgres::Row;
+
+use super::batch::Transition;
+use super::rows::count;
+
+/// What a batch did.
+pub struct Written {
+    pub at: Timestamp,
+    /// One for each transition, in order.
+    pub done: Vec<Done>,
+    pub hint: Hint,
+}
+
+/// Where the answers of interest are.
+#[derive(Default)]
+pub struct Places {
+    pub fence: usize,
+    pub settle: usize,
+    pub cancel: Option<usize>,
+    pub tasks: Option<usize>,
+    pub children: Option<usize>,
+    pub messages: Option<usize>,
+}
+
+impl Places {
+    pub fn read(&self, items: &[&Transition], answers: &[Vec<Row>]) -> Written {
+        let at = answers[self.fence].first().map_or(0, |row| row.get(1));
+        let mut settled: HashMap<(&str, &str), (i64, i64)> = HashMap::new();
+        let mut stays = false;
+        for row in &answers[self.settle] {
+            settled.insert((row.get(0), row.get(1)), (row.get(2), row.get(3)));
+            stays |= row.get::<_, bool>(4);
+        }
+        let mut taken: HashSet<(&str, &str)> = HashSet::new();
+        let mut waiting_tasks = false;
+        for row in self.tasks.iter().flat_map(|place| &answers[*place]) {
+            if row.get(2) {
+                taken.insert((row.get(0), row.get(1)));
+            } else {
+                waiting_tasks = true;
+            }
+        }
+        let done = items.iter().map(|Transition { by, item }| {
+            let (revision, arrived) =
+                settled.get(&(by.tenant.as_str(), item.run.as_str())).copied().unwrap_or_default();
+            let ours = item.tasks.iter().filter(|task| taken.contains(&(by.tenant.as_str(), task.id.as_str())));
+            let claimed = ours.map(|task| TaskClaim { task: task.id.clone(), claim: 1 }).collect();
+            Done { revision: count(revision), arrived: count(arrived), claimed }
+        });
+        let readied = self.messages.and_then(|place| answers[place].first()).map_or(0, |row| row.get::<_, i64>(0));
+        let flagged = self.cancel.and_then(|place| answers[place].first()).map_or(0, |row| row.get::<_, i64>(0));
+        let opened = items.iter().any(|t| t.item.cancel_open.is_some());
+        let hint = Hint {
+            runs: stays || readied > 0 || opened || self.children.is_some(),
+            tasks: waiting_tasks,
+            cancels: flagged > 0,
+        };
+        Written { at: Timestamp::from_millis(at), done: done.collect(), hint }
+    }
+}

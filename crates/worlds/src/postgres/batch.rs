@@ -1,0 +1,325 @@
+//! The one way to move runs: a batch of transitions as one pipelined transaction. Either all of it is written, or a
+//! fence did not hold and nothing is.
+
+use rhythm_core::fold::End;
+use rhythm_core::message::{MessageBody, TimerFired};
+use rhythm_core::{Failure, MessageId};
+use rhythm_engine::world::{CommitItem, Fence, TaskOutcome};
+
+use super::answers::{Places, Written};
+use super::columns::{EventColumns, MessageColumns, RunColumns, TaskColumns, awaiting_text, json, number};
+use super::errors::Fault;
+use super::finish::FinishColumns;
+use super::link::Session;
+use super::pipeline::{Owned, Pipeline, params};
+use super::sql;
+
+/// Who commits.
+#[derive(Clone, Debug)]
+pub struct By {
+    pub tenant: String,
+    pub worker: String,
+    pub hold: i64,
+}
+
+pub struct Transition {
+    pub by: By,
+    pub item: CommitItem,
+}
+
+/// Writes transitions of different runs, in the order of their ids.
+pub async fn write(
+    session: &Session,
+    now: Option<i64>,
+    items: &[&Transition],
+) -> Result<Written, Fault> {
+    let mut batch = Batch { pipeline: Pipeline::new(session), now, items, places: Places::default() };
+    batch.lock().await?;
+    batch.fence().await?;
+    batch.cancel().await?;
+    batch.finish().await?;
+    batch.take_out().await?;
+    batch.add().await?;
+    batch.tell().await?;
+    batch.settle().await?;
+    batch.end().await?;
+    let Batch { pipeline, places, .. } = batch;
+    let answers = pipeline.commit().await?;
+    Ok(places.read(items, &answers))
+}
+
+struct Batch<'a> {
+    pipeline: Pipeline<'a>,
+    now: Option<i64>,
+    items: &'a [&'a Transition],
+    places: Places,
+}
+
+impl<'a> Batch<'a> {
+    /// Only batches that write to other runs need it: the fence itself locks in the order of the ids.
+    async fn lock(&mut self) -> Result<(), Fault> {
+        let mut runs: Vec<(&str, &str)> = Vec::new();
+        for Transition { by, item } in self.items {
+            runs.extend(item.deliveries.iter().map(|delivery| (delivery.to.as_str(), by.tenant.as_str())));
+        }
+        if runs.is_empty() {
+            return Ok(());
+        }
+        runs.extend(self.items.iter().map(|t| (t.item.run.as_str(), t.by.tenant.as_str())));
+        runs.sort_unstable();
+        runs.dedup();
+        let (runs, tenants): (Vec<&str>, Vec<&str>) = runs.into_iter().unzip();
+        self.pipeline.add(sql::LOCK_RUNS, params![tenants, runs]).await?;
+        Ok(())
+    }
+
+    async fn fence(&mut self) -> Result<(), Fault> {
+        let items = self.items;
+        let column = |of: fn(&'a Transition) -> &'a str| items.iter().map(|t| of(t)).collect::<Vec<_>>();
+        let claim = |fence: Fence| match fence {
+            Fence::Claim(claim) => Some(number(claim)),
+            Fence::Fused => None,
+        };
+        let snapshot = |t: &&'a Transition| t.item.state.snapshot.as_ref().map(|snapshot| &snapshot.bytes[..]);
+        let format = |t: &&Transition| t.item.state.snapshot.as_ref().map(|snapshot| snapshot.format as i32);
+        let values: Vec<Owned<'a>> = params![
+            self.now,
+            column(|t| &t.by.tenant),
+            column(|t| t.item.run.as_str()),
+            column(|t| &t.by.worker),
+            items.iter().map(|t| number(t.item.revision)).collect::<Vec<_>>(),
+            items.iter().map(|t| claim(t.item.fence)).collect::<Vec<_>>(),
+            items.iter().map(|t| number(t.item.arrived)).collect::<Vec<_>>(),
+            column(|t| t.item.commit.as_str()),
+            items.iter().map(snapshot).collect::<Vec<_>>(),
+            items.iter().map(format).collect::<Vec<_>>(),
+            items.iter().map(|t| number(t.item.state.seq)).collect::<Vec<_>>(),
+            items.iter().map(|t| t.item.state.at.millis()).collect::<Vec<_>>(),
+            items.iter().map(|t| awaiting_text(&t.item.state.awaiting)).collect::<Vec<_>>(),
+            items.iter().map(|t| t.item.state.cancelling).collect::<Vec<_>>(),
+        ];
+        self.places.fence = self.pipeline.add(sql::COMMIT_FENCE, values).await?;
+        Ok(())
+    }
+
+    async fn cancel(&mut self) -> Result<(), Fault> {
+        let (mut tenants, mut tasks) = (Vec::new(), Vec::new());
+        let (mut open_tenants, mut open_runs) = (Vec::new(), Vec::new());
+        let (mut all_tenants, mut all_runs) = (Vec::new(), Vec::new());
+        for Transition { by, item } in self.items {
+            for task in &item.cancel_tasks {
+                tenants.push(by.tenant.as_str());
+                tasks.push(task.as_str());
+            }
+            if item.cancel_open.is_some() {
+                open_tenants.push(by.tenant.as_str());
+                open_runs.push(item.run.as_str());
+            }
+            if item.cancel_open.is_some() || !item.cancel_tasks.is_empty() {
+                all_tenants.push(by.tenant.as_str());
+                all_runs.push(item.run.as_str());
+            }
+        }
+        if all_runs.is_empty() {
+            return Ok(());
+        }
+        let values = params![self.now, tenants, tasks, open_tenants.clone(), open_runs.clone(), cancelled_prefix()];
+        self.places.cancel = Some(self.pipeline.add(sql::CANCEL_TASKS, values).await?);
+        self.pipeline.add(sql::UNBLOCK_HELD, params![all_tenants, all_runs]).await?;
+        if open_runs.is_empty() {
+            return Ok(());
+        }
+        self.pipeline.add(sql::LOCK_CHILDREN, params![open_tenants, open_runs]).await?;
+        for Transition { by, item } in self.items {
+            let Some(message) = &item.cancel_open else { continue };
+            let values = params![
+                self.now,
+                by.tenant.as_str(),
+                item.run.as_str(),
+                message.id.as_str(),
+                message.actor.0.as_str(),
+                message.trace.as_deref(),
+                json(&message.body),
+                super::columns::signal_of(&message.body)
+            ];
+            self.pipeline.add(sql::PUT_TO_CHILDREN, values).await?;
+        }
+        Ok(())
+    }
+
+    async fn finish(&mut self) -> Result<(), Fault> {
+        let (mut tenants, mut ids, mut claims, mut workers) = (vec![], vec![], vec![], vec![]);
+        let mut others = FinishColumns::default();
+        for Transition { by, item } in self.items {
+            for finished in &item.finished {
+                if matches!(finished.outcome, TaskOutcome::Completed { .. }) {
+                    tenants.push(by.tenant.as_str());
+                    ids.push(finished.task.as_str());
+                    claims.push(number(finished.claim));
+                    workers.push(by.worker.as_str());
+                } else {
+                    others.push(&by.tenant, &by.worker, finished);
+                }
+            }
+        }
+        if !ids.is_empty() {
+            self.pipeline.add(sql::COMMIT_FINISH, params![tenants, ids, claims, workers]).await?;
+        }
+        for (sql, values) in others.into_statements(self.now, true) {
+            self.pipeline.add(sql, values).await?;
+        }
+        Ok(())
+    }
+
+    async fn take_out(&mut self) -> Result<(), Fault> {
+        let (mut tenants, mut runs, mut ids) = (vec![], vec![], vec![]);
+        let (mut timer_tenants, mut timer_runs, mut timer_ids) = (vec![], vec![], vec![]);
+        for Transition { by, item } in self.items {
+            for id in item.consumed.iter().filter(|id| may_wait(item, id)) {
+                tenants.push(by.tenant.as_str());
+                runs.push(item.run.as_str());
+                ids.push(id.0.clone());
+            }
+            for timer in &item.cancel_timers {
+                let id = MessageId::timer(*timer).0;
+                timer_tenants.push(by.tenant.as_str());
+                timer_runs.push(item.run.as_str());
+                timer_ids.push(id.clone());
+                // It may have fired already, without having been consumed.
+                tenants.push(by.tenant.as_str());
+                runs.push(item.run.as_str());
+                ids.push(id);
+            }
+        }
+        if !timer_ids.is_empty() {
+            self.pipeline.add(sql::CANCEL_TIMERS, params![timer_tenants, timer_runs, timer_ids]).await?;
+        }
+        if !ids.is_empty() {
+            self.pipeline.add(sql::COMMIT_CONSUME, params![tenants, runs, ids]).await?;
+        }
+        Ok(())
+    }
+
+    async fn add(&mut self) -> Result<(), Fault> {
+        let mut events = EventColumns::default();
+        let mut tasks = TaskColumns::default();
+        let mut children = RunColumns::default();
+        let (mut tenants, mut runs, mut ids, mut due, mut numbers, mut bodies) =
+            (vec![], vec![], vec![], vec![], vec![], vec![]);
+        for Transition { by, item } in self.items {
+            item.events.iter().for_each(|event| events.push(&by.tenant, item.run.as_str(), event));
+            item.tasks.iter().for_each(|task| tasks.push(&by.tenant, task, Some((&by.worker, by.hold))));
+            item.children.iter().for_each(|child| children.push(&by.tenant, child));
+            for timer in &item.timers {
+                tenants.push(by.tenant.as_str());
+                runs.push(item.run.as_str());
+                ids.push(MessageId::timer(timer.timer).0);
+                due.push(timer.fire_at.millis());
+                numbers.push(number(timer.timer.0));
+                bodies.push(json(&MessageBody::TimerFired(TimerFired { timer: timer.timer })));
+            }
+        }
+        if !events.is_empty() {
+            self.pipeline.add(sql::INSERT_EVENTS, events.into_params()).await?;
+        }
+        if !tasks.is_empty() {
+            let place = self.pipeline.add(sql::INSERT_TASKS, tasks.into_params(self.now)).await?;
+            self.places.tasks = Some(place);
+        }
+        if !ids.is_empty() {
+            let values = params![tenants, runs, ids, due, numbers, bodies];
+            self.pipeline.add(sql::INSERT_TIMERS, values).await?;
+        }
+        if !children.is_empty() {
+            let place = self.pipeline.add(sql::INSERT_RUNS, children.into_params(self.now)).await?;
+            self.places.children = Some(place);
+        }
+        Ok(())
+    }
+
+    async fn tell(&mut self) -> Result<(), Fault> {
+        let mut messages = MessageColumns::default();
+        for Transition { by, item } in self.items {
+            for delivery in &item.deliveries {
+                messages.push(&by.tenant, delivery.to.as_str(), &delivery.message);
+            }
+        }
+        if !messages.is_empty() {
+            self.pipeline.add(sql::PUT_DORMANT, messages.params(self.now)).await?;
+            let place = self.pipeline.add(sql::PUT_MESSAGES, messages.params(self.now)).await?;
+            self.places.messages = Some(place);
+        }
+        Ok(())
+    }
+
+    async fn settle(&mut self) -> Result<(), Fault> {
+        let items = self.items;
+        let values: Vec<Owned<'a>> = params![
+            self.now,
+            items.iter().map(|t| t.by.tenant.as_str()).collect::<Vec<_>>(),
+            items.iter().map(|t| t.item.run.as_str()).collect::<Vec<_>>(),
+            items.iter().map(|t| number(t.item.arrived)).collect::<Vec<_>>(),
+            items.iter().map(|t| t.item.more).collect::<Vec<_>>(),
+            items.iter().map(|t| t.item.end.is_some()).collect::<Vec<_>>(),
+        ];
+        self.places.settle = self.pipeline.add(sql::COMMIT_SETTLE, values).await?;
+        Ok(())
+    }
+
+    async fn end(&mut self) -> Result<(), Fault> {
+        let (mut tenants, mut runs, mut statuses) = (vec![], vec![], vec![]);
+        let (mut outputs, mut failures, mut failed_by) = (vec![], vec![], vec![]);
+        let (mut clear_tenants, mut clear_runs) = (vec![], vec![]);
+        let (mut failed_tenants, mut failed_runs) = (vec![], vec![]);
+        for Transition { by, item } in self.items {
+            let Some(end) = &item.end else { continue };
+            let (tenant, run) = (by.tenant.as_str(), item.run.as_str());
+            let (status, output, failure) = match end {
+                End::Completed(output) => ("completed", Some(output.to_stored()), None),
+                End::Failed(failure) => ("failed", None, Some(json(failure))),
+                End::Cancelled(reason) => ("cancelled", None, Some(json(&Failure::cancelled(reason.clone())))),
+            };
+            tenants.push(tenant);
+            runs.push(run);
+            statuses.push(status);
+            outputs.push(output);
+            failures.push(failure);
+            failed_by.push(item.failed_by.as_ref().map(json));
+            match end {
+                End::Failed(_) => (failed_tenants.push(tenant), failed_runs.push(run)),
+                End::Completed(_) | End::Cancelled(_) => (clear_tenants.push(tenant), clear_runs.push(run)),
+            };
+        }
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let values = params![self.now, tenants, runs, statuses, outputs, failures, failed_by];
+        self.pipeline.add(sql::END_RUNS, values).await?;
+        if !clear_runs.is_empty() {
+            self.pipeline.add(sql::END_CLEAR, params![clear_tenants, clear_runs]).await?;
+        }
+        if !failed_runs.is_empty() {
+            self.pipeline.add(sql::END_DORMANT, params![failed_tenants, failed_runs]).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a consumed message can be in the inbox at all: the start and the results of this very commit never were.
+fn may_wait(item: &CommitItem, id: &MessageId) -> bool {
+    let of_finished = || {
+        let number = id.as_str().strip_prefix("task:");
+        number.is_some_and(|number| {
+            item.finished.iter().any(|finished| {
+                finished.task.as_str().rsplit_once(':').is_some_and(|(_, suffix)| suffix == number)
+            })
+        })
+    };
+    id.as_str() != "start" && !of_finished()
+}
+
+/// The failure of a task cancelled before it ran, open at its end: the number of attempts may follow.
+pub fn cancelled_prefix() -> String {
+    let text = json(&Failure::cancelled("the task was cancelled before it ran"));
+    text[..text.len() - 1].to_owned()
+}

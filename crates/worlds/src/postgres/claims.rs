@@ -1,0 +1,148 @@
+//! Claiming runs and tasks, and heartbeats: short statements of their own, which never wait for a lock.
+
+use std::collections::{BTreeMap, HashSet};
+
+use rhythm_core::message::{Message, MessageBody, Start};
+use rhythm_core::{Actor, MessageId, RunId, TaskId, Timestamp};
+use rhythm_engine::world::{
+    ClaimRuns, ClaimTasks, ClaimedRun, ClaimedRuns, ClaimedTasks, Extend, Extended, MESSAGES_PER_COMMIT, RunRow,
+    WorldResult,
+};
+use tokio_postgres::Row;
+
+use super::columns::{json, millis, number, stored};
+use super::link::Link;
+use super::rows::{claimed_task, count, message, payload, run_row, small, time};
+use super::sql;
+
+pub async fn claim_runs(link: &Link, now: Option<i64>, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
+    let kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.as_str()).collect();
+    let params: &[super::link::Param<'_>] = &[
+        &now,
+        &request.tenant.as_str(),
+        &request.worker.as_str(),
+        &kinds,
+        &request.workflows,
+        &(request.limit as i64),
+        &millis(request.hold),
+    ];
+    let rows = link.query(sql::CLAIM_RUNS, params).await?;
+    let at = rows.first().map_or(Timestamp::default(), |row| Timestamp::from_millis(row.get(0)));
+    let mut runs = Vec::with_capacity(rows.len());
+    for row in rows.iter().filter(|row| row.get::<_, Option<&str>>("id").is_some()) {
+        runs.push(claimed_run(row)?);
+    }
+    add_messages(link, &request, &mut runs).await?;
+    Ok(ClaimedRuns { at, runs })
+}
+
+/// A claimed run with its start, if that has not been consumed yet.
+fn claimed_run(row: &Row) -> WorldResult<ClaimedRun> {
+    let run = run_row(row)?;
+    let mut messages = Vec::new();
+    if row.get("fresh") {
+        messages.push(Message {
+            id: MessageId::start(),
+            at: run.created_at,
+            actor: Actor(row.get("actor")),
+            trace: row.get("trace"),
+            body: MessageBody::Start(Start { input: payload(row, "input")? }),
+        });
+    }
+    let deliveries = small(row.get("deliveries"));
+    Ok(ClaimedRun { run, claim: count(row.get("claim")), messages, more: false, deliveries })
+}
+
+/// The inbox is read after the claim: what `arrived` counts is visible by then.
+async fn add_messages(link: &Link, request: &ClaimRuns, runs: &mut [ClaimedRun]) -> WorldResult<()> {
+    // Nothing ever reached a run that was just created.
+    let told: Vec<&str> =
+        runs.iter().filter(|claimed| claimed.run.arrived > 0).map(|claimed| claimed.run.id.as_str()).collect();
+    if told.is_empty() {
+        return Ok(());
+    }
+    let limit = MESSAGES_PER_COMMIT as i64 + 1;
+    let rows = link.query(sql::READ_INBOX, &[&told, &request.tenant.as_str(), &limit]).await?;
+    let mut inboxes: BTreeMap<RunId, Vec<(i64, Message)>> = BTreeMap::new();
+    for row in &rows {
+        let inbox = inboxes.entry(RunId(row.get("run"))).or_default();
+        inbox.push((row.get("arrival"), message(row)?));
+    }
+    for claimed in runs {
+        let Some(mut inbox) = inboxes.remove(&claimed.run.id) else { continue };
+        let room = MESSAGES_PER_COMMIT - claimed.messages.len();
+        claimed.more = inbox.len() > room;
+        if !claimed.more {
+            inbox.sort_by_key(|(arrival, _)| *arrival);
+        }
+        claimed.messages.extend(inbox.into_iter().take(room).map(|(_, message)| message));
+    }
+    Ok(())
+}
+
+pub async fn claim_tasks(link: &Link, now: Option<i64>, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
+    let (tenant, worker, hold) = (request.tenant.as_str(), request.worker.as_str(), millis(request.hold));
+    let rows = if request.overdue {
+        let limit: i64 = request.queues.iter().map(|(_, limit)| *limit as i64).sum();
+        link.query(sql::CLAIM_OVERDUE, &[&now, &tenant, &worker, &limit, &hold]).await?
+    } else {
+        let queues: Vec<&str> = request.queues.iter().map(|(queue, _)| queue.as_str()).collect();
+        let limits: Vec<i64> = request.queues.iter().map(|(_, limit)| *limit as i64).collect();
+        let names = &request.names;
+        link.query(sql::CLAIM_TASKS, &[&now, &tenant, &worker, &queues, &limits, names, &hold]).await?
+    };
+    let at = rows.first().map_or(Timestamp::default(), |row| Timestamp::from_millis(row.get(0)));
+    let claimed = rows.iter().filter(|row| row.get::<_, Option<&str>>("id").is_some());
+    let tasks = claimed.map(claimed_task).collect::<WorldResult<Vec<_>>>()?;
+    let mut runs: Vec<RunRow> = Vec::new();
+    if request.with_runs {
+        let mut owners: Vec<&str> =
+            tasks.iter().filter_map(|task| task.run.as_ref()).map(|(run, _)| run.as_str()).collect();
+        owners.sort_unstable();
+        owners.dedup();
+        if !owners.is_empty() {
+            let rows = link.query(sql::READ_RUNS, &[&owners, &tenant]).await?;
+            runs = rows.iter().map(run_row).collect::<WorldResult<_>>()?;
+        }
+    }
+    Ok(ClaimedTasks { at, tasks, runs })
+}
+
+pub async fn extend(link: &Link, now: Option<i64>, lock_key: i64, request: Extend) -> WorldResult<Extended> {
+    let card = &request.card;
+    let kinds: Vec<&str> = card.kinds.iter().map(|kind| kind.as_str()).collect();
+    let mut beats: Vec<_> = request.tasks.iter().collect();
+    beats.sort_by(|a, b| a.claim.task.cmp(&b.claim.task));
+    let ids: Vec<&str> = beats.iter().map(|beat| beat.claim.task.as_str()).collect();
+    let claims: Vec<i64> = beats.iter().map(|beat| number(beat.claim.claim)).collect();
+    let progress: Vec<Option<String>> = beats.iter().map(|beat| stored(beat.progress.as_ref())).collect();
+    let running = i32::try_from(request.running).unwrap_or(i32::MAX);
+    let params: &[super::link::Param<'_>] = &[
+        &now,
+        &request.tenant.as_str(),
+        &card.id.as_str(),
+        &json(card),
+        &kinds,
+        &card.workflows,
+        &card.queues,
+        &running,
+        &lock_key,
+        &request.leaving,
+        &millis(request.hold),
+        &ids,
+        &claims,
+        &progress,
+    ];
+    let rows = link.query(sql::EXTEND, params).await?;
+    let mut renewed = HashSet::new();
+    let mut cancelled = Vec::new();
+    for row in rows.iter().filter(|row| row.get::<_, Option<&str>>("id").is_some()) {
+        renewed.insert(row.get::<_, String>("id"));
+        if row.get("cancel") {
+            cancelled.push(TaskId(row.get("id")));
+        }
+    }
+    let claimed = request.tasks.iter().map(|beat| &beat.claim.task);
+    let lost = claimed.filter(|task| !renewed.contains(task.as_str())).cloned().collect();
+    Ok(Extended { at: rows.first().map_or(Timestamp::default(), |row| time(row, "now")), lost, cancelled })
+}

@@ -1,0 +1,215 @@
+//! The lanes that write transitions: a run is pinned to one lane by its id, a batch that fails is tried again item by
+//! item, so that items succeed or fail alone.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rhythm_core::{RunId, TaskId, Timestamp};
+use rhythm_engine::world::{
+    Commit, CommitOutcome, Committed, Done, Hint, TaskClaim, WorldError, WorldResult,
+};
+use tokio::sync::oneshot;
+
+use super::batch::{self, By, Transition};
+use super::errors::Fault;
+use super::hints::Hints;
+use super::lane::{Lane, Work, lane_is_gone};
+use super::link::{Session, full_jitter};
+use super::release::{self, Release};
+use super::rows::count;
+use super::sql;
+use super::time::Time;
+
+/// A deadlock or the like is tried again this often.
+const TRIES: u32 = 6;
+
+type Answer<T> = oneshot::Sender<WorldResult<T>>;
+
+pub enum Job {
+    Move(Box<Transition>, Answer<(Timestamp, CommitOutcome)>),
+    Release(Release, Answer<()>),
+}
+
+pub struct CommitWork {
+    pub time: Arc<Time>,
+    pub hints: Arc<Hints>,
+}
+
+/// Sends the parts of a commit to the lanes of their runs and puts the answers together again.
+pub async fn commit(lanes: &[Lane<Job>], time: &Time, request: Commit) -> WorldResult<Committed> {
+    let Commit { tenant, worker, hold, items, released } = request;
+    let by = By { tenant: tenant.0, worker: worker.0, hold: super::columns::millis(hold) };
+    let mut moves = Vec::with_capacity(items.len());
+    for item in items {
+        let (answer, waiting) = oneshot::channel();
+        let lane = lane_of(lanes, &item.run);
+        lane.send(Job::Move(Box::new(Transition { by: by.clone(), item }), answer));
+        moves.push(waiting);
+    }
+    let mut releases = Vec::with_capacity(released.len());
+    for released in released {
+        let (answer, waiting) = oneshot::channel();
+        lane_of(lanes, &released.run).send(Job::Release(Release { by: by.clone(), released }, answer));
+        releases.push(waiting);
+    }
+    let mut outcomes = Vec::with_capacity(moves.len());
+    let mut at = Timestamp::default();
+    for waiting in moves {
+        let (written_at, outcome) = waiting.await.map_err(|_| lane_is_gone())??;
+        at = at.max(written_at);
+        outcomes.push(outcome);
+    }
+    for waiting in releases {
+        waiting.await.map_err(|_| lane_is_gone())??;
+    }
+    Ok(Committed { at: if outcomes.is_empty() { time.last() } else { at }, outcomes })
+}
+
+fn lane_of<'a>(lanes: &'a [Lane<Job>], run: &RunId) -> &'a Lane<Job> {
+    let mut hasher = DefaultHasher::new();
+    run.hash(&mut hasher);
+    &lanes[(hasher.finish() % lanes.len() as u64) as usize]
+}
+
+#[async_trait]
+impl Work for CommitWork {
+    type Job = Job;
+
+    const BATCH: usize = 200;
+
+    async fn run(&self, session: &Session, jobs: Vec<Job>) {
+        let mut moves = Vec::new();
+        let mut releases = Vec::new();
+        for job in jobs {
+            match job {
+                Job::Move(transition, answer) => moves.push((*transition, answer)),
+                Job::Release(release, answer) => releases.push((release, answer)),
+            }
+        }
+        while !moves.is_empty() {
+            let (round, rest) = take_round(moves);
+            moves = rest;
+            self.write_round(session, round).await;
+        }
+        if !releases.is_empty() {
+            self.release(session, releases).await;
+        }
+    }
+
+    fn refuse(&self, job: Job, error: WorldError) {
+        match job {
+            Job::Move(_, answer) => drop(answer.send(Err(error))),
+            Job::Release(_, answer) => drop(answer.send(Err(error))),
+        }
+    }
+}
+
+type Move = (Transition, Answer<(Timestamp, CommitOutcome)>);
+
+/// The next batch, in the order of run ids: each run once, and what reaches out to many rows by itself.
+fn take_round(moves: Vec<Move>) -> (Vec<Move>, Vec<Move>) {
+    let alone = |(transition, _): &Move| transition.item.cancel_open.is_some();
+    let mut seen: HashSet<(String, RunId)> = HashSet::new();
+    let (mut round, mut rest) = (Vec::new(), Vec::new());
+    for one in moves {
+        let key = (one.0.by.tenant.clone(), one.0.item.run.clone());
+        let closed = round.first().is_some_and(alone) || (alone(&one) && !round.is_empty());
+        // Whatever follows a postponed item of the same run must not overtake it.
+        if !seen.insert(key) || closed {
+            rest.push(one);
+        } else {
+            round.push(one);
+        }
+    }
+    round.sort_by(|(a, _), (b, _)| (&a.item.run, &a.by.tenant).cmp(&(&b.item.run, &b.by.tenant)));
+    (round, rest)
+}
+
+impl CommitWork {
+    async fn write_round(&self, session: &Session, round: Vec<Move>) {
+        let items: Vec<&Transition> = round.iter().map(|(transition, _)| transition).collect();
+        match self.write(session, &items).await {
+            Ok(answers) => {
+                for ((_, answer), outcome) in round.into_iter().zip(answers) {
+                    let _ = answer.send(Ok(outcome));
+                }
+            }
+            Err(Fault::World(error @ WorldError::Unavailable(_))) => {
+                round.into_iter().for_each(|(_, answer)| drop(answer.send(Err(error.clone()))));
+            }
+            Err(_) => {
+                for (transition, answer) in round {
+                    let _ = answer.send(self.write_alone(session, &transition).await);
+                }
+            }
+        }
+    }
+
+    async fn write(
+        &self,
+        session: &Session,
+        items: &[&Transition],
+    ) -> Result<Vec<(Timestamp, CommitOutcome)>, Fault> {
+        let mut tries = 0;
+        let written = loop {
+            match batch::write(session, self.time.param(), items).await {
+                Err(Fault::Again(_)) if tries < TRIES => {
+                    tokio::time::sleep(full_jitter(tries)).await;
+                    tries += 1;
+                }
+                other => break other?,
+            }
+        };
+        self.time.saw(written.at);
+        self.hints.send(written.hint);
+        let done = written.done.into_iter();
+        Ok(done.map(|done| (written.at, CommitOutcome::Done(done))).collect())
+    }
+
+    /// One transition by itself: refused, it was either written before or is stale.
+    async fn write_alone(
+        &self,
+        session: &Session,
+        transition: &Transition,
+    ) -> WorldResult<(Timestamp, CommitOutcome)> {
+        match self.write(session, &[transition]).await {
+            Ok(mut outcomes) => Ok(outcomes.remove(0)),
+            Err(Fault::Fence) => Ok(self.first_answer(session, transition).await?),
+            Err(fault) => Err(fault.into()),
+        }
+    }
+
+    async fn first_answer(
+        &self,
+        session: &Session,
+        Transition { by, item }: &Transition,
+    ) -> Result<(Timestamp, CommitOutcome), Fault> {
+        let wanted: Vec<&str> =
+            item.tasks.iter().filter(|task| task.claim).map(|task| task.id.as_str()).collect();
+        let params: &[super::link::Param<'_>] =
+            &[&self.time.param(), &by.tenant, &item.run.as_str(), &item.commit.as_str(), &by.worker, &wanted];
+        let rows = session.query(sql::COMMIT_REPEAT, params).await?;
+        let row = &rows[0];
+        let at = Timestamp::from_millis(row.get(0));
+        let Some(revision) = row.get::<_, Option<i64>>(1) else { return Ok((at, CommitOutcome::Stale)) };
+        let held: Vec<String> = row.get(3);
+        let done = Done {
+            revision: count(revision),
+            arrived: count(row.get(2)),
+            claimed: held.into_iter().map(|task| TaskClaim { task: TaskId(task), claim: 1 }).collect(),
+        };
+        Ok((at, CommitOutcome::Done(done)))
+    }
+
+    async fn release(&self, session: &Session, given: Vec<(Release, Answer<()>)>) {
+        let releases: Vec<&Release> = given.iter().map(|(release, _)| release).collect();
+        let done = release::release(session, self.time.param(), &releases).await;
+        if let Ok(true) = done {
+            self.hints.send(Hint { runs: true, ..Hint::default() });
+        }
+        let answer = done.map(|_| ()).map_err(WorldError::from);
+        given.into_iter().for_each(|(_, reply)| drop(reply.send(answer.clone())));
+    }
+}

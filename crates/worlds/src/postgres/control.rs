@@ -1,0 +1,284 @@
+//! What operators do to runs, names, dead letters and tasks. Schedules have a file of their own.
+
+use rhythm_core::event::{EventData, Note};
+use rhythm_core::message::Message;
+use rhythm_core::{Actor, RunId, TaskId, TaskOptions, TenantId};
+use rhythm_engine::world::{Control, ControlRequest, Controlled, Hint, WorldError};
+
+use super::batch::cancelled_prefix;
+use super::columns::{MessageColumns, millis, number};
+use super::errors::Fault;
+use super::link::Session;
+use super::pipeline::Pipeline;
+use super::rows::{count, from_json};
+use super::{schedules, sql};
+
+pub struct Desk<'a> {
+    pub session: &'a Session,
+    pub now: Option<i64>,
+    pub tenant: &'a TenantId,
+    pub actor: &'a Actor,
+}
+
+/// One request, as one transaction. Tells what to wake up.
+pub async fn control(
+    session: &Session,
+    now: Option<i64>,
+    request: &ControlRequest,
+) -> Result<(Controlled, Hint), Fault> {
+    let desk = Desk { session, now, tenant: &request.tenant, actor: &request.actor };
+    session.transact(desk.control(&request.control)).await
+}
+
+fn changed(changed: bool) -> Controlled {
+    if changed { Controlled::Done } else { Controlled::Unchanged }
+}
+
+fn no_letter(task: &TaskId) -> Fault {
+    WorldError::NotFound(format!("dead letter {task}")).into()
+}
+
+impl Desk<'_> {
+    async fn control(&self, control: &Control) -> Result<(Controlled, Hint), Fault> {
+        let runs = Hint { runs: true, ..Hint::default() };
+        let tasks = Hint { tasks: true, ..Hint::default() };
+        let done = match control {
+            Control::PauseRun { run, reason } => return Ok((self.pause(run, reason).await?, Hint::default())),
+            Control::ResumeRun { run, reason } => return Ok((self.resume(run, reason).await?, runs)),
+            Control::Unblock { run } => return Ok((self.unblock(run).await?, runs)),
+            Control::Annotate { run, event } => {
+                self.live_run(run).await?;
+                self.write_row(run, event, None).await?;
+                (Controlled::Done, Hint::default())
+            }
+            Control::PauseWorkflow { workflow } => (self.pause_name("workflow", workflow).await?, Hint::default()),
+            Control::ResumeWorkflow { workflow } => (self.resume_name("workflow", workflow).await?, runs),
+            Control::PauseQueue { queue } => (self.pause_name("queue", queue).await?, Hint::default()),
+            Control::ResumeQueue { queue } => (self.resume_name("queue", queue).await?, tasks),
+            Control::Reopen { run, revision, reason, requeue, redeliver } => {
+                self.reopen(run, *revision, reason, requeue, redeliver).await?;
+                (Controlled::Done, runs.and(tasks))
+            }
+            Control::RequeueDead { task } => {
+                self.requeue_dead(task).await?;
+                (Controlled::Done, tasks)
+            }
+            Control::DiscardDead { task, message } => {
+                self.discard_dead(task, message.as_ref()).await?;
+                (Controlled::Done, runs)
+            }
+            Control::CancelTask { task } => {
+                self.cancel_task(task).await?;
+                (Controlled::Done, Hint::ALL)
+            }
+            schedule => return schedules::control(self, schedule).await,
+        };
+        Ok(done)
+    }
+
+    /// Locks a live run and tells whether it is paused and what blocks it.
+    async fn live_run(&self, run: &RunId) -> Result<(bool, Option<String>), Fault> {
+        let key: [super::link::Param<'_>; 2] = [&self.tenant.as_str(), &run.as_str()];
+        if let Some(row) = self.session.query(sql::LOCK_RUN, &key).await?.first() {
+            return Ok((row.get(0), row.get(1)));
+        }
+        Err(match self.session.query(sql::LOCK_ENDED_RUN, &key).await?.first() {
+            Some(row) => {
+                WorldError::Conflict(format!("run {run} has ended ({})", row.get::<_, &str>(0))).into()
+            }
+            None => WorldError::NotFound(format!("run {run}")).into(),
+        })
+    }
+
+    async fn write_row(&self, run: &RunId, event: &EventData, paused: Option<bool>) -> Result<(), Fault> {
+        let params: &[super::link::Param<'_>] = &[
+            &self.now,
+            &self.tenant.as_str(),
+            &run.as_str(),
+            &event.kind(),
+            &event.to_json(),
+            &self.actor.0,
+            &paused,
+        ];
+        self.session.query(sql::OPERATOR_ROW, params).await?;
+        Ok(())
+    }
+
+    async fn pause(&self, run: &RunId, reason: &str) -> Result<Controlled, Fault> {
+        if let (true, _) = self.live_run(run).await? {
+            return Ok(Controlled::Unchanged);
+        }
+        self.write_row(run, &EventData::Paused(Note { reason: reason.to_owned() }), Some(true)).await?;
+        self.session.query(sql::UNQUEUE_RUN, &[&self.tenant.as_str(), &run.as_str()]).await?;
+        Ok(Controlled::Done)
+    }
+
+    async fn resume(&self, run: &RunId, reason: &str) -> Result<Controlled, Fault> {
+        if let (false, _) = self.live_run(run).await? {
+            return Ok(Controlled::Unchanged);
+        }
+        self.write_row(run, &EventData::Resumed(Note { reason: reason.to_owned() }), Some(false)).await?;
+        self.ready(sql::READY_RUN, run).await?;
+        Ok(Controlled::Done)
+    }
+
+    async fn ready(&self, statement: sql::Sql, run: &RunId) -> Result<(), Fault> {
+        self.session.query(statement, &[&self.now, &self.tenant.as_str(), &run.as_str()]).await?;
+        Ok(())
+    }
+
+    async fn unblock(&self, run: &RunId) -> Result<Controlled, Fault> {
+        let (_, blocked) = self.live_run(run).await?;
+        if blocked.is_none_or(|code| code == "dead_letter") {
+            return Ok(Controlled::Unchanged);
+        }
+        self.session.query(sql::UNBLOCK_RUN, &[&self.tenant.as_str(), &run.as_str()]).await?;
+        self.ready(sql::READY_RUN, run).await?;
+        Ok(Controlled::Done)
+    }
+
+    async fn pause_name(&self, what: &str, name: &str) -> Result<Controlled, Fault> {
+        let params: &[super::link::Param<'_>] = &[&self.now, &self.tenant.as_str(), &what, &name];
+        Ok(changed(!self.session.query(sql::PAUSE_NAME, params).await?.is_empty()))
+    }
+
+    async fn resume_name(&self, what: &str, name: &str) -> Result<Controlled, Fault> {
+        let rows = self.session.query(sql::RESUME_NAME, &[&self.tenant.as_str(), &what, &name]).await?;
+        Ok(changed(!rows.is_empty()))
+    }
+
+    async fn reopen(
+        &self,
+        run: &RunId,
+        revision: u64,
+        reason: &str,
+        requeue: &[TaskId],
+        redeliver: &[Message],
+    ) -> Result<(), Fault> {
+        let key: [super::link::Param<'_>; 2] = [&self.tenant.as_str(), &run.as_str()];
+        let conflict = |text: String| Fault::from(WorldError::Conflict(text));
+        if !self.session.query(sql::LOCK_RUN, &key).await?.is_empty() {
+            return Err(conflict(format!("run {run} has not ended")));
+        }
+        let rows = self.session.query(sql::LOCK_ENDED_RUN, &key).await?;
+        let row = rows.first().ok_or_else(|| Fault::from(WorldError::NotFound(format!("run {run}"))))?;
+        let status: &str = row.get(0);
+        if status != "failed" {
+            return Err(conflict(format!("run {run} is {status}, not failed")));
+        }
+        if row.get::<_, i64>(1) != number(revision) {
+            return Err(conflict(format!("run {run} was changed meanwhile")));
+        }
+        self.session.query(sql::REOPEN_RUN, &key).await?;
+        self.write_row(run, &EventData::Reopened(Note { reason: reason.to_owned() }), None).await?;
+        self.revive(requeue).await?;
+        self.put_messages(run, redeliver.iter()).await?;
+        self.ready(sql::READY_IF_TOLD, run).await
+    }
+
+    async fn put_messages<'m>(
+        &self,
+        run: &'m RunId,
+        messages: impl Iterator<Item = &'m Message>,
+    ) -> Result<(), Fault> {
+        let tenant = self.tenant.0.clone();
+        let mut columns = MessageColumns::default();
+        messages.for_each(|message| columns.push(&tenant, run.as_str(), message));
+        if columns.is_empty() {
+            return Ok(());
+        }
+        let mut pipeline = Pipeline::new(self.session);
+        pipeline.add(sql::PUT_DORMANT, columns.params(self.now)).await?;
+        pipeline.add(sql::PUT_MESSAGES, columns.params(self.now)).await?;
+        pipeline.go_on().await?;
+        Ok(())
+    }
+
+    /// Dead letters become tasks again; none of them may be missing.
+    async fn revive(&self, tasks: &[TaskId]) -> Result<Vec<(Option<RunId>, bool)>, Fault> {
+        if tasks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<&str> = tasks.iter().map(TaskId::as_str).collect();
+        let letters = self.session.query(sql::LOCK_LETTERS, &[&self.tenant.as_str(), &ids]).await?;
+        let found = |id: &TaskId| letters.iter().any(|row| row.get::<_, &str>(0) == id.as_str());
+        if let Some(missing) = tasks.iter().find(|task| !found(task)) {
+            return Err(no_letter(missing));
+        }
+        let (mut names, mut deadlines, mut owners) = (Vec::new(), Vec::new(), Vec::new());
+        for row in &letters {
+            let options: TaskOptions = from_json("task options", row.get(3))?;
+            names.push(row.get::<_, &str>(0));
+            deadlines.push(options.deadline.map(millis));
+            owners.push((row.get::<_, Option<String>>(1).map(RunId), row.get(2)));
+        }
+        let params: &[super::link::Param<'_>] = &[&self.now, &self.tenant.as_str(), &names, &deadlines];
+        self.session.query(sql::REVIVE_TASKS, params).await?;
+        Ok(owners)
+    }
+
+    /// The run a dead letter belongs to, locked if it is live, and whether it is held for it.
+    async fn letter_owner(&self, task: &TaskId) -> Result<(Option<RunId>, bool, bool), Fault> {
+        let ids = [task.as_str()];
+        let rows = self.session.query(sql::READ_LETTER, &[&self.tenant.as_str(), &ids[0]]).await?;
+        let row = rows.first().ok_or_else(|| no_letter(task))?;
+        let run = row.get::<_, Option<String>>(0).map(RunId);
+        let live = match &run {
+            Some(run) => !self.lock(run).await?,
+            None => false,
+        };
+        Ok((run, row.get(1), live))
+    }
+
+    /// Tells whether there was nothing live to lock.
+    async fn lock(&self, run: &RunId) -> Result<bool, Fault> {
+        let rows = self.session.query(sql::LOCK_RUN, &[&self.tenant.as_str(), &run.as_str()]).await?;
+        Ok(rows.is_empty())
+    }
+
+    async fn requeue_dead(&self, task: &TaskId) -> Result<(), Fault> {
+        let (run, held, live) = self.letter_owner(task).await?;
+        if live && !held {
+            let text = format!("the run of task {task} has gone on without it; discard the letter instead");
+            return Err(WorldError::Conflict(text).into());
+        }
+        self.revive(std::slice::from_ref(task)).await?;
+        self.unblock_if_last_held(run.as_ref()).await
+    }
+
+    async fn unblock_if_last_held(&self, run: Option<&RunId>) -> Result<(), Fault> {
+        if let Some(run) = run {
+            let (tenants, runs) = ([self.tenant.as_str()], [run.as_str()]);
+            self.session.query(sql::UNBLOCK_HELD, &[&&tenants[..], &&runs[..]]).await?;
+        }
+        Ok(())
+    }
+
+    async fn discard_dead(&self, task: &TaskId, message: Option<&Message>) -> Result<(), Fault> {
+        let (run, held, _) = self.letter_owner(task).await?;
+        self.session.query(sql::DISCARD_LETTER, &[&self.tenant.as_str(), &task.as_str()]).await?;
+        if let Some(run) = run.filter(|_| held) {
+            self.unblock_if_last_held(Some(&run)).await?;
+            self.put_messages(&run, message.into_iter()).await?;
+        }
+        Ok(())
+    }
+
+    async fn cancel_task(&self, task: &TaskId) -> Result<(), Fault> {
+        let rows = self.session.query(sql::TASK_OWNER, &[&self.tenant.as_str(), &task.as_str()]).await?;
+        let row = rows.first().ok_or_else(|| Fault::from(WorldError::NotFound(format!("open task {task}"))))?;
+        let owner = row.get::<_, Option<String>>(0).map(RunId);
+        if let Some(run) = &owner {
+            self.lock(run).await?;
+        }
+        let (tenants, tasks) = (vec![self.tenant.as_str()], vec![task.as_str()]);
+        let none: Vec<&str> = Vec::new();
+        let params: &[super::link::Param<'_>] =
+            &[&self.now, &tenants, &tasks, &none, &none, &cancelled_prefix()];
+        let rows = self.session.query(sql::CANCEL_TASKS, params).await?;
+        if rows.first().is_none_or(|row| count(row.get(0)) + count(row.get(1)) == 0) {
+            return Err(WorldError::NotFound(format!("open task {task}")).into());
+        }
+        self.unblock_if_last_held(owner.as_ref()).await
+    }
+}

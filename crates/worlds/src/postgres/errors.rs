@@ -1,0 +1,73 @@
+//! What PostgreSQL's errors mean to the engine, and to the code here that can do something about them.
+
+use rhythm_engine::world::WorldError;
+use tokio_postgres::Error;
+use tokio_postgres::error::SqlState;
+
+/// Why something inside this world did not happen.
+#[derive(Debug)]
+pub enum Fault {
+    /// `expect` refused: a fence did not hold, nothing was written.
+    Fence,
+    /// A deadlock or the like: nothing was written, the same again may work.
+    Again(WorldError),
+    World(WorldError),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        match error.code().map(SqlState::code) {
+            Some("RH001") => Self::Fence,
+            Some("40001" | "40P01") => Self::Again(world_error(&error)),
+            _ => Self::World(world_error(&error)),
+        }
+    }
+}
+
+impl From<WorldError> for Fault {
+    fn from(error: WorldError) -> Self {
+        Self::World(error)
+    }
+}
+
+impl From<Fault> for WorldError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Fence => Self::Conflict("somebody else changed it at the same time".into()),
+            Fault::Again(error) | Fault::World(error) => error,
+        }
+    }
+}
+
+pub fn world_error(error: &Error) -> WorldError {
+    let text = match error.as_db_error() {
+        Some(detail) => detail.message().to_owned(),
+        None => with_causes(error),
+    };
+    let Some(state) = error.code() else { return WorldError::Unavailable(text) };
+    match (state.code(), &state.code()[..2]) {
+        ("53100", _) => WorldError::Full(text),
+        ("25006", _) => WorldError::ReadOnly(text),
+        ("42501", _) | (_, "28") => WorldError::Denied(text),
+        ("3D000", _) => WorldError::NotFound(format!("the database of the world URL ({text})")),
+        // Deadlocks, timeouts, shutdown, too many connections: all pass.
+        ("55P03" | "57014", _) | (_, "08" | "40" | "53" | "57") => WorldError::Unavailable(text),
+        (_, "22") => WorldError::Invalid(text),
+        _ => WorldError::Corrupt(format!("{text} ({})", state.code())),
+    }
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text = format!("{text}: {inner}");
+        cause = inner.source();
+    }
+    text
+}
+
+/// A stored value that cannot be read.
+pub fn damaged(what: &str, why: impl std::fmt::Display) -> WorldError {
+    WorldError::Corrupt(format!("{what}: {why}"))
+}

@@ -1,0 +1,221 @@
+//! Ending attempts. The statements work on any client or transaction of this database, so that a handler may one day
+//! finish its task inside its own transaction: prepare [`FinishStatements`] there and call [`finish_on`].
+
+use std::collections::HashSet;
+
+use rhythm_core::{Failure, TaskId, TenantId};
+use rhythm_engine::world::{Finish, FinishTasks, FinishedTask, TaskOutcome};
+use tokio_postgres::{GenericClient, Row, Statement};
+
+use super::columns::{MessageColumns, json, millis, number};
+use super::errors::Fault;
+use super::link::{Param, Session};
+use super::pipeline::{Owned, params};
+use super::sql::{self, Sql};
+
+/// Ended attempts by what becomes of their tasks.
+#[derive(Default)]
+pub struct FinishColumns<'a> {
+    remove: Claims<'a>,
+    ended: Vec<i32>,
+    output: Vec<Option<String>>,
+    failure: Vec<Option<String>>,
+    letter: Vec<bool>,
+    retry: Claims<'a>,
+    retry_failure: Vec<String>,
+    delay: Vec<i64>,
+    hold: Claims<'a>,
+    hold_failure: Vec<String>,
+    release: Claims<'a>,
+}
+
+#[derive(Default)]
+struct Claims<'a> {
+    tenant: Vec<&'a str>,
+    id: Vec<&'a str>,
+    claim: Vec<i64>,
+    worker: Vec<&'a str>,
+}
+
+impl<'a> Claims<'a> {
+    fn push(&mut self, tenant: &'a str, worker: &'a str, finished: &'a FinishedTask) {
+        self.tenant.push(tenant);
+        self.id.push(finished.task.as_str());
+        self.claim.push(number(finished.claim));
+        self.worker.push(worker);
+    }
+
+    fn params(self, now: Option<i64>) -> Vec<Owned<'a>> {
+        params![now, self.tenant, self.id, self.claim, self.worker]
+    }
+}
+
+impl<'a> FinishColumns<'a> {
+    pub fn push(&mut self, tenant: &'a str, worker: &'a str, finished: &'a FinishedTask) {
+        match &finished.outcome {
+            TaskOutcome::Completed { output } => {
+                self.remove(tenant, worker, finished, 4, (Some(output.to_stored()), None))
+            }
+            TaskOutcome::Exhausted { failure, hold: false } => {
+                self.remove(tenant, worker, finished, 5, (None, Some(failure)))
+            }
+            TaskOutcome::Cancelled { failure } => {
+                self.remove(tenant, worker, finished, 6, (None, Some(failure)))
+            }
+            TaskOutcome::Exhausted { failure, hold: true } => {
+                self.hold.push(tenant, worker, finished);
+                self.hold_failure.push(json(failure));
+            }
+            TaskOutcome::Retry { failure, delay } => {
+                self.retry.push(tenant, worker, finished);
+                self.retry_failure.push(json(failure));
+                self.delay.push(millis(*delay));
+            }
+            TaskOutcome::Released => self.release.push(tenant, worker, finished),
+        }
+    }
+
+    fn remove(
+        &mut self,
+        tenant: &'a str,
+        worker: &'a str,
+        finished: &'a FinishedTask,
+        ended: i32,
+        (output, failure): (Option<String>, Option<&Failure>),
+    ) {
+        self.remove.push(tenant, worker, finished);
+        self.ended.push(ended);
+        self.output.push(output);
+        self.failure.push(failure.map(json));
+        self.letter.push(ended == 5);
+    }
+
+    /// The statements that are needed. With `all`, none of them may find fewer claims than it was given.
+    pub fn into_statements(self, now: Option<i64>, all: bool) -> Vec<(Sql, Vec<Owned<'a>>)> {
+        let wanted = |claims: &Claims<'a>| all.then_some(claims.id.len() as i64);
+        let mut statements = Vec::new();
+        if !self.remove.id.is_empty() {
+            let wanted = wanted(&self.remove);
+            let mut values = self.remove.params(now);
+            values.extend(params![self.ended, self.output, self.failure, self.letter, wanted]);
+            statements.push((sql::FINISH_REMOVE, values));
+        }
+        if !self.retry.id.is_empty() {
+            let wanted = wanted(&self.retry);
+            let mut values = self.retry.params(now);
+            values.extend(params![self.retry_failure, self.delay, wanted]);
+            statements.push((sql::FINISH_RETRY, values));
+        }
+        if !self.hold.id.is_empty() {
+            let wanted = wanted(&self.hold);
+            let mut values = self.hold.params(now);
+            values.extend(params![self.hold_failure, wanted]);
+            statements.push((sql::FINISH_HOLD, values));
+        }
+        if !self.release.id.is_empty() {
+            let wanted = wanted(&self.release);
+            let mut values = self.release.params(now);
+            values.extend(params![wanted]);
+            statements.push((sql::FINISH_RELEASE, values));
+        }
+        statements
+    }
+}
+
+/// What [`finish_on`] sends, prepared on the client it is sent to.
+pub struct FinishStatements {
+    prepared: Vec<(&'static str, Statement)>,
+}
+
+const NEEDED: [Sql; 7] = [
+    sql::LOCK_RUNS_OF_TASKS,
+    sql::FINISH_REMOVE,
+    sql::FINISH_RETRY,
+    sql::FINISH_HOLD,
+    sql::FINISH_RELEASE,
+    sql::PUT_MESSAGES,
+    sql::PUT_DORMANT,
+];
+
+impl FinishStatements {
+    pub async fn of(session: &Session) -> Result<Self, Fault> {
+        let mut prepared = Vec::new();
+        for sql in NEEDED {
+            prepared.push((sql.name, session.prepare(sql).await?));
+        }
+        Ok(Self { prepared })
+    }
+
+    async fn query(
+        &self,
+        client: &impl GenericClient,
+        sql: Sql,
+        params: &[Owned<'_>],
+    ) -> Result<Vec<Row>, Fault> {
+        let params: Vec<Param<'_>> = params.iter().map(|param| &**param as Param<'_>).collect();
+        let (_, statement) =
+            self.prepared.iter().find(|(name, _)| *name == sql.name).expect("listed in NEEDED");
+        Ok(client.query(statement, &params).await?)
+    }
+}
+
+/// Ends attempts, each alone, within the transaction that is open on `client`.
+pub async fn finish_on(
+    client: &impl GenericClient,
+    statements: &FinishStatements,
+    now: Option<i64>,
+    requests: &[FinishTasks],
+) -> Result<Vec<Vec<Finish>>, Fault> {
+    let all: Vec<(&FinishTasks, &FinishedTask)> = requests
+        .iter()
+        .flat_map(|request| request.finished.iter().map(move |finished| (request, finished)))
+        .collect();
+    let mut columns = FinishColumns::default();
+    let (mut tenants, mut tasks) = (Vec::new(), Vec::new());
+    for (request, finished) in &all {
+        columns.push(request.tenant.as_str(), request.worker.as_str(), finished);
+        tenants.push(request.tenant.as_str());
+        tasks.push(finished.task.as_str());
+    }
+    // Runs before tasks: the order in which everybody locks.
+    let locked = statements.query(client, sql::LOCK_RUNS_OF_TASKS, &params![tenants, tasks]).await?;
+    drop(locked);
+    let mut done: HashSet<(TenantId, TaskId)> = HashSet::new();
+    let mut owners: Vec<(TenantId, TaskId, String)> = Vec::new();
+    for (sql, params) in columns.into_statements(now, false) {
+        for row in statements.query(client, sql, &params).await? {
+            let (Some(tenant), Some(task)) = (row.get::<_, Option<String>>(0), row.get::<_, Option<String>>(1))
+            else {
+                continue;
+            };
+            if let Some(run) = row.get::<_, Option<String>>(2) {
+                owners.push((TenantId(tenant.clone()), TaskId(task.clone()), run));
+            }
+            done.insert((TenantId(tenant), TaskId(task)));
+        }
+    }
+    owners.sort();
+    let mut messages = MessageColumns::default();
+    for (request, finished) in &all {
+        let found = owners.binary_search_by(|(tenant, task, _)| {
+            (tenant, task).cmp(&(&request.tenant, &finished.task))
+        });
+        if let (Ok(place), Some(message)) = (found, &finished.message) {
+            messages.push(request.tenant.as_str(), &owners[place].2, message);
+        }
+    }
+    if !messages.is_empty() {
+        statements.query(client, sql::PUT_MESSAGES, &messages.params(now)).await?;
+        statements.query(client, sql::PUT_DORMANT, &messages.params(now)).await?;
+    }
+    let outcome = |request: &FinishTasks, finished: &FinishedTask| {
+        match done.contains(&(request.tenant.clone(), finished.task.clone())) {
+            true => Finish::Done,
+            false => Finish::Stale,
+        }
+    };
+    Ok(requests
+        .iter()
+        .map(|request| request.finished.iter().map(|finished| outcome(request, finished)).collect())
+        .collect())
+}

@@ -1,0 +1,62 @@
+//! A lane: one task with one connection. Jobs that gather while it is busy become its next batch; it never lingers.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rhythm_engine::world::WorldError;
+use tokio::sync::mpsc;
+
+use super::link::{Link, Session};
+
+/// What a lane does with a batch. Every job carries its own way to answer.
+#[async_trait]
+pub trait Work: Send + Sync + 'static {
+    type Job: Send + 'static;
+
+    /// The most jobs one batch takes.
+    const BATCH: usize;
+
+    async fn run(&self, session: &Session, jobs: Vec<Self::Job>);
+
+    /// Answers a job that never reached the database.
+    fn refuse(&self, job: Self::Job, error: WorldError);
+}
+
+pub struct Lane<J>(mpsc::UnboundedSender<J>);
+
+impl<J: Send + 'static> Lane<J> {
+    /// The lane ends when the last sender is gone.
+    pub fn start<W: Work<Job = J>>(link: Link, work: Arc<W>) -> Self {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        tokio::spawn(serve(link, work, receiver));
+        Self(sender)
+    }
+
+    pub fn send(&self, job: J) {
+        // A lane that is gone drops the job, and whoever waits for its answer learns of it.
+        let _ = self.0.send(job);
+    }
+}
+
+async fn serve<W: Work>(link: Link, work: Arc<W>, mut jobs: mpsc::UnboundedReceiver<W::Job>) {
+    let mut waiting = VecDeque::new();
+    while let Some(first) = jobs.recv().await {
+        waiting.push_back(first);
+        while waiting.len() < W::BATCH
+            && let Ok(next) = jobs.try_recv()
+        {
+            waiting.push_back(next);
+        }
+        let batch: Vec<W::Job> = waiting.drain(..).collect();
+        match link.session().await {
+            Ok(session) => work.run(&session, batch).await,
+            Err(error) => batch.into_iter().for_each(|job| work.refuse(job, error.clone())),
+        }
+    }
+}
+
+/// What to say when a lane ended before it answered.
+pub fn lane_is_gone() -> WorldError {
+    WorldError::Unavailable("this world handle is closing".into())
+}

@@ -1,0 +1,66 @@
+//! Reads for people, on a connection of their own: they may scan, the hot ones never do.
+
+mod health;
+mod lists;
+mod picture;
+
+use async_trait::async_trait;
+use rhythm_core::event::Event;
+use rhythm_core::{RunId, TaskId, TenantId};
+use rhythm_engine::world::{
+    AttemptRow, DeadLetter, DeadQuery, Health, HistoryQuery, Page, Picture, QueueRow, Records, RunQuery, RunSummary,
+    Schedule, TaskQuery, TaskSummary, WorkerRow, WorkflowRow, WorldResult,
+};
+
+use super::PostgresWorld;
+
+#[async_trait]
+impl Records for PostgresWorld {
+    async fn list_runs(&self, query: RunQuery) -> WorldResult<Page<RunSummary>> {
+        lists::runs(&self.reader, query).await
+    }
+
+    async fn picture(&self, tenant: &TenantId, run: &RunId) -> WorldResult<Option<Picture>> {
+        picture::picture(&self.reader, tenant, run).await
+    }
+
+    async fn history(&self, query: HistoryQuery) -> WorldResult<Vec<Event>> {
+        lists::history(&self.reader, query).await
+    }
+
+    async fn attempts(&self, tenant: &TenantId, run: &RunId) -> WorldResult<Vec<AttemptRow>> {
+        lists::attempts(&self.reader, tenant, run).await
+    }
+
+    async fn list_tasks(&self, query: TaskQuery) -> WorldResult<Page<TaskSummary>> {
+        lists::tasks(&self.reader, query).await
+    }
+
+    async fn task(&self, tenant: &TenantId, task: &TaskId) -> WorldResult<Option<TaskSummary>> {
+        lists::task(&self.reader, tenant, task).await
+    }
+
+    async fn list_dead(&self, query: DeadQuery) -> WorldResult<Page<DeadLetter>> {
+        lists::dead(&self.reader, query).await
+    }
+
+    async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {
+        lists::workers(&self.reader, tenant).await
+    }
+
+    async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>> {
+        lists::queues(&self.reader, tenant).await
+    }
+
+    async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
+        lists::schedules(&self.reader, tenant).await
+    }
+
+    async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>> {
+        lists::workflows(&self.reader, tenant).await
+    }
+
+    async fn health(&self) -> WorldResult<Health> {
+        health::health(&self.reader).await
+    }
+}

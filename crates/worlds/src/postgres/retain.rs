@@ -1,0 +1,100 @@
+//! Making room ahead and behind: next months' partitions, and what ended long enough ago.
+
+use rhythm_engine::world::{WorldError, WorldResult};
+
+use super::columns::millis;
+use super::errors::Fault;
+use super::link::Session;
+use super::office::Office;
+use super::rows::count;
+use super::sql;
+
+/// The duties only one process does at a time.
+#[derive(Clone, Copy)]
+enum Duty {
+    Partitions = 1,
+    Retention = 2,
+}
+
+/// DDL waits this long for its lock at most; the next call tries again.
+const SHORT_WAIT: &str = "SET LOCAL lock_timeout = '500ms'";
+
+/// Partitions for this month and the next two. Tells how many were made.
+pub async fn prepare(office: &Office, now: Option<i64>) -> WorldResult<u64> {
+    let made = office
+        .run(move |session| async move {
+            session
+                .transact(async {
+                    session.execute(SHORT_WAIT).await?;
+                    let Some(now) = take(&session, Duty::Partitions, now).await? else { return Ok(0) };
+                    let mut made = 0;
+                    for ahead in 0..3_i32 {
+                        let rows = session.query(sql::MAKE_MONTH, &[&now, &ahead]).await?;
+                        made += u64::try_from(rows[0].get::<_, i32>(0)).unwrap_or(0);
+                    }
+                    Ok(made)
+                })
+                .await
+        })
+        .await;
+    quietly(made)
+}
+
+/// Removes what ended longer ago than `keep`: whole months where possible, the rest row by row.
+pub async fn retain(
+    office: &Office,
+    now: Option<i64>,
+    keep: rhythm_core::Millis,
+    limit: usize,
+) -> WorldResult<u64> {
+    let keep = millis(keep);
+    let dropped = office.run(move |session| async move { drop_months(&session, now, keep).await }).await;
+    let rows = office
+        .run(move |session| async move {
+            session
+                .transact(async {
+                    let Some(now) = take(&session, Duty::Retention, now).await? else { return Ok(0) };
+                    let mut gone = 0;
+                    for statement in [sql::RETAIN_RUNS, sql::RETAIN_TASKS] {
+                        let rows = session.query(statement, &[&now, &keep, &(limit as i64)]).await?;
+                        gone += count(rows[0].get(0));
+                    }
+                    Ok(gone)
+                })
+                .await
+        })
+        .await?;
+    Ok(quietly(dropped)? + rows)
+}
+
+async fn drop_months(session: &Session, now: Option<i64>, keep: i64) -> Result<u64, Fault> {
+    session
+        .transact(async {
+            session.execute(SHORT_WAIT).await?;
+            let Some(now) = take(session, Duty::Partitions, now).await? else { return Ok(0) };
+            let mut gone = 0;
+            for month in session.query(sql::OLD_MONTHS, &[&now, &keep]).await? {
+                let month: i32 = month.get(0);
+                let rows = session.query(sql::DROP_LEFTOVERS, &[&month]).await?;
+                gone += count(rows[0].get(0));
+                session.query(sql::DROP_MONTH, &[&month]).await?;
+                tracing::info!(month, "a month of history was dropped");
+            }
+            Ok(gone)
+        })
+        .await
+}
+
+/// The time, when this process has the duty to itself until its transaction ends.
+async fn take(session: &Session, duty: Duty, now: Option<i64>) -> Result<Option<i64>, Fault> {
+    let rows = session.query(sql::TRY_DUTY, &[&(duty as i64), &now]).await?;
+    Ok(rows[0].get::<_, bool>(0).then(|| rows[0].get(1)))
+}
+
+/// A lock that could not be had in time is no error: the next call tries again.
+fn quietly(done: WorldResult<u64>) -> WorldResult<u64> {
+    match done {
+        Err(WorldError::Unavailable(why)) if why.contains("lock timeout") => Ok(0),
+        other => other,
+    }
+}

@@ -1,0 +1,90 @@
+//! The schema: its embedded migrations and how they are applied.
+
+use rhythm_engine::world::{WorldError, WorldResult};
+use tokio_postgres::Client;
+
+use super::connect::{Dial, Purpose};
+use super::errors::world_error;
+use super::sql;
+use crate::migrations::{Applied, Migration, pending};
+
+macro_rules! migration {
+    ($version:literal, $name:literal) => {
+        Migration { version: $version, name: $name, sql: include_str!(concat!("migrations/", $name, ".sql")) }
+    };
+}
+
+pub const MIGRATIONS: &[Migration] =
+    &[migration!(1, "0001_tables"), migration!(2, "0002_partitions"), migration!(3, "0003_views")];
+
+/// The schema version this build needs.
+pub fn known() -> i64 {
+    MIGRATIONS.last().map_or(0, |migration| migration.version)
+}
+
+/// How a database stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaStatus {
+    pub version: i64,
+    pub known: i64,
+    /// Names of the steps still to apply.
+    pub pending: Vec<&'static str>,
+}
+
+/// Brings a database up to date. Tells which steps were applied.
+pub async fn migrate(url: &str) -> WorldResult<Vec<&'static str>> {
+    apply(&Dial::parse(url)?.open(Purpose::Plain).await?).await
+}
+
+pub async fn schema_status(url: &str) -> WorldResult<SchemaStatus> {
+    let client = Dial::parse(url)?.open(Purpose::Plain).await?;
+    let applied = applied(&client).await?;
+    let version = applied.iter().map(|step| step.version).max().unwrap_or(0);
+    let pending = pending(MIGRATIONS, &applied)?.iter().map(|migration| migration.name).collect();
+    Ok(SchemaStatus { version, known: known(), pending })
+}
+
+/// Refuses a database that this build cannot work with, or brings it up to date.
+pub(super) async fn check(dial: &Dial, auto_migrate: bool) -> WorldResult<()> {
+    let client = dial.open(Purpose::Plain).await?;
+    let applied = applied(&client).await?;
+    if pending(MIGRATIONS, &applied)?.is_empty() {
+        return Ok(());
+    }
+    if !auto_migrate {
+        let found = applied.iter().map(|step| step.version).max().unwrap_or(0);
+        return Err(WorldError::OldSchema { found, needed: known() });
+    }
+    apply(&client).await.map(|_| ())
+}
+
+async fn applied(client: &Client) -> WorldResult<Vec<Applied>> {
+    let told = |error| world_error(&error);
+    let there = client.query_one(sql::HAS_SCHEMA.text, &[]).await.map_err(told)?;
+    if !there.get::<_, bool>(0) {
+        return Ok(Vec::new());
+    }
+    let rows = client.query(sql::APPLIED_MIGRATIONS.text, &[]).await.map_err(told)?;
+    Ok(rows.iter().map(|row| Applied { version: row.get(0), checksum: row.get(1) }).collect())
+}
+
+/// One process at a time; each step in a transaction of its own.
+async fn apply(client: &Client) -> WorldResult<Vec<&'static str>> {
+    let told = |error| world_error(&error);
+    client.batch_execute("SET statement_timeout = 0; SET lock_timeout = 0").await.map_err(told)?;
+    client.batch_execute(sql::MIGRATION_LOCK.text).await.map_err(told)?;
+    client.batch_execute(sql::CREATE_SCHEMA.text).await.map_err(told)?;
+    let applied = applied(client).await?;
+    let mut done = Vec::new();
+    for step in pending(MIGRATIONS, &applied)? {
+        client.batch_execute("BEGIN").await.map_err(told)?;
+        client.batch_execute(step.sql).await.map_err(told)?;
+        let row: [super::link::Param<'_>; 3] = [&step.version, &step.name, &step.checksum()];
+        client.execute(sql::MIGRATION_APPLIED.text, &row).await.map_err(told)?;
+        client.batch_execute("COMMIT").await.map_err(told)?;
+        tracing::info!(step = step.name, "a migration was applied");
+        done.push(step.name);
+    }
+    client.batch_execute(sql::MIGRATION_UNLOCK.text).await.map_err(told)?;
+    Ok(done)
+}

@@ -1,0 +1,58 @@
+-- Tasks by id, and all open tasks of runs. A running one gets its flag; others go away and answer to their live run,
+-- which this transaction has locked before.
+WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
+wanted AS (
+    SELECT i.tenant, i.id FROM unnest($2::text[], $3::text[]) AS i(tenant, id)
+    UNION
+    SELECT t.tenant, t.id FROM unnest($4::text[], $5::text[]) AS i(tenant, run)
+    JOIN task AS t ON t.tenant = i.tenant AND t.id >= i.run || ':' AND t.id < i.run || ';' AND t.run = i.run
+),
+picked AS MATERIALIZED (
+    SELECT t.* FROM wanted AS w JOIN task AS t ON t.id = w.id AND t.tenant = w.tenant
+    ORDER BY t.id FOR UPDATE OF t
+),
+flagged AS (
+    UPDATE task AS t SET cancel = true FROM picked AS p
+    WHERE t.id = p.id AND t.tenant = p.tenant AND p.state = 2
+    RETURNING 1
+),
+gone AS (
+    DELETE FROM task AS t USING picked AS p WHERE t.id = p.id AND t.tenant = p.tenant AND p.state <> 2
+    RETURNING t.*
+),
+letters AS (
+    DELETE FROM dead_letter AS d USING gone AS g WHERE d.task = g.id AND d.tenant = g.tenant
+),
+failed AS MATERIALIZED (
+    SELECT g.id, $6::text || CASE WHEN g.attempt > 1 THEN ',"attempts":' || g.attempt - 1 ELSE '' END || '}' AS failure
+    FROM gone AS g
+),
+ended AS (
+    INSERT INTO ended_task
+    SELECT g.id, g.tenant, g.seq, g.run, g.number, g.name, g.queue, g.priority, g.input, g.options, g.actor, g.trace,
+        g.created_at, g.deadline_at, 6, g.due_at, c.now, g.claim, g.worker, g.claim_until, g.attempt, g.delivery, g.cancel,
+        g.progress, NULL, f.failure
+    FROM clock AS c CROSS JOIN gone AS g JOIN failed AS f ON f.id = g.id WHERE g.run IS NULL
+),
+told AS (
+    INSERT INTO inbox (tenant, run, id, at, actor, body)
+    SELECT g.tenant, g.run, 'task:' || g.number, c.now, 'system',
+        '{"task_failed":{"task":' || g.number || ',"failure":' || f.failure || '}}'
+    FROM clock AS c CROSS JOIN gone AS g JOIN failed AS f ON f.id = g.id
+    JOIN live_run AS r ON r.id = g.run AND r.tenant = g.tenant
+    ON CONFLICT DO NOTHING
+    RETURNING tenant, run
+),
+counted AS (
+    UPDATE live_run AS r SET arrived = r.arrived + t.n
+    FROM (SELECT tenant, run, count(*) AS n FROM told GROUP BY tenant, run) AS t
+    WHERE r.id = t.run AND r.tenant = t.tenant
+),
+readied AS (
+    INSERT INTO run_queue (run, tenant, kind, workflow, priority, ready_at)
+    SELECT r.id, r.tenant, r.kind, r.workflow, r.priority, c.now
+    FROM clock AS c CROSS JOIN told AS t JOIN live_run AS r ON r.id = t.run AND r.tenant = t.tenant
+    WHERE NOT r.paused AND NOT r.aside
+    ON CONFLICT DO NOTHING
+)
+SELECT (SELECT count(*) FROM flagged), (SELECT count(*) FROM gone)

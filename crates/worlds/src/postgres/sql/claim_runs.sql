@@ -1,0 +1,29 @@
+-- Both rows are taken with SKIP LOCKED: a claim never waits, so it is part of no deadlock.
+WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
+picked AS MATERIALIZED (
+    SELECT q.run, q.tenant, q.priority, q.ready_at, q.seq
+    FROM clock AS c
+    JOIN run_queue AS q ON q.tenant = $2 AND q.worker IS NULL AND q.ready_at <= c.now
+        AND (q.kind = ANY ($4::text[]) OR q.workflow = ANY ($5::text[]))
+        AND NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = q.tenant AND p.what = 'workflow' AND p.name = q.workflow)
+    JOIN live_run AS r ON r.id = q.run AND r.tenant = q.tenant
+    ORDER BY q.priority DESC, q.ready_at, q.seq
+    LIMIT $6
+    FOR UPDATE OF q, r SKIP LOCKED
+),
+held AS (
+    UPDATE run_queue AS q SET worker = $3, claim_until = c.now + $7::bigint
+    FROM clock AS c, picked AS p
+    WHERE q.run = p.run AND q.tenant = p.tenant
+),
+claimed AS (
+    UPDATE live_run AS r SET claim = r.claim + 1, claimed_by = $3, deliveries = r.deliveries + 1
+    FROM picked AS p
+    WHERE r.id = p.run AND r.tenant = p.tenant
+    RETURNING r.id, r.tenant, r.workflow, r.version, r.kind, r.snapshot, r.format, r.seq, r.at, r.awaiting, r.cancelling,
+        r.revision, r.arrived, r.paused, r.priority, r.parent, r.parent_child, r.created_at,
+        r.claim, r.deliveries, r.last_commit IS NULL AS fresh, CASE WHEN r.last_commit IS NULL THEN r.input END AS input,
+        r.actor, r.trace, p.priority AS rank, p.ready_at, p.seq AS place
+)
+SELECT c.now, k.* FROM clock AS c LEFT JOIN claimed AS k ON true
+ORDER BY k.rank DESC, k.ready_at, k.place

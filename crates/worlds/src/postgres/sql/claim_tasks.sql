@@ -1,0 +1,24 @@
+WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
+picked AS MATERIALIZED (
+    SELECT t.id, q.n
+    FROM unnest($4::text[], $5::bigint[]) WITH ORDINALITY AS q(name, wanted, n)
+    CROSS JOIN LATERAL (
+        SELECT t.id
+        FROM task AS t
+        WHERE t.tenant = $2 AND t.queue = q.name AND t.state = 1 AND ($6::text[] = '{}' OR t.name = ANY ($6))
+        ORDER BY t.priority DESC, t.due_at, t.seq
+        LIMIT q.wanted
+        FOR UPDATE SKIP LOCKED
+    ) AS t
+    WHERE NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = $2 AND p.what = 'queue' AND p.name = q.name)
+),
+claimed AS (
+    UPDATE task AS t
+    SET state = 2, claim = t.claim + 1, delivery = t.delivery + 1, worker = $3, claim_until = c.now + $7::bigint, since = c.now
+    FROM clock AS c, picked AS p
+    WHERE t.id = p.id AND t.tenant = $2
+    RETURNING t.id, t.run, t.number, t.name, t.input, t.options, t.claim, t.attempt, t.delivery, t.progress, t.created_at,
+        t.deadline_at, t.trace, p.n, t.priority, t.due_at, t.seq
+)
+SELECT c.now, k.* FROM clock AS c LEFT JOIN claimed AS k ON true
+ORDER BY k.n, k.priority DESC, k.due_at, k.seq

@@ -1,0 +1,1 @@
+SELECT rhythm.now_ms()

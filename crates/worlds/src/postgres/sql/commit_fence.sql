@@ -1,0 +1,23 @@
+-- Moves the rows of all runs of a batch; the batch ends here unless every fence holds. A counted UPDATE locks: what
+-- it saw stays true until the transaction ends.
+WITH moved AS (
+    UPDATE live_run AS r
+    SET snapshot = i.snapshot, format = i.format, seq = i.seq, at = i.at, awaiting = i.awaiting, cancelling = i.cancelling,
+        revision = r.revision + 1, last_commit = i.commit, deliveries = 0, claimed_by = NULL,
+        updated_at = coalesce($1::bigint, now_ms()),
+        stuck = false,
+        aside = r.aside AND NOT coalesce(r.blocked_code IN ('no_worker', 'no_version'), false),
+        blocked_since = CASE WHEN r.blocked_code NOT IN ('no_worker', 'no_version') THEN r.blocked_since END,
+        blocked_detail = CASE WHEN r.blocked_code NOT IN ('no_worker', 'no_version') THEN r.blocked_detail END,
+        blocked_code = CASE WHEN r.blocked_code NOT IN ('no_worker', 'no_version') THEN r.blocked_code END
+    FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::bytea[],
+        $10::int[], $11::bigint[], $12::bigint[], $13::text[], $14::bool[])
+        AS i(tenant, run, worker, revision, claim, arrived, commit, snapshot, format, seq, at, awaiting, cancelling)
+    WHERE r.id = i.run AND r.tenant = i.tenant AND r.revision = i.revision
+        AND CASE WHEN i.claim IS NULL
+            THEN r.claimed_by IS NULL AND r.arrived = i.arrived AND NOT r.paused AND NOT EXISTS (
+                SELECT FROM paused AS p WHERE p.tenant = r.tenant AND p.what = 'workflow' AND p.name = r.workflow)
+            ELSE r.claim = i.claim AND r.claimed_by = i.worker END
+    RETURNING 1
+)
+SELECT expect((SELECT count(*) FROM moved), cardinality($2)), coalesce($1, now_ms())

@@ -1,0 +1,7 @@
+-- Whether this commit was written before, and what it answered.
+SELECT coalesce($1::bigint, now_ms()), coalesce(r.revision, e.revision), coalesce(r.arrived, e.arrived), ARRAY(
+    SELECT t.id FROM unnest($6::text[]) AS i(id) JOIN task AS t ON t.id = i.id AND t.tenant = $2
+    WHERE t.claim = 1 AND t.worker = $5)
+FROM (SELECT 1) AS one
+LEFT JOIN live_run AS r ON r.id = $3 AND r.tenant = $2 AND r.last_commit = $4
+LEFT JOIN ended_run AS e ON e.id = $3 AND e.tenant = $2 AND e.last_commit = $4

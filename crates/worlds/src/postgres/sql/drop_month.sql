@@ -1,0 +1,1 @@
+SELECT drop_month($1::int)

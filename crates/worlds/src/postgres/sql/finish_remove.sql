@@ -1,0 +1,26 @@
+-- Attempts that end their task: completed (4), out of attempts (5) or cancelled (6). $10, when given, is how many must
+-- be current.
+WITH gone AS (
+    DELETE FROM task AS t
+    USING unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::int[], $7::text[], $8::text[], $9::bool[])
+        AS i(tenant, id, claim, worker, ended, output, failure, letter)
+    WHERE t.id = i.id AND t.tenant = i.tenant AND t.state = 2 AND t.claim = i.claim AND t.worker = i.worker
+    RETURNING t.*, i.ended, i.output, i.failure, i.letter
+),
+kept AS (
+    INSERT INTO ended_task
+    SELECT id, tenant, seq, run, number, name, queue, priority, input, options, actor, trace, created_at, deadline_at, ended,
+        due_at, coalesce($1::bigint, now_ms()), claim, worker, claim_until, attempt, delivery, cancel, progress, output, failure
+    FROM gone WHERE run IS NULL
+),
+letters AS (
+    INSERT INTO dead_letter (task, tenant, run, number, name, queue, priority, input, options, actor, trace, claim, failure,
+        attempts, died_at, held)
+    SELECT id, tenant, run, number, name, queue, priority, input, options, actor, trace, claim, failure, attempt,
+        coalesce($1, now_ms()), false
+    FROM gone WHERE letter
+    ON CONFLICT (task, tenant) DO UPDATE SET failure = excluded.failure, attempts = excluded.attempts,
+        died_at = excluded.died_at, held = false, claim = excluded.claim
+)
+SELECT g.tenant, g.id, g.run, expect((SELECT count(*) FROM gone), coalesce($10::bigint, (SELECT count(*) FROM gone)))
+FROM (SELECT 1) AS one LEFT JOIN gone AS g ON true

@@ -1,0 +1,1 @@
+SELECT to_regclass('rhythm.schema_migrations') IS NOT NULL

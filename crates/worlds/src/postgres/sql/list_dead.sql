@@ -1,0 +1,3 @@
+SELECT * FROM dead_letter
+WHERE tenant = $1 AND seq < $2 AND ($3::text IS NULL OR run = $3) AND ($4::text IS NULL OR queue = $4)
+ORDER BY seq DESC LIMIT $5

@@ -1,0 +1,14 @@
+-- Newest first: open tasks, and ended ones that belonged to no run.
+WITH open AS (
+    SELECT t.*, NULL::text AS output, NULL::text AS failure FROM task AS t
+    WHERE t.tenant = $1 AND t.seq < $2 AND ($3::smallint IS NULL OR t.state = $3)
+        AND ($4::text IS NULL OR t.queue = $4) AND ($5::text IS NULL OR t.name = $5)
+    ORDER BY t.seq DESC LIMIT $6
+),
+ended AS (
+    SELECT t.* FROM ended_task AS t
+    WHERE t.tenant = $1 AND t.seq < $2 AND ($3::smallint IS NULL OR t.state = $3)
+        AND ($4::text IS NULL OR t.queue = $4) AND ($5::text IS NULL OR t.name = $5)
+    ORDER BY t.seq DESC LIMIT $6
+)
+SELECT * FROM open UNION ALL SELECT * FROM ended ORDER BY seq DESC LIMIT $6

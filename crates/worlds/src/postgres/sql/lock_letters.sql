@@ -1,0 +1,1 @@
+SELECT task, run, held, options FROM dead_letter WHERE tenant = $1 AND task = ANY ($2::text[]) ORDER BY task FOR UPDATE

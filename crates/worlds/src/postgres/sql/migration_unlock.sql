@@ -1,0 +1,1 @@
+SELECT pg_advisory_unlock(5926047012390000)

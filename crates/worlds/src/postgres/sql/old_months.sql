@@ -1,0 +1,11 @@
+-- Months that may go whole: their partition exists, nothing live was born in them, and whatever ended is old enough.
+SELECT m.born
+FROM (
+    SELECT substring(pg_get_expr(c.relpartbound, c.oid) FROM 'IN \(.?(\d+)')::int AS born
+    FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
+    WHERE i.inhparent = 'rhythm.ended_run'::regclass
+) AS m
+WHERE m.born < month_of($1::bigint)
+    AND NOT EXISTS (SELECT FROM live_run AS r WHERE r.born = m.born)
+    AND NOT EXISTS (SELECT FROM ended_run AS e WHERE e.born = m.born AND e.ended_at >= $1::bigint - $2::bigint)
+ORDER BY m.born

@@ -1,0 +1,1 @@
+SELECT content FROM blob WHERE hash = $1 AND tenant = $2

@@ -1,0 +1,1 @@
+DELETE FROM schedule WHERE tenant = $1 AND name = $2 RETURNING 1

@@ -1,0 +1,11 @@
+-- A failed run is live again. `arrived` grows: what reached it while it was dormant was not counted.
+WITH back AS (DELETE FROM ended_run WHERE id = $2 AND tenant = $1 RETURNING *),
+timers AS (UPDATE timer SET dormant = false WHERE run = $2 AND tenant = $1)
+INSERT INTO live_run (id, tenant, place, born, workflow, version, kind, input, actor, trace, tags, parent, parent_child,
+    priority, created_at, start_at, deadline_at, snapshot, format, seq, at, awaiting, cancelling, revision, arrived, claim,
+    claimed_by, last_commit, deliveries, paused, aside, blocked_code, blocked_since, blocked_detail, updated_at, stuck)
+SELECT id, tenant, place, born, workflow, version, kind, input, actor, trace, tags, parent, parent_child,
+    priority, created_at, start_at, deadline_at, snapshot, format, seq, at, awaiting, cancelling, revision,
+    arrived + (EXISTS (SELECT FROM inbox AS b WHERE b.run = $2 AND b.tenant = $1))::int, claim,
+    NULL, last_commit, deliveries, paused, aside, blocked_code, blocked_since, blocked_detail, updated_at, stuck
+FROM back

@@ -1,0 +1,16 @@
+-- Dead letters become ready tasks with fresh attempts; their claim numbers go on growing.
+WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
+letter AS (
+    DELETE FROM dead_letter AS d USING unnest($3::text[], $4::bigint[]) AS i(task, deadline)
+    WHERE d.task = i.task AND d.tenant = $2
+    RETURNING d.*, i.deadline
+),
+forgotten AS (DELETE FROM ended_task AS e USING letter AS l WHERE e.id = l.task AND e.tenant = l.tenant)
+INSERT INTO task (tenant, id, run, number, name, queue, priority, input, options, actor, trace, created_at, deadline_at,
+    state, due_at, since, claim)
+SELECT l.tenant, l.task, l.run, l.number, l.name, l.queue, l.priority, l.input, l.options, l.actor, l.trace, c.now,
+    c.now + l.deadline, 1, c.now, c.now, l.claim
+FROM clock AS c CROSS JOIN letter AS l
+ON CONFLICT (id, tenant) DO UPDATE SET state = 1, due_at = excluded.due_at, since = excluded.since, attempt = 1,
+    delivery = 0, cancel = false, progress = NULL, worker = NULL, claim_until = NULL, created_at = excluded.created_at,
+    deadline_at = excluded.deadline_at, seq = excluded.seq

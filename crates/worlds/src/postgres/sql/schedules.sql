@@ -1,0 +1,1 @@
+SELECT rule FROM schedule WHERE tenant = $1 ORDER BY name

@@ -1,0 +1,109 @@
+-- The heartbeat of a world in one statement. Everything it takes is taken with SKIP LOCKED: it waits for nobody.
+-- $2 limit, $3 silence, $4 claims that ran out before this were looked for already.
+WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
+-- who is gone: the advisory lock of its process is missing for a second, or it is silent
+seen AS MATERIALIZED (
+    SELECT w.id, w.tenant, w.missing_since, c.now - w.beat_at > $3::bigint AS silent,
+        w.lock_key NOT IN (
+            SELECT (l.classid::bigint << 32) | l.objid::bigint FROM pg_locks AS l
+            WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
+                AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS missing
+    FROM clock AS c CROSS JOIN worker AS w
+),
+gone AS MATERIALIZED (
+    SELECT s.id, s.tenant FROM clock AS c CROSS JOIN seen AS s
+    WHERE s.silent OR s.missing AND s.missing_since <= c.now - 1000
+),
+marked AS (
+    UPDATE worker AS w SET missing_since = CASE WHEN s.missing THEN c.now END
+    FROM clock AS c CROSS JOIN seen AS s
+    WHERE w.id = s.id AND w.tenant = s.tenant AND s.missing <> (s.missing_since IS NOT NULL)
+        AND (s.id, s.tenant) NOT IN (SELECT id, tenant FROM gone)
+),
+buried AS (DELETE FROM worker AS w USING gone AS g WHERE w.id = g.id AND w.tenant = g.tenant RETURNING 1),
+-- claims that ran out, and those of the gone
+late_task AS MATERIALIZED (
+    SELECT t.id, t.tenant FROM clock AS c JOIN task AS t ON t.state = 2 AND t.claim_until < c.now AND t.claim_until >= $4
+    ORDER BY t.claim_until LIMIT $2 FOR UPDATE OF t SKIP LOCKED
+),
+left_task AS MATERIALIZED (
+    SELECT t.id, t.tenant FROM gone AS g JOIN task AS t ON t.worker = g.id AND t.tenant = g.tenant AND t.state = 2
+    FOR UPDATE OF t SKIP LOCKED
+),
+freed_task AS (
+    UPDATE task AS t SET state = 1, worker = NULL, claim_until = NULL, since = c.now
+    FROM clock AS c CROSS JOIN (SELECT * FROM late_task UNION SELECT * FROM left_task) AS f
+    WHERE t.id = f.id AND t.tenant = f.tenant
+    RETURNING 1
+),
+late_run AS MATERIALIZED (
+    SELECT q.run, q.tenant FROM clock AS c JOIN run_queue AS q ON q.worker IS NOT NULL AND q.claim_until < c.now
+    JOIN live_run AS r ON r.id = q.run AND r.tenant = q.tenant
+    ORDER BY q.claim_until LIMIT $2 FOR UPDATE OF q, r SKIP LOCKED
+),
+left_run AS MATERIALIZED (
+    SELECT q.run, q.tenant FROM gone AS g JOIN run_queue AS q ON q.worker = g.id AND q.tenant = g.tenant
+    JOIN live_run AS r ON r.id = q.run AND r.tenant = q.tenant
+    FOR UPDATE OF q, r SKIP LOCKED
+),
+freed_run AS MATERIALIZED (SELECT * FROM late_run UNION SELECT * FROM left_run),
+freed_place AS (
+    UPDATE run_queue AS q SET worker = NULL, claim_until = NULL
+    FROM freed_run AS f WHERE q.run = f.run AND q.tenant = f.tenant
+    RETURNING 1
+),
+-- due timers become messages; a delayed start only makes its run ready
+due AS MATERIALIZED (
+    SELECT t.run, t.tenant, t.id, t.body, t.due_at, t.seq, r.kind, r.workflow, r.priority, r.paused OR r.aside AS quiet
+    FROM clock AS c JOIN timer AS t ON NOT t.dormant AND t.due_at <= c.now
+    JOIN live_run AS r ON r.id = t.run AND r.tenant = t.tenant
+    ORDER BY t.due_at, t.seq LIMIT $2 FOR UPDATE OF t, r SKIP LOCKED
+),
+fired AS (
+    DELETE FROM timer AS t USING due AS d WHERE t.run = d.run AND t.tenant = d.tenant AND t.id = d.id RETURNING 1
+),
+told AS (
+    INSERT INTO inbox (tenant, run, id, at, actor, body)
+    SELECT d.tenant, d.run, d.id, c.now, 'system', d.body FROM clock AS c CROSS JOIN due AS d WHERE d.body IS NOT NULL
+    ON CONFLICT DO NOTHING
+    RETURNING tenant, run
+),
+-- one update for both reasons: a row can change only once in a statement
+changed_run AS (
+    UPDATE live_run AS r
+    SET arrived = r.arrived + n.told, claimed_by = CASE WHEN n.freed THEN NULL ELSE r.claimed_by END
+    FROM (
+        SELECT tenant, run, sum(told)::bigint AS told, bool_or(freed) AS freed
+        FROM (SELECT tenant, run, 1 AS told, false AS freed FROM told UNION ALL SELECT tenant, run, 0, true FROM freed_run) AS x
+        GROUP BY tenant, run) AS n
+    WHERE r.id = n.run AND r.tenant = n.tenant
+),
+readied_run AS (
+    INSERT INTO run_queue (run, tenant, kind, workflow, priority, ready_at)
+    SELECT d.run, d.tenant, d.kind, d.workflow, d.priority, c.now FROM clock AS c CROSS JOIN due AS d WHERE NOT d.quiet
+    ON CONFLICT DO NOTHING
+    RETURNING 1
+),
+due_task AS MATERIALIZED (
+    SELECT t.id, t.tenant FROM clock AS c JOIN task AS t ON t.state = 0 AND t.due_at <= c.now
+    ORDER BY t.due_at, t.seq LIMIT $2 FOR UPDATE OF t SKIP LOCKED
+),
+readied_task AS (
+    UPDATE task AS t SET state = 1 FROM due_task AS d WHERE t.id = d.id AND t.tenant = d.tenant RETURNING 1
+),
+counts AS MATERIALIZED (
+    SELECT (SELECT count(*) FROM freed_task) AS freed_tasks, (SELECT count(*) FROM freed_place) AS freed_runs,
+        (SELECT count(*) FROM fired) AS fired, (SELECT count(*) FROM readied_run) AS readied_runs,
+        (SELECT count(*) FROM readied_task) AS readied_tasks, (SELECT count(*) FROM buried) AS buried
+)
+SELECT c.now, n.freed_tasks + n.freed_runs + n.fired + n.readied_tasks AS changed,
+    n.freed_runs + n.readied_runs > 0 AS new_runs, n.freed_tasks + n.readied_tasks > 0 AS new_tasks,
+    n.freed_runs + n.readied_runs > 0 OR EXISTS (
+        SELECT FROM run_queue AS q WHERE q.worker IS NULL AND q.ready_at <= c.now) AS runs_ready,
+    n.freed_tasks + n.readied_tasks > 0 OR EXISTS (SELECT FROM task AS t WHERE t.state = 1) AS tasks_ready,
+    CASE WHEN greatest(n.fired, n.readied_tasks) >= $2 THEN c.now ELSE least(
+        (SELECT min(t.due_at) FROM timer AS t WHERE NOT t.dormant AND t.due_at > c.now),
+        (SELECT min(t.due_at) FROM task AS t WHERE t.state = 0 AND t.due_at > c.now),
+        (SELECT min(q.ready_at) FROM run_queue AS q WHERE q.worker IS NULL AND q.ready_at > c.now)) END AS next_due,
+    (SELECT count(*) FROM late_task) < $2 AS all_late
+FROM clock AS c CROSS JOIN counts AS n

@@ -1,0 +1,1 @@
+DELETE FROM run_queue WHERE run = $2 AND tenant = $1

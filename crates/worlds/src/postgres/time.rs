@@ -1,0 +1,34 @@
+//! The world's time: the database's clock, unless a test injects one. Statements take it as a parameter that is
+//! absent when the database is to read its own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use rhythm_core::Timestamp;
+use rhythm_engine::world::Clock;
+
+pub struct Time {
+    clock: Option<Arc<dyn Clock>>,
+    /// The latest time this handle has seen; an injected clock never goes back behind it.
+    high_water: AtomicI64,
+}
+
+impl Time {
+    pub fn new(clock: Option<Arc<dyn Clock>>) -> Self {
+        Self { clock, high_water: AtomicI64::new(0) }
+    }
+
+    pub fn param(&self) -> Option<i64> {
+        let now = self.clock.as_ref()?.now().millis();
+        Some(self.high_water.fetch_max(now, Ordering::AcqRel).max(now))
+    }
+
+    pub fn saw(&self, at: Timestamp) {
+        self.high_water.fetch_max(at.millis(), Ordering::AcqRel);
+    }
+
+    /// The latest time seen, for answers that asked the database nothing about it.
+    pub fn last(&self) -> Timestamp {
+        Timestamp::from_millis(self.param().unwrap_or_else(|| self.high_water.load(Ordering::Acquire)))
+    }
+}

@@ -1,0 +1,96 @@
+//! Background duties. Every process may run them at once.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use rhythm_core::{Millis, RunId, TenantId, Timestamp};
+use rhythm_engine::world::{Hint, UpkeepReport, WorldResult};
+use tokio_postgres::Row;
+
+use super::columns::millis;
+use super::hints::Hints;
+use super::link::Link;
+use super::rows::{count, from_json, time_option};
+use super::sql;
+use super::time::Time;
+
+/// Claims that ran out longer ago than this are looked for again from the beginning.
+const RESCAN: i64 = 60_000;
+
+/// Up to where claims that ran out were looked for: dead index entries before it need not be passed again.
+#[derive(Default)]
+pub struct Watermark {
+    looked_to: AtomicI64,
+    rescanned_at: AtomicI64,
+}
+
+impl Watermark {
+    fn from(&self) -> i64 {
+        self.looked_to.load(Ordering::Acquire)
+    }
+
+    fn moved(&self, now: i64, all: bool) {
+        if now - self.rescanned_at.load(Ordering::Acquire) >= RESCAN {
+            self.rescanned_at.store(now, Ordering::Release);
+            self.looked_to.store(0, Ordering::Release);
+        } else if all {
+            // A claim is written with a time in its future; the margin is for writers slow to commit.
+            self.looked_to.store(now - RESCAN / 2, Ordering::Release);
+        }
+    }
+}
+
+pub async fn sweep(
+    link: &Link,
+    time: &Time,
+    hints: &Hints,
+    watermark: &Watermark,
+    (limit, silence): (usize, Millis),
+) -> WorldResult<UpkeepReport> {
+    let params: &[super::link::Param<'_>] =
+        &[&time.param(), &(limit as i64), &millis(silence), &watermark.from()];
+    let rows = link.query(sql::SWEEP, params).await?;
+    let row = &rows[0];
+    let now: i64 = row.get("now");
+    watermark.moved(now, row.get("all_late"));
+    hints.send(Hint { runs: row.get("new_runs"), tasks: row.get("new_tasks"), cancels: false });
+    Ok(UpkeepReport { changed: count(row.get("changed")), ..report(row) })
+}
+
+/// The columns that tell whether there is work.
+fn report(row: &Row) -> UpkeepReport {
+    UpkeepReport {
+        at: Timestamp::from_millis(row.get("now")),
+        runs_ready: row.get("runs_ready"),
+        tasks_ready: row.get("tasks_ready"),
+        next_due: time_option(row, "next_due"),
+        ..UpkeepReport::default()
+    }
+}
+
+pub async fn glance(link: &Link, now: Option<i64>) -> WorldResult<UpkeepReport> {
+    Ok(report(&link.query(sql::GLANCE, &[&now]).await?[0]))
+}
+
+pub async fn find_stuck(
+    link: &Link,
+    now: Option<i64>,
+    (idle, limit): (Millis, usize),
+) -> WorldResult<Vec<(TenantId, RunId)>> {
+    let rows = link.query(sql::FIND_STUCK, &[&now, &millis(idle), &(limit as i64)]).await?;
+    let found = |row: &Row| Some((TenantId(row.get::<_, Option<String>>(1)?), RunId(row.get(2))));
+    Ok(rows.iter().filter_map(found).collect())
+}
+
+pub async fn mark_unserved(link: &Link, now: Option<i64>, (idle, limit): (Millis, usize)) -> WorldResult<u64> {
+    let rows = link.query(sql::MARK_UNSERVED, &[&now, &millis(idle), &(limit as i64)]).await?;
+    Ok(count(rows[0].get(1)))
+}
+
+pub async fn due_schedules(
+    link: &Link,
+    now: Option<i64>,
+    limit: usize,
+) -> WorldResult<Vec<(TenantId, rhythm_engine::world::Schedule)>> {
+    let rows = link.query(sql::DUE_SCHEDULES, &[&now, &(limit as i64)]).await?;
+    rows.iter().map(|row| Ok((TenantId(row.get(0)), from_json("schedule", row.get(1))?))).collect()
+}

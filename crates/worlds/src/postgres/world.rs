@@ -1,0 +1,213 @@
+//! A handle on a PostgreSQL world: its connections, and which of them answers what.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rhythm_core::{BlobRef, TenantId, Timestamp, Version};
+use rhythm_engine::world::*;
+
+use super::commit::CommitWork;
+use super::connect::{Dial, Purpose};
+use super::desk::{DeskJob, DeskWork};
+use super::hints::Hints;
+use super::lane::Lane;
+use super::link::{Link, random};
+use super::office::Office;
+use super::pulse::Pulse;
+use super::rows::{small, workflow_kind};
+use super::time::Time;
+use super::upkeep::Watermark;
+use super::{claims, commit, control, desk, retain, schema, sql, upkeep};
+use crate::blob_codec;
+
+/// How a world is opened.
+#[derive(Clone)]
+pub struct PostgresOptions {
+    /// Replaces the database's clock, for tests.
+    pub clock: Option<Arc<dyn Clock>>,
+    /// Brings an older database up to date; otherwise it is refused.
+    pub auto_migrate: bool,
+    /// Connections that write transitions.
+    pub lanes: usize,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self { clock: None, auto_migrate: true, lanes: 3 }
+    }
+}
+
+/// A handle; as long as it lives, the workers registered through it count as alive.
+pub struct PostgresWorld {
+    pub(super) reader: Link,
+    time: Arc<Time>,
+    hints: Arc<Hints>,
+    commits: Vec<Lane<commit::Job>>,
+    /// New runs, tasks and messages.
+    desk: Lane<DeskJob>,
+    finishes: Lane<DeskJob>,
+    claims: Link,
+    office: Office,
+    watermark: Watermark,
+    lock_key: i64,
+    _pulse: Pulse,
+}
+
+impl PostgresWorld {
+    pub async fn connect(url: &str, options: PostgresOptions) -> WorldResult<Self> {
+        let dial = Dial::parse(url)?;
+        schema::check(&dial, options.auto_migrate).await?;
+        let time = Arc::new(Time::new(options.clock));
+        let hints = Arc::new(Hints::default());
+        // Positive, and apart from the small numbers other programs like to lock.
+        let lock_key = (random() >> 2) as i64 | 1 << 40;
+        let pulse = Pulse::start(dial.clone(), lock_key, hints.clone()).await?;
+        let hot = || Link::new(dial.clone(), Purpose::Hot);
+        let commit_work = Arc::new(CommitWork { time: time.clone(), hints: hints.clone() });
+        let desk_work = Arc::new(DeskWork { time: time.clone(), hints: hints.clone() });
+        Ok(Self {
+            reader: Link::new(dial.clone(), Purpose::Plain),
+            commits: (0..options.lanes.max(1)).map(|_| Lane::start(hot(), commit_work.clone())).collect(),
+            desk: Lane::start(hot(), desk_work.clone()),
+            finishes: Lane::start(hot(), desk_work),
+            claims: hot(),
+            office: Office::new(dial.clone()),
+            watermark: Watermark::default(),
+            time,
+            hints,
+            lock_key,
+            _pulse: pulse,
+        })
+    }
+}
+
+#[async_trait]
+impl World for PostgresWorld {
+    async fn now(&self) -> WorldResult<Timestamp> {
+        let at = match self.time.param() {
+            Some(injected) => injected,
+            None => self.claims.query(sql::CLOCK, &[]).await?[0].get(0),
+        };
+        self.time.saw(Timestamp::from_millis(at));
+        Ok(self.time.last())
+    }
+
+    async fn register(&self, request: Register) -> WorldResult<()> {
+        for definition in &request.definitions {
+            let params: &[super::link::Param<'_>] = &[
+                &request.tenant.as_str(),
+                &definition.workflow,
+                &definition.version.as_str(),
+                &definition.kind.as_str(),
+                &definition.source,
+                &definition.compiled,
+                &(definition.format as i32),
+                &self.time.param(),
+            ];
+            self.claims.query(sql::REGISTER, params).await?;
+        }
+        Ok(())
+    }
+
+    async fn definition(&self, request: DefinitionQuery) -> WorldResult<Option<Definition>> {
+        let version = request.version.as_ref().map(Version::as_str);
+        let params: &[super::link::Param<'_>] = &[&request.tenant.as_str(), &request.workflow, &version];
+        let rows = self.claims.query(sql::DEFINITION, params).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        Ok(Some(Definition {
+            workflow: row.get(0),
+            version: Version(row.get(1)),
+            kind: workflow_kind(row.get(2))?,
+            source: row.get(3),
+            compiled: row.get(4),
+            format: small(row.get(5)),
+        }))
+    }
+
+    async fn create_runs(&self, request: CreateRuns) -> WorldResult<Vec<Creation>> {
+        desk::ask(&self.desk, DeskJob::Create, request).await
+    }
+
+    async fn enqueue_tasks(&self, request: EnqueueTasks) -> WorldResult<Vec<Creation>> {
+        desk::ask(&self.desk, DeskJob::Enqueue, request).await
+    }
+
+    async fn deliver(&self, request: Deliver) -> WorldResult<Vec<Delivered>> {
+        desk::ask(&self.desk, DeskJob::Deliver, request).await
+    }
+
+    async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
+        claims::claim_runs(&self.claims, self.time.param(), request).await
+    }
+
+    async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
+        claims::claim_tasks(&self.claims, self.time.param(), request).await
+    }
+
+    async fn commit(&self, request: Commit) -> WorldResult<Committed> {
+        commit::commit(&self.commits, &self.time, request).await
+    }
+
+    async fn finish_tasks(&self, request: FinishTasks) -> WorldResult<Vec<Finish>> {
+        desk::ask(&self.finishes, DeskJob::Finish, request).await
+    }
+
+    async fn extend(&self, request: Extend) -> WorldResult<Extended> {
+        claims::extend(&self.claims, self.time.param(), self.lock_key, request).await
+    }
+
+    async fn control(&self, request: ControlRequest) -> WorldResult<Controlled> {
+        let (now, request) = (self.time.param(), Arc::new(request));
+        let work = move |session: Arc<super::link::Session>| {
+            let request = request.clone();
+            async move { control::control(&session, now, &request).await }
+        };
+        let (done, hint) = self.office.run(work).await?;
+        self.hints.send(hint);
+        Ok(done)
+    }
+
+    async fn put_blob(&self, tenant: &TenantId, blob: &BlobRef, content: &[u8]) -> WorldResult<()> {
+        if BlobRef::of(content) != *blob {
+            return Err(WorldError::Invalid(format!("the content is not that of {}", blob.hash)));
+        }
+        let params: &[super::link::Param<'_>] =
+            &[&blob.hash, &tenant.as_str(), &blob_codec::pack(content), &self.time.param()];
+        self.reader.query(sql::PUT_BLOB, params).await.map(|_| ())
+    }
+
+    async fn read_blob(&self, tenant: &TenantId, blob: &BlobRef) -> WorldResult<Arc<[u8]>> {
+        let rows = self.reader.query(sql::READ_BLOB, &[&blob.hash, &tenant.as_str()]).await?;
+        let row = rows.first().ok_or_else(|| WorldError::NotFound(format!("blob {}", blob.hash)))?;
+        blob_codec::unpack(blob, row.get(0))
+    }
+
+    fn wakeups(&self) -> Wakeups {
+        self.hints.subscribe()
+    }
+
+    async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {
+        let now = self.time.param();
+        let (changed, stuck, schedules) = match request {
+            Upkeep::Sweep { limit, silence } => {
+                let duty = (limit, silence);
+                return upkeep::sweep(&self.claims, &self.time, &self.hints, &self.watermark, duty).await;
+            }
+            Upkeep::Retain { keep, limit } => {
+                (retain::retain(&self.office, now, keep, limit).await?, Vec::new(), Vec::new())
+            }
+            Upkeep::Prepare => (retain::prepare(&self.office, now).await?, Vec::new(), Vec::new()),
+            Upkeep::FindStuck { idle, limit } => {
+                (0, upkeep::find_stuck(&self.reader, now, (idle, limit)).await?, Vec::new())
+            }
+            Upkeep::MarkUnserved { idle, limit } => {
+                (upkeep::mark_unserved(&self.claims, now, (idle, limit)).await?, Vec::new(), Vec::new())
+            }
+            Upkeep::DueSchedules { limit } => {
+                (0, Vec::new(), upkeep::due_schedules(&self.claims, now, limit).await?)
+            }
+        };
+        let report = upkeep::glance(&self.claims, now).await?;
+        Ok(UpkeepReport { changed, stuck, schedules, ..report })
+    }
+}
