@@ -9,7 +9,8 @@ use rusqlite::params;
 use super::sql::{int, json, sql};
 use super::tx::Tx;
 
-/// The row moves to the ended runs. A failed run keeps its inbox and timers for the case that it is reopened.
+/// The row moves to the ended runs. A failed run keeps its inbox and timers for the case that it is reopened,
+/// except the deadline it has outlived.
 pub fn end(tx: &Tx<'_>, key: i64, end: &End, failed_by: Option<&Message>) -> WorldResult<()> {
     let (status, output, failure) = match end {
         End::Completed(output) => (Status::Completed, Some(output.to_stored()), None),
@@ -23,6 +24,8 @@ pub fn end(tx: &Tx<'_>, key: i64, end: &End, failed_by: Option<&Message>) -> Wor
     if status != Status::Failed {
         tx.run(sql!("commit", "delete_inbox"), params![key])?;
         tx.run(sql!("commit", "delete_timers"), params![key])?;
+    } else {
+        tx.run(sql!("commit", "delete_deadline"), params![key])?;
     }
     Ok(())
 }

@@ -27,6 +27,8 @@ pub struct Live {
     kept_out: bool,
     place: i64,
     arrived: u64,
+    /// Its delayed start is still to come.
+    starts_later: bool,
 }
 
 fn live(row: &mut Columns<'_>) -> rusqlite::Result<Target> {
@@ -36,6 +38,7 @@ fn live(row: &mut Columns<'_>) -> rusqlite::Result<Target> {
         kept_out: row.take()?,
         place: row.take()?,
         arrived: row.count()?,
+        starts_later: row.take()?,
     }))
 }
 
@@ -83,15 +86,19 @@ impl Target {
         if let Self::Live(live) = self
             && appended
         {
-            live.count_arrival(tx, signal)?;
+            live.count_arrival(tx, message)?;
         }
         Ok(())
     }
 }
 
 impl Live {
-    fn count_arrival(&self, tx: &Tx<'_>, signal: Option<&str>) -> WorldResult<()> {
-        if self.place == place::OUT && !self.kept_out && awaits(&self.awaiting, signal) {
+    fn count_arrival(&self, tx: &Tx<'_>, message: &Message) -> WorldResult<()> {
+        let consumable = match self.starts_later {
+            true => message.body.ends_a_pending_run(),
+            false => awaits(&self.awaiting, message.body.signal_name()),
+        };
+        if self.place == place::OUT && !self.kept_out && consumable {
             let row = params![self.key, tx.now.millis(), tx.next_number()];
             tx.run(sql!("inbox", "count_and_make_ready"), row)?;
             tx.hint_runs();

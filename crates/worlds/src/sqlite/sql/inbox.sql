@@ -1,8 +1,10 @@
 -- name: live_by_id
-SELECT l.key, l.awaiting, l.paused OR l.aside, q.place, q.arrived
+SELECT l.key, l.awaiting, l.paused OR l.aside, q.place, q.arrived,
+       EXISTS (SELECT 1 FROM timer t WHERE t.run_key = l.key AND t.message = 'start')
 FROM live_run l JOIN run_queue q ON q.key = l.key WHERE l.run = ?1 AND l.tenant = ?2;
 -- name: live_by_key
-SELECT l.key, l.awaiting, l.paused OR l.aside, q.place, q.arrived
+SELECT l.key, l.awaiting, l.paused OR l.aside, q.place, q.arrived,
+       EXISTS (SELECT 1 FROM timer t WHERE t.run_key = l.key AND t.message = 'start')
 FROM live_run l JOIN run_queue q ON q.key = l.key WHERE l.key = ?1;
 -- name: ended_by_id
 SELECT key, status FROM ended_run WHERE run = ?1 AND tenant = ?2;
