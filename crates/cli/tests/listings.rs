@@ -55,9 +55,10 @@ fn tables_are_columns_with_relative_times(rig: &Rig) {
     let table = rig.ok(&["tasks", "list"]);
     let expected = format!(
         "TASK                                  NAME  QUEUE  STATE    ATTEMPT  SINCE  CREATED\n\
-         {task}  echo  mail   delayed  1/3      in 2h  now"
+         {task}  echo  mail   delayed  1/3      in 2h  "
     );
-    assert_eq!(table, expected);
+    let created = table.strip_prefix(&expected).unwrap_or_else(|| panic!("{table}"));
+    assert!(created == "now" || created.ends_with("s ago"), "{table}");
     let queues = rig.ok(&["queues", "list"]);
     assert_eq!(
         queues,

@@ -56,8 +56,8 @@ fn a_dead_letter_is_shown_requeued_and_discarded(rig: &Rig) {
     rig.fails(&["dead", "show", &first], 3, "ENGINE003");
 
     let stderr = rig.fails(&["dead", "discard", "--all"], 2, "CLI006");
-    assert!(stderr.contains("this would discard 1 dead letters"), "{stderr}");
-    assert_eq!(rig.ok(&["dead", "discard", "--all", "--yes"]), "discarded 1 of 1 dead letters");
+    assert!(stderr.contains("this would discard 1 dead letter"), "{stderr}");
+    assert_eq!(rig.ok(&["dead", "discard", "--all", "--yes"]), "discarded 1 of 1 dead letter");
     assert_eq!(rig.ok(&["dead", "requeue", "--all"]), "no dead letters");
     rig.fails(&["dead", "show", &second], 3, "ENGINE003");
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
+use crate::output::count as counted;
 use crate::session::Session;
 
 #[derive(Debug, Args)]
@@ -74,7 +75,11 @@ impl Which {
         let count = tasks.len();
         if !self.yes && count > 0 {
             let place = self.queue.as_ref().map(|queue| format!(" of queue {queue}")).unwrap_or_default();
-            return Err(CliError::Unconfirmed(format!("{} {count} dead letters{place}", verb.word())));
+            return Err(CliError::Unconfirmed(format!(
+                "{} {}{place}",
+                verb.word(),
+                counted(count as u64, "dead letter")
+            )));
         }
         let mut failed = 0;
         for task in &tasks {
@@ -88,7 +93,7 @@ impl Which {
             }
         }
         let done = count - failed;
-        let mut text = format!("{} {done} of {count} dead letters", verb.past());
+        let mut text = format!("{} {done} of {}", verb.past(), counted(count as u64, "dead letter"));
         if count == 0 {
             text = "no dead letters".to_owned();
         }
