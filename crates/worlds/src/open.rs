@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rhythm_engine::world::{Clock, World, WorldError, WorldResult};
 
+use crate::postgres::{PostgresOptions, PostgresWorld};
 use crate::sqlite::{SqliteOptions, SqliteWorld};
 
 /// What people use who say nothing: one file beside their work.
@@ -39,8 +40,10 @@ enum Place {
 pub async fn open(url: &str, options: OpenOptions) -> WorldResult<Arc<dyn World>> {
     match place(url)? {
         Place::Sqlite(path) => open_sqlite(path, options).await,
-        Place::Postgres(_) => {
-            Err(WorldError::Unavailable(format!("{} cannot be opened by this build yet", redacted(url))))
+        Place::Postgres(url) => {
+            let OpenOptions { auto_migrate, clock } = options;
+            let options = PostgresOptions { clock, auto_migrate, ..PostgresOptions::default() };
+            Ok(Arc::new(PostgresWorld::connect(&url, options).await?))
         }
     }
 }
