@@ -164,6 +164,8 @@ macro_rules! conformance_tests {
                 two_processes_creating_one_run_create_it_once
                 a_run_paused_before_its_start_still_starts
                 a_lost_start_is_given_again
+                nothing_brings_a_delayed_start_forward
+                a_delayed_run_can_be_ended_before_its_start
             }
             endings {
                 a_completed_run_leaves_nothing_waiting
@@ -175,6 +177,7 @@ macro_rules! conformance_tests {
                 a_late_answer_to_a_failed_run_waits
                 an_output_is_any_payload
                 an_ended_run_keeps_what_people_ask_for
+                a_failed_run_loses_its_deadline
             }
             reopening {
                 a_reopened_run_waits_again

@@ -198,7 +198,7 @@ impl Driver {
                 Ok(ticked) => {
                     backoff.reset();
                     self.launch(ticked.attempts);
-                    if ticked.more || ticked.runs > 0 {
+                    if ticked.more {
                         continue;
                     }
                 }
@@ -226,10 +226,8 @@ impl Driver {
             match self.worker.tick().await {
                 Ok(attempts) => {
                     backoff.reset();
-                    let claimed = !attempts.is_empty();
                     self.launch(attempts);
-                    // Room is left only when the queues gave less than was asked for.
-                    if claimed && !self.worker.slots().wanted().is_empty() {
+                    if self.worker.has_backlog() && self.worker.has_room() {
                         continue;
                     }
                 }
@@ -251,12 +249,11 @@ impl Driver {
         let mut inbox = self.inbox.lock().await;
         let mut batch = Vec::with_capacity(SETTLE_BATCH);
         while inbox.recv_many(&mut batch, SETTLE_BATCH).await > 0 {
-            let was_full = self.worker.slots().wanted().is_empty();
             match self.worker.settle(std::mem::take(&mut batch)).await {
                 Ok(attempts) => self.launch(attempts),
                 Err(error) => tracing::warn!(%error, "results could not be written; they are sent again"),
             }
-            if was_full {
+            if self.worker.has_backlog() {
                 self.tasks_due.notify_one();
             }
         }

@@ -2,5 +2,8 @@
 
 mod blob_codec;
 mod migrations;
+mod open;
 pub mod postgres;
 pub mod sqlite;
+
+pub use open::{DEFAULT_URL, OpenOptions, check_url, open, redacted};

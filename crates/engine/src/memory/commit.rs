@@ -62,9 +62,9 @@ impl State {
         live.stuck = false;
         live.claimed_by = None;
         live.updated_at = by.now;
-        if live.blocked.as_ref().is_some_and(|b| b.code != BlockedCode::DeadLetter) {
+        let unserved = [BlockedCode::NoWorker, BlockedCode::NoVersion];
+        if live.blocked.as_ref().is_some_and(|blocked| unserved.contains(&blocked.code)) {
             live.blocked = None;
-            live.aside = false;
         }
         let revision = live.row.revision;
         tenant.queue.remove(&run);
@@ -205,9 +205,12 @@ impl State {
             End::Failed(failure) => (Status::Failed, None, Some(failure)),
             End::Cancelled(reason) => (Status::Cancelled, None, Some(Failure::cancelled(reason))),
         };
-        if status != Status::Failed {
+        // A failed run may be opened again: what waits for it stays, except the deadline it has outlived.
+        let failed = status == Status::Failed;
+        let kept = |id: &MessageId| failed && *id != MessageId::deadline();
+        tenant.timers.retain(|(owner, id), _| owner != run || kept(id));
+        if !failed {
             tenant.inbox.remove(run);
-            tenant.timers.retain(|(owner, _), _| owner != run);
         }
         let ended = Ended { run: live, status, output, failure, failed_by, ended_at: by.now };
         tenant.ended.insert(run.clone(), ended);

@@ -1,0 +1,195 @@
+//! Building and running a worker: an engine that steps runs, and the handlers of tasks.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rhythm_core::task::DEFAULT_QUEUE;
+use rhythm_core::{Millis, TenantId, WorkerId};
+use rhythm_engine::client::fresh_id;
+use rhythm_engine::config::Config;
+use rhythm_engine::drive::{Driver, HostClock, Stopper};
+use rhythm_engine::process::Process;
+use rhythm_engine::programs::Programs;
+use rhythm_engine::time::WorldTime;
+use rhythm_engine::worker::{Handler, Handlers, TaskContext, Worker};
+use rhythm_engine::world::{World, WorldResult};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::task::JoinHandle;
+
+use crate::error::Error;
+use crate::handler::{AsyncTask, BlockingTask};
+use crate::task_error::TaskError;
+
+/// How long running attempts may take to finish when a worker stops.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A worker in the making; see [`Rhythm::worker`](crate::Rhythm::worker).
+#[must_use = "a worker does nothing until it is started"]
+pub struct WorkerBuilder {
+    world: Arc<dyn World>,
+    config: Config,
+    queues: Vec<(String, usize)>,
+    handlers: Handlers,
+    fast: bool,
+    patience: Duration,
+}
+
+/// A worker that is running. Dropping it stops it too, without waiting.
+pub struct RunningWorker {
+    id: WorkerId,
+    stopper: Stopper,
+    driver: Option<JoinHandle<WorldResult<()>>>,
+}
+
+impl WorkerBuilder {
+    pub(crate) fn new(world: Arc<dyn World>, tenant: TenantId) -> Self {
+        let host = host_name();
+        let id = WorkerId::new(format!("{host}-{}-{}", std::process::id(), short_id()));
+        let config = Config { tenant, ..Config::new(id) };
+        Self {
+            world,
+            config,
+            queues: Vec::new(),
+            handlers: Handlers::default(),
+            fast: false,
+            patience: PATIENCE,
+        }
+    }
+
+    /// Takes tasks from this queue too. Without any call: from the queue `default`.
+    pub fn queue(self, name: impl Into<String>) -> Self {
+        self.queue_limit(name, usize::MAX)
+    }
+
+    /// Takes tasks from this queue, at most `limit` at once.
+    pub fn queue_limit(mut self, name: impl Into<String>, limit: usize) -> Self {
+        let name = name.into();
+        self.queues.retain(|(known, _)| *known != name);
+        self.queues.push((name, limit));
+        self
+    }
+
+    /// The most tasks to run at once over all queues; 100 unless told.
+    pub fn concurrency(mut self, most: usize) -> Self {
+        self.config.concurrency = most;
+        self
+    }
+
+    /// Shorter claims and heartbeats: a hung worker is given up after 5 s instead of 30 s.
+    pub fn fast(mut self) -> Self {
+        self.fast = true;
+        self
+    }
+
+    /// How often to look for work that no wake-up told of; a second unless told.
+    pub fn poll_interval(mut self, every: Duration) -> Self {
+        self.config.poll = Millis(u64::try_from(every.as_millis()).unwrap_or(u64::MAX).max(1));
+        self
+    }
+
+    /// How long running attempts may take to finish when the worker stops; 30 s unless told.
+    pub fn patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// What listings show; unique among all workers. Made of host and process unless told.
+    pub fn id(mut self, id: impl Into<WorkerId>) -> Self {
+        self.config.worker = id.into();
+        self
+    }
+
+    /// Handles tasks of this name with an async function.
+    pub fn task<F, Fut, T, U, E>(self, name: impl Into<String>, function: F) -> Self
+    where
+        F: Fn(TaskContext, T) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<U, E>> + Send + 'static,
+        T: DeserializeOwned + Send + 'static,
+        U: Serialize + Send + 'static,
+        E: Into<TaskError> + Send + 'static,
+    {
+        self.handler(name, Arc::new(AsyncTask::new(function)))
+    }
+
+    /// Handles tasks of this name with a function that may block its thread.
+    pub fn blocking_task<F, T, U, E>(self, name: impl Into<String>, function: F) -> Self
+    where
+        F: Fn(TaskContext, T) -> Result<U, E> + Send + Sync + 'static,
+        T: DeserializeOwned + Send + 'static,
+        U: Serialize + Send + 'static,
+        E: Into<TaskError> + Send + 'static,
+    {
+        self.handler(name, Arc::new(BlockingTask::new(function)))
+    }
+
+    /// Handles tasks of this name with raw payloads.
+    pub fn handler(mut self, name: impl Into<String>, handler: Arc<dyn Handler>) -> Self {
+        self.handlers.add(name, handler);
+        self
+    }
+
+    /// Starts the worker beside the caller. The first heartbeat has been written when this returns.
+    pub async fn start(self) -> Result<RunningWorker, Error> {
+        let mut config = self.config;
+        config.queues = match self.queues.is_empty() {
+            true => vec![(DEFAULT_QUEUE.to_owned(), usize::MAX)],
+            false => self.queues,
+        };
+        if self.fast {
+            config = config.fast();
+        }
+        let id = config.worker.clone();
+        let time = WorldTime::new(Arc::new(HostClock::default()));
+        let process = Arc::new(Process::new(self.world, config, Programs::default(), time));
+        let worker = Arc::new(Worker::new(process.clone(), self.handlers, host_name(), std::process::id()));
+        // The driver beats too, but its caller would learn of a refusal only when the worker stops.
+        worker.beat(false).await?;
+        let driver = Driver::new(process, worker);
+        let (stopper, patience) = (driver.stopper(), self.patience);
+        let driver = tokio::spawn(async move { driver.run(patience).await });
+        Ok(RunningWorker { id, stopper, driver: Some(driver) })
+    }
+
+    /// Runs until `shutdown` resolves, then finishes or hands back what is running.
+    pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<(), Error> {
+        let worker = self.start().await?;
+        shutdown.await;
+        worker.stop().await
+    }
+}
+
+impl RunningWorker {
+    pub fn id(&self) -> &WorkerId {
+        &self.id
+    }
+
+    /// Takes on nothing new, waits for what is running, and hands back what takes too long.
+    pub async fn stop(mut self) -> Result<(), Error> {
+        self.stopper.stop();
+        let Some(driver) = self.driver.take() else { return Ok(()) };
+        match driver.await {
+            Ok(stopped) => Ok(stopped?),
+            Err(died) => Err(Error::WorkerDied(died.to_string())),
+        }
+    }
+}
+
+impl Drop for RunningWorker {
+    fn drop(&mut self) {
+        self.stopper.stop();
+    }
+}
+
+fn host_name() -> String {
+    let from_system = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = std::env::var("HOSTNAME").ok().or_else(from_system).unwrap_or_default();
+    let name = name.trim();
+    if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
+}
+
+/// The random end of a fresh id: tells two workers of one process apart.
+fn short_id() -> String {
+    let id = fresh_id();
+    id[id.len() - 4..].to_owned()
+}

@@ -1,0 +1,186 @@
+//! From a world URL to a world. The only place that knows all backends by name.
+
+use std::sync::Arc;
+
+use rhythm_engine::world::{Clock, World, WorldError, WorldResult};
+
+use crate::sqlite::{SqliteOptions, SqliteWorld};
+
+/// What people use who say nothing: one file beside their work.
+pub const DEFAULT_URL: &str = "sqlite:.rhythm/rhythm.db";
+
+const POSTGRES_FORM: &str = "postgres://USER@HOST/DATABASE";
+const MEMORY: &str = ":memory:";
+
+/// How to open a world.
+#[derive(Clone)]
+pub struct OpenOptions {
+    /// Bring the schema up to date first; otherwise an old one is refused.
+    pub auto_migrate: bool,
+    /// Time for tests; the world's own otherwise.
+    pub clock: Option<Arc<dyn Clock>>,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { auto_migrate: true, clock: None }
+    }
+}
+
+/// What a URL names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    /// A path, or `:memory:`.
+    Sqlite(String),
+    Postgres(String),
+}
+
+/// Opens `sqlite:PATH`, `sqlite::memory:` or `postgres://` (also written `postgresql://`).
+pub async fn open(url: &str, options: OpenOptions) -> WorldResult<Arc<dyn World>> {
+    match place(url)? {
+        Place::Sqlite(path) => open_sqlite(path, options).await,
+        Place::Postgres(_) => {
+            Err(WorldError::Unavailable(format!("{} cannot be opened by this build yet", redacted(url))))
+        }
+    }
+}
+
+async fn open_sqlite(path: String, options: OpenOptions) -> WorldResult<Arc<dyn World>> {
+    let OpenOptions { auto_migrate, clock } = options;
+    let options = SqliteOptions { clock, auto_migrate, ..SqliteOptions::default() };
+    // Waits for other processes, so it must not hold up this thread.
+    let opened = tokio::task::spawn_blocking(move || SqliteWorld::open(path, options)).await;
+    let world = opened.map_err(|died| WorldError::Unavailable(died.to_string()))??;
+    Ok(Arc::new(world))
+}
+
+/// Checks a URL without opening it.
+pub fn check_url(url: &str) -> WorldResult<()> {
+    place(url).map(|_| ())
+}
+
+fn place(url: &str) -> WorldResult<Place> {
+    let refused = |form: &str| Err(WorldError::BadUrl(format!("{:?}; did you mean {form}?", redacted(url))));
+    if let Some(path) = url.strip_prefix("sqlite:") {
+        return match path {
+            "" => refused(DEFAULT_URL),
+            MEMORY => Ok(Place::Sqlite(MEMORY.to_owned())),
+            // Other tools read two slashes as a relative path, the file system as an absolute one.
+            _ if path.starts_with("//") => match path.trim_start_matches('/') {
+                "" => refused(DEFAULT_URL),
+                file if path.starts_with("///") => refused(&format!("sqlite:/{file}")),
+                file => refused(&format!("sqlite:{file}")),
+            },
+            _ if path.contains('\0') => refused(DEFAULT_URL),
+            _ => Ok(Place::Sqlite(path.to_owned())),
+        };
+    }
+    let server = url.strip_prefix("postgres://").or_else(|| url.strip_prefix("postgresql://"));
+    match server {
+        Some("") => refused(POSTGRES_FORM),
+        Some(_) => Ok(Place::Postgres(url.to_owned())),
+        None => refused(&nearest(url)),
+    }
+}
+
+/// The known form that somebody who wrote `url` most likely had in mind.
+fn nearest(url: &str) -> String {
+    let scheme = url.split(':').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let lower = url.trim().to_ascii_lowercase();
+    if lower.is_empty() {
+        DEFAULT_URL.to_owned()
+    } else if lower.trim_start_matches("sqlite3:").trim_matches(':') == "memory" {
+        "sqlite::memory:".to_owned()
+    } else if scheme.starts_with("postgre") || matches!(scheme.as_str(), "pg" | "psql") {
+        POSTGRES_FORM.to_owned()
+    } else if scheme.starts_with("sqlit") && url.contains(':') {
+        let path = url.split_once(':').map_or("", |(_, path)| path).trim_start_matches("//");
+        if path.is_empty() { DEFAULT_URL.to_owned() } else { format!("sqlite:{path}") }
+    } else if !url.contains(':') {
+        format!("sqlite:{}", url.trim())
+    } else {
+        format!("{DEFAULT_URL} or {POSTGRES_FORM}")
+    }
+}
+
+/// The URL as it may be shown: without passwords. Hides too much rather than too little.
+pub fn redacted(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    // A password may hold any character, `@` and `/` too, so everything up to the last `@` counts.
+    let rest = match rest.rsplit_once('@') {
+        Some((login, place)) => match login.split_once(':') {
+            Some((user, _)) => format!("{user}:***@{place}"),
+            None => rest.to_owned(),
+        },
+        None => rest.to_owned(),
+    };
+    let Some((place, query)) = rest.split_once('?') else { return format!("{scheme}://{rest}") };
+    let shown: Vec<String> = query.split('&').map(redacted_parameter).collect();
+    format!("{scheme}://{place}?{}", shown.join("&"))
+}
+
+fn redacted_parameter(parameter: &str) -> String {
+    match parameter.split_once('=') {
+        Some((name, _)) if name.to_ascii_lowercase().contains("pass") => format!("{name}=***"),
+        _ => parameter.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(url: &str) -> String {
+        match place(url) {
+            Err(WorldError::BadUrl(message)) => message,
+            other => panic!("{url}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn known_forms_are_understood() {
+        assert_eq!(place("sqlite:a b/c.db").unwrap(), Place::Sqlite("a b/c.db".into()));
+        assert_eq!(place("sqlite:/var/c.db").unwrap(), Place::Sqlite("/var/c.db".into()));
+        assert_eq!(place("sqlite::memory:").unwrap(), Place::Sqlite(MEMORY.into()));
+        for url in ["postgres://h/d", "postgresql://u:p@h:5433/d?sslmode=disable"] {
+            assert_eq!(place(url).unwrap(), Place::Postgres(url.into()));
+        }
+    }
+
+    #[test]
+    fn everything_else_names_the_nearest_form() {
+        let cases = [
+            ("", "sqlite:.rhythm/rhythm.db"),
+            ("sqlite:", "sqlite:.rhythm/rhythm.db"),
+            ("rhythm.db", "sqlite:rhythm.db"),
+            (":memory:", "sqlite::memory:"),
+            ("sqlite3:data.db", "sqlite:data.db"),
+            ("sqlite://data.db", "sqlite:data.db"),
+            ("sqlite:///var/data.db", "sqlite:/var/data.db"),
+            ("SQLITE:data.db", "sqlite:data.db"),
+            ("postgres:h/d", POSTGRES_FORM),
+            ("PostgreSQL://h/d", POSTGRES_FORM),
+            ("mysql://h/d", POSTGRES_FORM),
+            ("postgres://", POSTGRES_FORM),
+        ];
+        for (url, form) in cases {
+            let message = refusal(url);
+            assert!(message.ends_with(&format!("{form}?")), "{url}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_never_shown() {
+        let cases = [
+            ("postgres://ann:s3cret@host:5432/db", "postgres://ann:***@host:5432/db"),
+            ("postgres://ann:s3/cr@et?x@host/db", "postgres://ann:***@host/db"),
+            ("postgres://ann@host/db?password=s3cret&a=b", "postgres://ann@host/db?password=***&a=b"),
+            ("postgres://ann@host/db", "postgres://ann@host/db"),
+            ("sqlite:a:b@c", "sqlite:a:b@c"),
+        ];
+        for (url, shown) in cases {
+            assert_eq!(redacted(url), shown);
+        }
+        assert!(!refusal("mysql://ann:s3cret@host/db").contains("s3cret"));
+    }
+}
