@@ -25,6 +25,8 @@ pub struct Live {
     awaiting: String,
     /// Paused or set aside.
     kept_out: bool,
+    /// Its delayed start is still to come.
+    starts_later: bool,
     place: i64,
     arrived: u64,
 }
@@ -34,6 +36,7 @@ fn live(row: &mut Columns<'_>) -> rusqlite::Result<Target> {
         key: row.take()?,
         awaiting: row.take()?,
         kept_out: row.take()?,
+        starts_later: row.take()?,
         place: row.take()?,
         arrived: row.count()?,
     }))
@@ -83,15 +86,16 @@ impl Target {
         if let Self::Live(live) = self
             && appended
         {
-            live.count_arrival(tx, signal)?;
+            live.count_arrival(tx, message)?;
         }
         Ok(())
     }
 }
 
 impl Live {
-    fn count_arrival(&self, tx: &Tx<'_>, signal: Option<&str>) -> WorldResult<()> {
-        if self.place == place::OUT && !self.kept_out && awaits(&self.awaiting, signal) {
+    fn count_arrival(&self, tx: &Tx<'_>, message: &Message) -> WorldResult<()> {
+        let waits = self.kept_out || (self.starts_later && !message.body.ends_a_pending_run());
+        if self.place == place::OUT && !waits && awaits(&self.awaiting, message.body.signal_name()) {
             let row = params![self.key, tx.now.millis(), tx.next_number()];
             tx.run(sql!("inbox", "count_and_make_ready"), row)?;
             tx.hint_runs();
