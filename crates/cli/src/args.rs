@@ -17,12 +17,12 @@ pub struct Cli {
 }
 
 const AFTER_HELP: &str = "\
-The world is where everything is kept: sqlite:PATH, or postgres://USER@HOST/DATABASE. Without --world it is taken
-from RHYTHM_WORLD, RHYTHM_DATABASE_URL, `world` in rhythm.toml (here or in a parent folder), or it is
+The world is where everything is kept: sqlite:PATH, or postgres://USER@HOST/DATABASE. Without --world it is taken \
+from RHYTHM_WORLD, RHYTHM_DATABASE_URL, `world` in rhythm.toml (here or in a parent folder), or it is \
 sqlite:.rhythm/rhythm.db.
 
-Exit codes: 0 done, 1 what was asked about failed, 2 wrong usage or input, 3 not found, 4 conflict,
-5 the world cannot be used now, 6 the database is damaged or does not fit this build.";
+Exit codes: 0 done, 1 what was asked about failed, 2 wrong usage or input, 3 not found, 4 conflict, 5 the world \
+cannot be used now, 6 the database is damaged or does not fit this build.";
 
 /// Options every command takes.
 #[derive(Clone, Debug, Args)]

@@ -190,6 +190,14 @@ pub fn clean(text: &str) -> String {
     cleaned
 }
 
+/// `1 task`, `2 tasks`.
+pub fn count(number: impl Into<u64>, one: &str) -> String {
+    match number.into() {
+        1 => format!("1 {one}"),
+        many => format!("{many} {one}s"),
+    }
+}
+
 /// At most so many characters.
 pub fn short(text: &str, most: usize) -> String {
     if text.chars().count() <= most {

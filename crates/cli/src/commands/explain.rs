@@ -1,5 +1,5 @@
 use clap::Args;
-use rhythm_core::RunId;
+use rhythm_core::{RunId, Status};
 use rhythm_engine::explain::{Explanation, Reason, explain};
 
 use crate::config::Settings;
@@ -27,7 +27,12 @@ impl Explain {
 
 async fn tell(session: &Session, explanation: &Explanation) -> CliResult {
     let now = session.now().await?;
-    let headline = format!("run {} is {}", explanation.run, explanation.status.as_str());
+    let stands = match explanation.status {
+        Status::Completed | Status::Failed => format!("has {}", explanation.status.as_str()),
+        Status::Cancelled => "was cancelled".to_owned(),
+        open => format!("is {}", open.as_str()),
+    };
+    let headline = format!("run {} {stands}", explanation.run);
     session.out.styled(&session.out.bold(&headline))?;
     for Reason { what, since, moves_when, command, .. } in &explanation.reasons {
         let since = since.map(|since| format!(" ({})", relative(now, since))).unwrap_or_default();

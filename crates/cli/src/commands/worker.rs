@@ -14,8 +14,8 @@ use crate::session::Session;
 /// Run a worker: it steps runs and does the built-in tasks echo, fail, sleep and shell.exec
 #[derive(Debug, Args)]
 #[command(after_help = "\
-It runs until SIGTERM or SIGINT (Ctrl-C), then finishes what is running or hands it back; a second signal ends it at
-once. RHYTHM_WORKER_POLL_INTERVAL (1s) is how often it looks for work that no wake-up told of, RHYTHM_LOG (info) what
+It runs until SIGTERM or SIGINT (Ctrl-C), then finishes what is running or hands it back; a second signal ends it at \
+once. RHYTHM_WORKER_POLL_INTERVAL (1s) is how often it looks for work that no wake-up told of, RHYTHM_LOG (info) what \
 it logs. With --output json the log is JSON. rhythm.toml may hold all this in [worker].")]
 pub struct Worker {
     /// Take tasks from this queue, at most LIMIT at once; may be repeated [default: default]

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
+use crate::output::count;
 use crate::session::Session;
 use crate::times::relative;
 
@@ -26,8 +27,7 @@ pub async fn run(settings: Settings) -> CliResult {
     }
     match findings.len() {
         0 => Ok(()),
-        1 => Err(CliError::Unhealthy("1 problem".into())),
-        count => Err(CliError::Unhealthy(format!("{count} problems"))),
+        number => Err(CliError::Unhealthy(count(number as u64, "problem"))),
     }
 }
 
@@ -38,7 +38,8 @@ async fn examine(session: &Session) -> CliResult<Vec<String>> {
     let health = world.health().await?;
     let mut findings = health.findings;
     if health.dead_letters > 0 {
-        findings.push(format!("{} dead letters wait for a decision: rhythm dead list", health.dead_letters));
+        let letters = count(health.dead_letters, "dead letter");
+        findings.push(format!("{letters} to be decided on: rhythm dead list"));
     }
     findings.extend(world.queues(tenant).await?.iter().filter_map(|queue| unattended(queue, now)));
     findings.extend(world.schedules(tenant).await?.iter().filter_map(|schedule| late(schedule, now)));
@@ -51,16 +52,16 @@ async fn examine(session: &Session) -> CliResult<Vec<String>> {
 }
 
 fn unattended(queue: &QueueRow, now: Timestamp) -> Option<String> {
-    let (name, ready) = (&queue.name, queue.ready);
+    let (name, ready) = (&queue.name, count(queue.ready, "task"));
     let since = queue.oldest_ready_at.filter(|since| now.since(*since) > PATIENCE)?;
     let since = relative(now, since);
     if queue.paused {
         Some(format!(
-            "queue {name} is paused with {ready} tasks, the oldest from {since}: rhythm queues resume {name}"
+            "queue {name} is paused with {ready}, the oldest from {since}: rhythm queues resume {name}"
         ))
     } else if queue.workers == 0 {
         Some(format!(
-            "queue {name} has {ready} tasks, the oldest from {since}, and no worker: rhythm worker --queue {name}"
+            "queue {name} has {ready}, the oldest from {since}, and no worker: rhythm worker --queue {name}"
         ))
     } else {
         None

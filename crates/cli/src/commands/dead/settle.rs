@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
+use crate::output::count as counted;
 use crate::session::Session;
 
 #[derive(Debug, Args)]
@@ -39,6 +40,13 @@ impl Verb {
         }
     }
 
+    fn past(self) -> &'static str {
+        match self {
+            Self::Requeue => "requeued",
+            Self::Discard => "discarded",
+        }
+    }
+
     async fn apply(self, session: &Session, task: &TaskId) -> Result<(), EngineError> {
         match self {
             Self::Requeue => session.client.requeue_dead(task).await,
@@ -56,8 +64,8 @@ impl Which {
         for task in self.tasks {
             let task = TaskId::new(task);
             verb.apply(&session, &task).await?;
-            let word = verb.word();
-            session.out.done(format!("{word}ed {task}"), &json!({ "task": task, "done": word }))?;
+            let past = verb.past();
+            session.out.done(format!("{past} {task}"), &json!({ "task": task, "done": past }))?;
         }
         Ok(())
     }
@@ -65,10 +73,13 @@ impl Which {
     async fn run_all(&self, session: &Session, verb: Verb) -> CliResult {
         let tasks = self.find(session).await?;
         let count = tasks.len();
-        let word = verb.word();
         if !self.yes && count > 0 {
             let place = self.queue.as_ref().map(|queue| format!(" of queue {queue}")).unwrap_or_default();
-            return Err(CliError::Unconfirmed(format!("{word} {count} dead letters{place}")));
+            return Err(CliError::Unconfirmed(format!(
+                "{} {}{place}",
+                verb.word(),
+                counted(count as u64, "dead letter")
+            )));
         }
         let mut failed = 0;
         for task in &tasks {
@@ -82,11 +93,11 @@ impl Which {
             }
         }
         let done = count - failed;
-        let mut text = format!("{word}ed {done} of {count} dead letters");
+        let mut text = format!("{} {done} of {}", verb.past(), counted(count as u64, "dead letter"));
         if count == 0 {
             text = "no dead letters".to_owned();
         }
-        session.out.done(text, &json!({ "done": word, "count": done, "failed": failed }))
+        session.out.done(text, &json!({ "done": verb.past(), "count": done, "failed": failed }))
     }
 
     async fn find(&self, session: &Session) -> CliResult<Vec<TaskId>> {

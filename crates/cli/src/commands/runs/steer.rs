@@ -2,6 +2,7 @@
 
 use clap::Args;
 use rhythm_core::RunId;
+use rhythm_engine::error::EngineError;
 use rhythm_engine::world::{Control, Controlled};
 use serde_json::json;
 
@@ -48,6 +49,10 @@ impl Cancel {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::open(&settings).await?;
         let run = RunId::new(self.run);
+        // A failed run would take the message and keep it for the case that it is opened again.
+        if session.client.picture(&run).await?.summary.status.is_final() {
+            return Err(EngineError::Ended(run.to_string()).into());
+        }
         session.client.cancel(&run, &self.reason).await?;
         session.out.done(format!("run {run} was asked to stop"), &json!({ "run": run, "cancelling": true }))
     }

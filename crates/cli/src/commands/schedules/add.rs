@@ -15,7 +15,7 @@ use crate::times::{exact, relative};
 /// Add a schedule, or replace the one of that name
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A rule has five fields (minute, hour, day of month, month, day of week), six with seconds in front, or is @hourly,
+A rule has five fields (minute, hour, day of month, month, day of week), six with seconds in front, or is @hourly, \
 @daily, @weekly, @monthly or @yearly: --cron '*/5 * * * *', --cron '0 9 * * MON-FRI'.")]
 pub struct Add {
     name: String,

@@ -15,7 +15,7 @@ const DRILL: &str = ".drill.json";
 /// Register workflows from files and make them current
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The workflow is named after the file: order.drill.json registers `order`. Registering the same content again changes
+The workflow is named after the file: order.drill.json registers `order`. Registering the same content again changes \
 nothing; runs that are under way keep the version they started with.")]
 pub struct Register {
     #[arg(required = true, value_name = "FILE")]
