@@ -117,6 +117,7 @@ macro_rules! conformance_tests {
                 a_commit_may_keep_its_run_ready
             }
             fused {
+                a_fused_commit_leaves_a_ready_run_ready
                 a_fused_commit_finishes_steps_and_claims
                 a_fused_commit_is_refused_when_the_run_is_claimed
                 a_fused_commit_is_refused_when_its_own_worker_claims_the_run

@@ -65,9 +65,13 @@ impl State {
         let unserved = [BlockedCode::NoWorker, BlockedCode::NoVersion];
         if live.blocked.as_ref().is_some_and(|blocked| unserved.contains(&blocked.code)) {
             live.blocked = None;
+            live.aside = false;
         }
         let revision = live.row.revision;
-        tenant.queue.remove(&run);
+        // A fused commit has not looked into the inbox: a run that was ready stays ready.
+        if item.fence != Fence::Fused || item.end.is_some() {
+            tenant.queue.remove(&run);
+        }
         for delivery in item.deliveries {
             self.put_message(by.tenant, &delivery.to, delivery.message, by.now);
         }

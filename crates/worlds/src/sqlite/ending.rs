@@ -2,15 +2,15 @@
 
 use rhythm_core::fold::End;
 use rhythm_core::message::Message;
-use rhythm_core::{Blocked, Failure, Status, TenantId, WorkerId};
+use rhythm_core::{Blocked, Failure, MessageId, Status, TenantId, WorkerId};
 use rhythm_engine::world::{ReleaseOutcome, ReleasedRun, WorldResult};
 use rusqlite::params;
 
 use super::sql::{int, json, sql};
 use super::tx::Tx;
 
-/// The row moves to the ended runs. A failed run keeps its inbox and timers for the case that it is reopened,
-/// except the deadline it has outlived.
+/// The row moves to the ended runs. A failed run keeps its inbox and timers for the case that it is
+/// reopened, except the deadline it has outlived.
 pub fn end(tx: &Tx<'_>, key: i64, end: &End, failed_by: Option<&Message>) -> WorldResult<()> {
     let (status, output, failure) = match end {
         End::Completed(output) => (Status::Completed, Some(output.to_stored()), None),
@@ -21,11 +21,11 @@ pub fn end(tx: &Tx<'_>, key: i64, end: &End, failed_by: Option<&Message>) -> Wor
     tx.run(sql!("commit", "end"), row)?;
     tx.run(sql!("commit", "delete_live"), params![key])?;
     tx.run(sql!("commit", "delete_place"), params![key])?;
-    if status != Status::Failed {
+    if status == Status::Failed {
+        tx.run(sql!("commit", "delete_timer"), params![key, MessageId::deadline().as_str()])?;
+    } else {
         tx.run(sql!("commit", "delete_inbox"), params![key])?;
         tx.run(sql!("commit", "delete_timers"), params![key])?;
-    } else {
-        tx.run(sql!("commit", "delete_deadline"), params![key])?;
     }
     Ok(())
 }

@@ -25,10 +25,10 @@ pub struct Live {
     awaiting: String,
     /// Paused or set aside.
     kept_out: bool,
-    place: i64,
-    arrived: u64,
     /// Its delayed start is still to come.
     starts_later: bool,
+    place: i64,
+    arrived: u64,
 }
 
 fn live(row: &mut Columns<'_>) -> rusqlite::Result<Target> {
@@ -36,9 +36,9 @@ fn live(row: &mut Columns<'_>) -> rusqlite::Result<Target> {
         key: row.take()?,
         awaiting: row.take()?,
         kept_out: row.take()?,
+        starts_later: row.take()?,
         place: row.take()?,
         arrived: row.count()?,
-        starts_later: row.take()?,
     }))
 }
 
@@ -94,11 +94,8 @@ impl Target {
 
 impl Live {
     fn count_arrival(&self, tx: &Tx<'_>, message: &Message) -> WorldResult<()> {
-        let consumable = match self.starts_later {
-            true => message.body.ends_a_pending_run(),
-            false => awaits(&self.awaiting, message.body.signal_name()),
-        };
-        if self.place == place::OUT && !self.kept_out && consumable {
+        let waits = self.kept_out || (self.starts_later && !message.body.ends_a_pending_run());
+        if self.place == place::OUT && !waits && awaits(&self.awaiting, message.body.signal_name()) {
             let row = params![self.key, tx.now.millis(), tx.next_number()];
             tx.run(sql!("inbox", "count_and_make_ready"), row)?;
             tx.hint_runs();

@@ -120,7 +120,6 @@ pub fn reopen(
     }
     unblock_if_last_held(tx, key)?;
     for message in wish.redeliver {
-        tx.run(sql!("inbox", "unmark_delivered"), params![key, message.id.as_str()])?;
         Target::of_key(tx, key)?.put(tx, message)?;
     }
     if has_something_to_do(tx, key)? {

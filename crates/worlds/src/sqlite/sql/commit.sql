@@ -57,8 +57,6 @@ DELETE FROM run_queue WHERE key = ?1;
 DELETE FROM inbox WHERE run_key = ?1;
 -- name: delete_timers
 DELETE FROM timer WHERE run_key = ?1;
--- name: delete_deadline
-DELETE FROM timer WHERE run_key = ?1 AND message = 'deadline';
 -- name: append_event
 INSERT INTO event (run_key, seq, type, at, cause, message, actor, trace, data)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);

@@ -1,10 +1,14 @@
 -- name: live_by_id
-SELECT l.key, l.awaiting, l.paused OR l.aside, q.place, q.arrived,
-       EXISTS (SELECT 1 FROM timer t WHERE t.run_key = l.key AND t.message = 'start')
+SELECT l.key, l.awaiting, l.paused OR l.aside,
+       CASE WHEN l.last_commit IS NULL
+            THEN EXISTS (SELECT 1 FROM timer t WHERE t.run_key = l.key AND t.message = 'start') ELSE 0 END,
+       q.place, q.arrived
 FROM live_run l JOIN run_queue q ON q.key = l.key WHERE l.run = ?1 AND l.tenant = ?2;
 -- name: live_by_key
-SELECT l.key, l.awaiting, l.paused OR l.aside, q.place, q.arrived,
-       EXISTS (SELECT 1 FROM timer t WHERE t.run_key = l.key AND t.message = 'start')
+SELECT l.key, l.awaiting, l.paused OR l.aside,
+       CASE WHEN l.last_commit IS NULL
+            THEN EXISTS (SELECT 1 FROM timer t WHERE t.run_key = l.key AND t.message = 'start') ELSE 0 END,
+       q.place, q.arrived
 FROM live_run l JOIN run_queue q ON q.key = l.key WHERE l.key = ?1;
 -- name: ended_by_id
 SELECT key, status FROM ended_run WHERE run = ?1 AND tenant = ?2;
@@ -21,8 +25,6 @@ UPDATE run_queue SET arrived = arrived + 1, place = 1, ready_at = ?2, ticket = ?
 SELECT EXISTS (SELECT 1 FROM delivered WHERE run_key = ?1 AND message = ?2);
 -- name: mark_delivered
 INSERT INTO delivered (run_key, message, at) VALUES (?1, ?2, ?3);
--- name: unmark_delivered
-DELETE FROM delivered WHERE run_key = ?1 AND message = ?2;
 -- name: waiting
 SELECT COUNT(*) FROM inbox WHERE run_key = ?1;
 -- name: first_waiting

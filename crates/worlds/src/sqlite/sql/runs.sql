@@ -21,7 +21,6 @@ ON CONFLICT (run_key, message) DO UPDATE SET due_at = excluded.due_at, timer = e
 -- name: make_ready
 UPDATE run_queue SET place = 1, ready_at = ?2, ticket = ?3
 WHERE key = ?1 AND place = 0
-  AND NOT EXISTS (SELECT 1 FROM timer t WHERE t.run_key = ?1 AND t.message = 'start')
   AND EXISTS (SELECT 1 FROM live_run l WHERE l.key = ?1 AND NOT l.paused AND NOT l.aside);
 -- name: find_live
 SELECT key FROM live_run WHERE run = ?1 AND tenant = ?2;
