@@ -15,7 +15,7 @@ lint: ## formatting and clippy only, warnings denied
 	cargo fmt --all --check && cargo clippy --workspace --all-targets --locked -- -D warnings
 
 bench: ## all benchmarks, durable settings, as a Markdown table
-	scripts/with-postgres.sh cargo run --release --locked -p rhythm-cli -- bench all --output markdown
+	scripts/with-postgres.sh cargo run --release --locked -p rhythm-cli -- bench all --markdown
 
 fmt: ## format the code in place
 	cargo fmt --all

@@ -1,1 +1,43 @@
-fn main() {}
+//! The `rhythm` command: reads arguments and settings, runs one command, and turns errors into messages and
+//! exit codes. What a command does is in `commands/`, one file each.
+
+mod args;
+mod builtin;
+mod commands;
+mod config;
+mod errors;
+mod input;
+mod output;
+mod session;
+mod times;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::Cli;
+use crate::config::Settings;
+use crate::errors::{CliError, Reporter};
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let reporter = Reporter::guess(&arguments);
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return reporter.usage(&error),
+    };
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => reporter.report(&error),
+    }
+}
+
+fn run(cli: Cli) -> Result<(), CliError> {
+    let settings = Settings::gather(&cli.global)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| CliError::Output(error.to_string()))?;
+    let outcome = runtime.block_on(cli.command.run(settings));
+    // A handler that blocks its thread must not keep the process from ending.
+    runtime.shutdown_timeout(std::time::Duration::from_millis(200));
+    outcome
+}

@@ -125,6 +125,11 @@ impl MessageBody {
             _ => None,
         }
     }
+
+    /// Whether this ends a run that has not started yet, instead of waiting for its start.
+    pub fn ends_a_pending_run(&self) -> bool {
+        matches!(self, Self::Cancel(_) | Self::DeadlineReached)
+    }
 }
 
 impl MessageId {

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use rhythm_core::cron::{CatchUp, Cron, Overlap};
 use rhythm_core::fold::spill;
 use rhythm_core::message::{
-    ApprovalDecided, Cancel, Message, MessageBody, Patched, SignalReceived, TaskFailed,
+    ApprovalDecided, Cancel, Message, MessageBody, Patched, SignalReceived, Start, TaskFailed,
 };
 use rhythm_core::{
-    Actor, MessageId, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version, WorkflowKind,
+    Actor, Event, MessageId, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version,
+    WorkflowKind,
 };
 
 use crate::error::EngineError;
@@ -230,6 +231,22 @@ impl Client {
         found.ok_or_else(|| EngineError::UnknownRun(run.to_string()))
     }
 
+    /// Every row of a run's history, oldest first.
+    pub async fn history(&self, run: &RunId) -> Result<Vec<Event>, EngineError> {
+        const PAGE: usize = 1_000;
+        let mut history: Vec<Event> = Vec::new();
+        loop {
+            let after = history.last().map_or(0, |event| event.seq);
+            let (tenant, run) = (self.tenant.clone(), run.clone());
+            let page = self.world.history(HistoryQuery { tenant, run, after, limit: PAGE }).await?;
+            let last = page.len() < PAGE;
+            history.extend(page);
+            if last {
+                return Ok(history);
+            }
+        }
+    }
+
     /// Opens a failed run again: what failed it is tried anew. A child that failed it is opened with it.
     pub async fn retry_run(&self, run: &RunId, reason: &str) -> Result<(), EngineError> {
         let mut chain = vec![run.clone()];
@@ -271,7 +288,14 @@ impl Client {
                     }
                 }
                 // The child is opened too, and answers by itself.
-                MessageBody::ChildFailed(_) | MessageBody::DeadlineReached => {}
+                MessageBody::ChildFailed(_) => {}
+                // A run whose deadline came before its start has its start still to come.
+                MessageBody::DeadlineReached if picture.row.state.snapshot.is_none() => {
+                    let body = MessageBody::Start(Start { input: picture.input.clone() });
+                    let start = Message { id: MessageId::start(), body, ..message.clone() };
+                    redeliver.push(again(&start, picture.summary.revision));
+                }
+                MessageBody::DeadlineReached => {}
                 _ => redeliver.push(again(message, picture.summary.revision)),
             }
         }

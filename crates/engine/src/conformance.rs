@@ -117,6 +117,7 @@ macro_rules! conformance_tests {
                 a_commit_may_keep_its_run_ready
             }
             fused {
+                a_fused_commit_leaves_a_ready_run_ready
                 a_fused_commit_finishes_steps_and_claims
                 a_fused_commit_is_refused_when_the_run_is_claimed
                 a_fused_commit_is_refused_when_its_own_worker_claims_the_run
@@ -164,6 +165,8 @@ macro_rules! conformance_tests {
                 two_processes_creating_one_run_create_it_once
                 a_run_paused_before_its_start_still_starts
                 a_lost_start_is_given_again
+                nothing_brings_a_delayed_start_forward
+                a_delayed_run_can_be_ended_before_its_start
             }
             endings {
                 a_completed_run_leaves_nothing_waiting
@@ -175,6 +178,7 @@ macro_rules! conformance_tests {
                 a_late_answer_to_a_failed_run_waits
                 an_output_is_any_payload
                 an_ended_run_keeps_what_people_ask_for
+                a_failed_run_loses_its_deadline
             }
             reopening {
                 a_reopened_run_waits_again

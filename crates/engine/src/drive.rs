@@ -226,8 +226,10 @@ impl Driver {
             match self.worker.tick().await {
                 Ok(attempts) => {
                     backoff.reset();
-                    // It took all there is room for, or all there was: the next hint tells.
                     self.launch(attempts);
+                    if self.worker.has_backlog() && self.worker.has_room() {
+                        continue;
+                    }
                 }
                 Err(error) => {
                     tracing::warn!(%error, "tasks could not be claimed; trying again");
@@ -247,12 +249,11 @@ impl Driver {
         let mut inbox = self.inbox.lock().await;
         let mut batch = Vec::with_capacity(SETTLE_BATCH);
         while inbox.recv_many(&mut batch, SETTLE_BATCH).await > 0 {
-            let was_full = self.worker.slots().wanted().is_empty();
             match self.worker.settle(std::mem::take(&mut batch)).await {
                 Ok(attempts) => self.launch(attempts),
                 Err(error) => tracing::warn!(%error, "results could not be written; they are sent again"),
             }
-            if was_full {
+            if self.worker.has_backlog() {
                 self.tasks_due.notify_one();
             }
         }

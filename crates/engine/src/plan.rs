@@ -88,13 +88,13 @@ impl Folding<'_> {
     }
 }
 
-/// A run cancelled before it started never starts: the cancellation goes first.
+/// A run that is cancelled or too late before it started never starts: what ends it goes first.
 fn order_for_start(mut messages: Vec<Message>) -> Vec<Message> {
     let starts = matches!(messages.first().map(|m| &m.body), Some(MessageBody::Start(_)));
-    let cancel = messages.iter().position(|message| matches!(message.body, MessageBody::Cancel(_)));
-    if let (true, Some(place)) = (starts, cancel) {
-        let cancel = messages.remove(place);
-        messages.insert(0, cancel);
+    let end = messages.iter().position(|message| message.body.ends_a_pending_run());
+    if let (true, Some(place)) = (starts, end) {
+        let end = messages.remove(place);
+        messages.insert(0, end);
     }
     messages
 }

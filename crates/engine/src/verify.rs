@@ -1,13 +1,12 @@
 //! Folds a run's history again and compares it with what is stored.
 
 use rhythm_core::fold::{Divergence, RunState, replay};
-use rhythm_core::{BlobRef, Blobs, Event, RunId};
+use rhythm_core::{BlobRef, Blobs, RunId};
 use thiserror::Error;
 
 use crate::client::Client;
 use crate::error::EngineError;
 use crate::programs::{Lookup, Programs};
-use crate::world::HistoryQuery;
 
 /// What a verification found.
 #[derive(Debug)]
@@ -26,26 +25,9 @@ enum Broken {
     NeedBlobs(Vec<BlobRef>),
 }
 
-const PAGE: usize = 1_000;
-
-/// All history rows of a run.
-pub async fn whole_history(client: &Client, run: &RunId) -> Result<Vec<Event>, EngineError> {
-    let mut history: Vec<Event> = Vec::new();
-    loop {
-        let after = history.last().map_or(0, |event| event.seq);
-        let (tenant, run) = (client.tenant().clone(), run.clone());
-        let page = client.world().history(HistoryQuery { tenant, run, after, limit: PAGE }).await?;
-        let last = page.len() < PAGE;
-        history.extend(page);
-        if last {
-            return Ok(history);
-        }
-    }
-}
-
 pub async fn verify(client: &Client, programs: &Programs, run: &RunId) -> Result<Verified, EngineError> {
     let picture = client.picture(run).await?;
-    let history = whole_history(client, run).await?;
+    let history = client.history(run).await?;
     let row = &picture.row;
     let events = history.len() as u64;
     let found = programs.load(&**client.world(), client.tenant(), &row.workflow, &row.version).await?;

@@ -8,7 +8,7 @@ mod settle;
 mod slots;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rhythm_core::{RunId, TaskId};
@@ -32,6 +32,10 @@ pub struct Worker {
     unfinished: Mutex<Vec<FinishedTask>>,
     /// Takes on nothing new.
     closed: AtomicBool,
+    /// The last claim got all it asked for: there may be more.
+    backlog: AtomicBool,
+    /// Which queue comes first when room is scarce.
+    turn: AtomicUsize,
 }
 
 struct Running {
@@ -75,6 +79,8 @@ impl Worker {
             rows: Mutex::default(),
             unfinished: Mutex::default(),
             closed: AtomicBool::new(false),
+            backlog: AtomicBool::new(true),
+            turn: AtomicUsize::new(0),
         }
     }
 
@@ -99,10 +105,13 @@ impl Worker {
 
     /// Claims as many tasks as there is room for.
     pub async fn tick(&self) -> WorldResult<Vec<Attempt>> {
-        let queues = self.slots().wanted();
+        let queues = self.slots().wanted(self.turn.fetch_add(1, Ordering::Relaxed));
         if queues.is_empty() || self.handlers.is_empty() {
+            // Somebody must look again once there is room.
+            self.backlog.store(!self.handlers.is_empty(), Ordering::SeqCst);
             return Ok(Vec::new());
         }
+        let asked = queues.clone();
         let config = &self.process.config;
         let claimed = self
             .process
@@ -118,7 +127,19 @@ impl Worker {
             })
             .await?;
         self.process.time.observe(claimed.at);
+        let got = |queue: &str| claimed.tasks.iter().filter(|task| task.options.queue == queue).count();
+        let more = asked.iter().any(|(queue, limit)| got(queue) >= *limit);
+        self.backlog.store(more, Ordering::SeqCst);
         Ok(self.accept(claimed.tasks, claimed.runs))
+    }
+
+    /// Whether the last claim left tasks in its queues, as far as it could tell.
+    pub fn has_backlog(&self) -> bool {
+        self.backlog.load(Ordering::SeqCst)
+    }
+
+    pub fn has_room(&self) -> bool {
+        !self.slots().wanted(0).is_empty()
     }
 
     /// Tasks this worker holds become attempts; the rows of their runs are kept for fused commits.

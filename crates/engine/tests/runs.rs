@@ -39,18 +39,18 @@ async fn parallel_tasks_join() {
 }
 
 #[tokio::test]
-async fn a_thousand_results_in_many_workers_join_once() {
+async fn hundreds_of_results_in_many_workers_join_once() {
     let rig = Rig::new();
     let other = rig.another("w2", |config| config);
-    let calls: Vec<_> = (0..1_000).map(|n| json!({"name": "a", "input": n})).collect();
+    let calls: Vec<_> = (0..300).map(|n| json!({"name": "a", "input": n})).collect();
     let run = rig.start(json!({"steps": [{"parallel": calls}]})).await;
     for _ in 0..200 {
         rig.one.round().await;
         other.round().await;
     }
     let output = rig.output(&run).await;
-    assert_eq!(output[0].as_array().unwrap().len(), 1_000);
-    assert_eq!(rig.stage.calls().len(), 1_000);
+    assert_eq!(output[0].as_array().unwrap().len(), 300);
+    assert_eq!(rig.stage.calls().len(), 300);
 }
 
 #[tokio::test]

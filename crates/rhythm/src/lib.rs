@@ -84,8 +84,8 @@ pub use worker::{RunningWorker, WorkerBuilder};
 pub use rhythm_core::cron::{CatchUp, Overlap};
 pub use rhythm_core::failure::codes;
 pub use rhythm_core::{
-    Actor, Backoff, Failure, Millis, OnExhausted, Payload, RetryPolicy, RunId, Status, TaskId, TaskOptions,
-    TenantId, Timestamp, Version, WorkerId, WorkflowKind,
+    Actor, Backoff, Event, EventData, Failure, Millis, OnExhausted, Payload, RetryPolicy, RunId, Status,
+    TaskId, TaskOptions, TenantId, Timestamp, Version, WorkerId, WorkflowKind,
 };
 pub use rhythm_engine::client::{EnqueueTask, NewSchedule, StartRun};
 pub use rhythm_engine::error::EngineError;

@@ -35,7 +35,11 @@ impl TaskError {
 
     /// Gives the failure a code of its own, for callers and for `no_retry_on`.
     pub fn with_code(mut self, code: impl Into<String>) -> Self {
-        self.0.code = code.into();
+        let before = std::mem::replace(&mut self.0.code, code.into());
+        // The type follows unless it says something of its own.
+        if self.0.kind == before {
+            self.0.kind.clone_from(&self.0.code);
+        }
         self
     }
 

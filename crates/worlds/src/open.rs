@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use rhythm_engine::memory::MemoryWorld;
 use rhythm_engine::world::{Clock, World, WorldError, WorldResult};
+
+use crate::postgres::{PostgresOptions, PostgresWorld};
+use crate::sqlite::{SqliteOptions, SqliteWorld};
 
 /// What people use who say nothing: one file beside their work.
 pub const DEFAULT_URL: &str = "sqlite:.rhythm/rhythm.db";
@@ -29,19 +31,30 @@ impl Default for OpenOptions {
 /// What a URL names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
-    Memory,
-    File(String),
+    /// A path, or `:memory:`.
+    Sqlite(String),
     Postgres(String),
 }
 
 /// Opens `sqlite:PATH`, `sqlite::memory:` or `postgres://` (also written `postgresql://`).
 pub async fn open(url: &str, options: OpenOptions) -> WorldResult<Arc<dyn World>> {
     match place(url)? {
-        Place::Memory => Ok(Arc::new(MemoryWorld::new(options.clock))),
-        Place::File(_) | Place::Postgres(_) => {
-            Err(WorldError::Unavailable(format!("{} cannot be opened by this build yet", redacted(url))))
+        Place::Sqlite(path) => open_sqlite(path, options).await,
+        Place::Postgres(url) => {
+            let OpenOptions { auto_migrate, clock } = options;
+            let options = PostgresOptions { clock, auto_migrate, ..PostgresOptions::default() };
+            Ok(Arc::new(PostgresWorld::connect(&url, options).await?))
         }
     }
+}
+
+async fn open_sqlite(path: String, options: OpenOptions) -> WorldResult<Arc<dyn World>> {
+    let OpenOptions { auto_migrate, clock } = options;
+    let options = SqliteOptions { clock, auto_migrate, ..SqliteOptions::default() };
+    // Waits for other processes, so it must not hold up this thread.
+    let opened = tokio::task::spawn_blocking(move || SqliteWorld::open(path, options)).await;
+    let world = opened.map_err(|died| WorldError::Unavailable(died.to_string()))??;
+    Ok(Arc::new(world))
 }
 
 /// Checks a URL without opening it.
@@ -54,7 +67,7 @@ fn place(url: &str) -> WorldResult<Place> {
     if let Some(path) = url.strip_prefix("sqlite:") {
         return match path {
             "" => refused(DEFAULT_URL),
-            MEMORY => Ok(Place::Memory),
+            MEMORY => Ok(Place::Sqlite(MEMORY.to_owned())),
             // Other tools read two slashes as a relative path, the file system as an absolute one.
             _ if path.starts_with("//") => match path.trim_start_matches('/') {
                 "" => refused(DEFAULT_URL),
@@ -62,7 +75,7 @@ fn place(url: &str) -> WorldResult<Place> {
                 file => refused(&format!("sqlite:{file}")),
             },
             _ if path.contains('\0') => refused(DEFAULT_URL),
-            _ => Ok(Place::File(path.to_owned())),
+            _ => Ok(Place::Sqlite(path.to_owned())),
         };
     }
     let server = url.strip_prefix("postgres://").or_else(|| url.strip_prefix("postgresql://"));
@@ -129,9 +142,9 @@ mod tests {
 
     #[test]
     fn known_forms_are_understood() {
-        assert_eq!(place("sqlite:a b/c.db").unwrap(), Place::File("a b/c.db".into()));
-        assert_eq!(place("sqlite:/var/c.db").unwrap(), Place::File("/var/c.db".into()));
-        assert_eq!(place("sqlite::memory:").unwrap(), Place::Memory);
+        assert_eq!(place("sqlite:a b/c.db").unwrap(), Place::Sqlite("a b/c.db".into()));
+        assert_eq!(place("sqlite:/var/c.db").unwrap(), Place::Sqlite("/var/c.db".into()));
+        assert_eq!(place("sqlite::memory:").unwrap(), Place::Sqlite(MEMORY.into()));
         for url in ["postgres://h/d", "postgresql://u:p@h:5433/d?sslmode=disable"] {
             assert_eq!(place(url).unwrap(), Place::Postgres(url.into()));
         }

@@ -208,7 +208,14 @@ pub async fn a_release_by_a_former_holder_is_ignored(stage: &dyn Stage) {
     play.release(&old, ReleaseOutcome::Aside(blocked(BlockedCode::Quarantined))).await;
     play.release(&old, ReleaseOutcome::Idle { arrived: 0 }).await;
     assert_eq!(play.stored(&run).await, before);
-    other.done(&Draft::of(&new)).await;
+    other.done(&Draft::of(&new).with(|item| item.more = true)).await;
+
+    // The number decides even when the worker is the same.
+    let mine = play.claim().await;
+    let before = play.stored(&run).await;
+    play.release(&old, ReleaseOutcome::Aside(blocked(BlockedCode::Quarantined))).await;
+    assert_eq!(play.stored(&run).await, before);
+    play.done(&Draft::of(&mine)).await;
 }
 
 pub async fn a_commit_may_keep_its_run_ready(stage: &dyn Stage) {

@@ -143,6 +143,9 @@ pub async fn a_repeated_commit_lists_only_claims_still_held(stage: &dyn Stage) {
     };
     assert_eq!(play.finish_all(vec![lost]).await, [Finish::Done]);
     assert_eq!(play.done(&draft).await.claimed, first.claimed[1..]);
+    // Taken again it is held under another number, which is not this commit's to tell.
+    assert_eq!(play.take().await.claim, 2);
+    assert_eq!(play.done(&draft).await.claimed, first.claimed[1..]);
 }
 
 pub async fn an_ended_or_unknown_run_takes_no_commit(stage: &dyn Stage) {

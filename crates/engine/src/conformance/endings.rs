@@ -141,3 +141,17 @@ pub async fn an_ended_run_keeps_what_people_ask_for(stage: &dyn Stage) {
     assert_eq!((summary.version, picture.input), (new.version, new.input));
     assert_eq!((summary.revision, summary.seq, summary.updated_at), (1, 2, play.now().await));
 }
+
+/// A run that failed has outlived its deadline: opened again, it must not fail of it at once.
+pub async fn a_failed_run_loses_its_deadline(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start_as(NewRun { deadline: Some(secs(20)), ..new_run("r") }).await;
+    let due = play.now().await.plus(secs(10));
+    play.done(&Draft::of(&play.claim().await).timer(1, due)).await;
+    play.deliver(&run, cancel("c1")).await;
+    play.done(&Draft::of(&play.claim().await).failed()).await;
+    let timers = play.picture(&run).await.timers;
+    assert_eq!(timers.iter().map(|timer| timer.what.as_str()).collect::<Vec<_>>(), ["timer:1"]);
+    play.pass(secs(60)).await;
+    assert_eq!(ids(&play.picture(&run).await.inbox), ["timer:1"]);
+}

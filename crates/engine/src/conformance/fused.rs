@@ -260,3 +260,16 @@ pub async fn a_fused_commit_racing_a_take_over_has_one_winner(stage: &dyn Stage)
         assert_eq!(play.history(&run).await.len(), 2, "round {round}");
     }
 }
+
+/// A fused commit has not looked into the inbox: what waits there must still wake the run up.
+pub async fn a_fused_commit_leaves_a_ready_run_ready(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.task(1).task(2)).await;
+    let first = play.take().await;
+    assert_eq!(play.complete(&first).await, Finish::Done);
+    let (second, row) = play.take_with_run().await;
+    assert_eq!(row.arrived, 1, "the first answer is known to have arrived");
+    play.done(&Draft::fused(&row, &second)).await;
+    assert!(play.picture(&run).await.ready_since.is_some());
+    assert_eq!(ids(&play.claim().await.messages), ["task:1"]);
+}

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rhythm_core::message::{MessageBody, Start};
-use rhythm_core::{MessageId, Status, Version, WorkflowKind};
+use rhythm_core::message::{ApprovalDecided, MessageBody, Start};
+use rhythm_core::{CommandId, MessageId, Status, Version, WorkflowKind};
 
 use super::Stage;
 use super::play::*;
@@ -142,4 +142,34 @@ pub async fn a_lost_start_is_given_again(stage: &dyn Stage) {
     assert_eq!(second.messages, first.messages);
     play.done(&Draft::of(&second).with(|item| item.more = true)).await;
     assert_eq!(play.claim().await.messages, []);
+}
+
+/// Neither messages nor being paused and resumed brings a delayed start forward.
+pub async fn nothing_brings_a_delayed_start_forward(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start_as(NewRun { delay: secs(60), ..new_run("r") }).await;
+    let answer = MessageBody::ApprovalDecided(ApprovalDecided {
+        approval: CommandId(1),
+        decision: "approve".into(),
+        by: "ann".into(),
+        comments: String::new(),
+        data: json("null"),
+    });
+    assert_eq!(play.deliver(&run, message("d1", answer)).await, Delivered::Accepted);
+    play.order(Control::PauseRun { run: run.clone(), reason: String::new() }).await;
+    play.order(Control::ResumeRun { run: run.clone(), reason: String::new() }).await;
+    play.pass(secs(59)).await;
+    play.nothing_to_claim().await;
+    play.pass(secs(1)).await;
+    assert_eq!(ids(&play.claim().await.messages), ["start", "d1"]);
+}
+
+pub async fn a_delayed_run_can_be_ended_before_its_start(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start_as(NewRun { delay: secs(60), ..new_run("r") }).await;
+    play.deliver(&run, cancel("c1")).await;
+    assert_eq!(ids(&play.claim().await.messages), ["start", "c1"]);
+    play.start_as(NewRun { delay: secs(60), deadline: Some(secs(10)), ..new_run("late") }).await;
+    play.pass(secs(10)).await;
+    assert_eq!(ids(&play.claim().await.messages), ["start", "deadline"]);
 }

@@ -189,6 +189,10 @@ pub async fn finishing_and_taking_over_at_once_has_one_winner(stage: &dyn Stage)
             other.takes(1).await
         });
         assert_ne!(finish == Finish::Done, taken.len() == 1, "round {round}: {finish:?} {taken:?}");
+        if let Some(taken) = taken.first() {
+            assert_eq!((&taken.id, taken.claim), (&task.id, 2));
+            assert_eq!(other.finish(taken, TaskOutcome::Completed { output: json("2") }).await, Finish::Done);
+        }
     }
 }
 

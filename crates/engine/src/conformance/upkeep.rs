@@ -173,10 +173,11 @@ pub async fn a_sweep_does_at_most_so_much(stage: &dyn Stage) {
     play.enqueue(tasks.collect()).await;
     stage.clock().advance(secs(1));
     let mut taken = 0;
-    for _ in 0..3 {
+    for _ in 0..6 {
         play.upkeep(Upkeep::Sweep { limit: 10, silence: EVER }).await;
-        taken += play.takes(50).await.len();
-        assert_eq!(taken % 10, 0);
+        let due = play.takes(50).await.len();
+        assert!(due <= 10, "one sweep moved {due}");
+        taken += due;
     }
     assert_eq!(taken, 30);
 }

@@ -65,9 +65,13 @@ impl State {
         let unserved = [BlockedCode::NoWorker, BlockedCode::NoVersion];
         if live.blocked.as_ref().is_some_and(|blocked| unserved.contains(&blocked.code)) {
             live.blocked = None;
+            live.aside = false;
         }
         let revision = live.row.revision;
-        tenant.queue.remove(&run);
+        // A fused commit has not looked into the inbox: a run that was ready stays ready.
+        if item.fence != Fence::Fused || item.end.is_some() {
+            tenant.queue.remove(&run);
+        }
         for delivery in item.deliveries {
             self.put_message(by.tenant, &delivery.to, delivery.message, by.now);
         }
@@ -205,9 +209,12 @@ impl State {
             End::Failed(failure) => (Status::Failed, None, Some(failure)),
             End::Cancelled(reason) => (Status::Cancelled, None, Some(Failure::cancelled(reason))),
         };
-        if status != Status::Failed {
+        // A failed run may be opened again: what waits for it stays, except the deadline it has outlived.
+        let failed = status == Status::Failed;
+        let kept = |id: &MessageId| failed && *id != MessageId::deadline();
+        tenant.timers.retain(|(owner, id), _| owner != run || kept(id));
+        if !failed {
             tenant.inbox.remove(run);
-            tenant.timers.retain(|(owner, _), _| owner != run);
         }
         let ended = Ended { run: live, status, output, failure, failed_by, ended_at: by.now };
         tenant.ended.insert(run.clone(), ended);

@@ -22,6 +22,10 @@ impl State {
                 live.blocked = None;
                 live.aside = false;
                 live.deliveries = 0;
+                // It may have been put off until later.
+                if let Some(place) = tenant.queue.get_mut(&run) {
+                    place.ready_at = place.ready_at.min(now);
+                }
                 self.make_ready(&id, &run, now);
                 Ok(Controlled::Done)
             }

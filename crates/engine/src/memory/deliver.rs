@@ -42,8 +42,11 @@ impl State {
         if let Some(live) = tenant.live.get_mut(to) {
             live.row.arrived += 1;
             let consumable = Tenant::consumable(live, &message);
+            let ends = message.body.ends_a_pending_run();
             inbox.push(message);
-            if consumable {
+            if ends {
+                self.make_ready_now(tenant_id, to, now);
+            } else if consumable {
                 self.make_ready(tenant_id, to, now);
             }
         } else if tenant.ended.get(to).is_some_and(|ended| ended.status == Status::Failed) {

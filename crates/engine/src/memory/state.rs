@@ -227,8 +227,16 @@ impl State {
         Creation::Created
     }
 
-    /// Gives a live run a place in the queue, unless it has one, is paused or set aside.
+    /// Gives a live run a place in the queue, unless it has one, is paused, set aside, or starts later.
     pub fn make_ready(&mut self, tenant_id: &TenantId, run: &RunId, at: Timestamp) {
+        let start = (run.clone(), MessageId::start());
+        if !self.tenant(tenant_id).timers.contains_key(&start) {
+            self.make_ready_now(tenant_id, run, at);
+        }
+    }
+
+    /// The same for messages that end a run even before its delayed start.
+    pub fn make_ready_now(&mut self, tenant_id: &TenantId, run: &RunId, at: Timestamp) {
         let order = self.next_order();
         let tenant = self.tenant(tenant_id);
         let Some(live) = tenant.live.get(run) else { return };

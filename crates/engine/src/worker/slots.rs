@@ -32,10 +32,20 @@ impl<'a> Slots<'a> {
         Self { free: 0, queues: BTreeMap::new(), handlers }
     }
 
-    /// Queues with the room left in each.
-    pub fn wanted(&self) -> Vec<(String, usize)> {
-        let room = |(queue, room): (&String, &usize)| (queue.clone(), (*room).min(self.free));
-        self.queues.iter().map(room).filter(|(_, room)| *room > 0).collect()
+    /// What to ask of each queue: an even share of the room, the odd rest to a different queue each turn.
+    pub fn wanted(&self, turn: usize) -> Vec<(String, usize)> {
+        let open: Vec<(&String, usize)> =
+            self.queues.iter().filter(|(_, room)| **room > 0).map(|(queue, room)| (queue, *room)).collect();
+        let count = open.len();
+        let share = |place: usize| {
+            let extra = (place + turn) % count < self.free % count;
+            self.free / count + usize::from(extra)
+        };
+        let asked = open
+            .into_iter()
+            .enumerate()
+            .map(|(place, (queue, room))| (queue.clone(), room.min(share(place))));
+        asked.filter(|(_, limit)| *limit > 0).collect()
     }
 
     /// Promises room for a task that is about to be created, if this worker could do it at once.

@@ -1,0 +1,50 @@
+//! `sleep` takes its time: `{"seconds": 2.5}`. It tells how far it is and stops when asked to.
+
+use std::time::Duration;
+
+use rhythm::{Cancellation, Payload, TaskContext, TaskError, codes};
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+const BEAT: Duration = Duration::from_millis(500);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+pub struct Slept {
+    slept: f64,
+}
+
+pub async fn sleep(context: TaskContext, input: Input) -> Result<Slept, TaskError> {
+    let length = Duration::try_from_secs_f64(input.seconds)
+        .map_err(|error| TaskError::permanent(codes::BAD_PAYLOAD, format!("seconds: {error}")))?;
+    let began = Instant::now();
+    loop {
+        let left = length.saturating_sub(began.elapsed());
+        if left.is_zero() {
+            return Ok(Slept { slept: input.seconds });
+        }
+        tokio::select! {
+            () = tokio::time::sleep(left.min(BEAT)) => {
+                let seconds = began.elapsed().as_secs();
+                context.report(Payload::of(&serde_json::json!({ "slept": seconds }))?);
+            }
+            reason = asked_to_stop(&context) => {
+                tracing::debug!(?reason, task = %context.task_id(), "sleep stops");
+                return Err(TaskError::cancelled());
+            }
+        }
+    }
+}
+
+/// A worker that shuts down hands the task to another one; that is no reason to fail it.
+async fn asked_to_stop(context: &TaskContext) -> Cancellation {
+    match context.cancelled().await {
+        Cancellation::Shutdown => std::future::pending().await,
+        reason => reason,
+    }
+}

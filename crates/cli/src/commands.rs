@@ -1,0 +1,17 @@
+//! One command a file; a noun with several verbs has a folder.
+
+pub mod bench;
+pub mod completions;
+pub mod db;
+pub mod dead;
+pub mod explain;
+pub mod queues;
+pub mod reference;
+pub mod runs;
+pub mod schedules;
+pub mod start;
+pub mod tasks;
+pub mod verify;
+pub mod worker;
+pub mod workers;
+pub mod workflows;

@@ -1,0 +1,116 @@
+//! Requeue and discard, of one, some or all dead letters.
+
+use clap::Args;
+use rhythm_core::TaskId;
+use rhythm_engine::error::EngineError;
+use rhythm_engine::world::DeadQuery;
+use serde_json::json;
+
+use crate::config::Settings;
+use crate::errors::{CliError, CliResult};
+use crate::output::count as counted;
+use crate::session::Session;
+
+#[derive(Debug, Args)]
+pub struct Which {
+    #[arg(required_unless_present = "all", conflicts_with = "all", value_name = "TASK")]
+    tasks: Vec<String>,
+    /// All of them, or all of one queue
+    #[arg(long)]
+    all: bool,
+    /// With --all: only those of this queue
+    #[arg(long, value_name = "NAME", requires = "all")]
+    queue: Option<String>,
+    /// With --all: do it
+    #[arg(long, requires = "all")]
+    yes: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Verb {
+    Requeue,
+    Discard,
+}
+
+impl Verb {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Requeue => "requeue",
+            Self::Discard => "discard",
+        }
+    }
+
+    fn past(self) -> &'static str {
+        match self {
+            Self::Requeue => "requeued",
+            Self::Discard => "discarded",
+        }
+    }
+
+    async fn apply(self, session: &Session, task: &TaskId) -> Result<(), EngineError> {
+        match self {
+            Self::Requeue => session.client.requeue_dead(task).await,
+            Self::Discard => session.client.discard_dead(task).await,
+        }
+    }
+}
+
+impl Which {
+    pub async fn run(self, settings: Settings, verb: Verb) -> CliResult {
+        let session = Session::open(&settings).await?;
+        if self.all {
+            return self.run_all(&session, verb).await;
+        }
+        for task in self.tasks {
+            let task = TaskId::new(task);
+            verb.apply(&session, &task).await?;
+            let past = verb.past();
+            session.out.done(format!("{past} {task}"), &json!({ "task": task, "done": past }))?;
+        }
+        Ok(())
+    }
+
+    async fn run_all(&self, session: &Session, verb: Verb) -> CliResult {
+        let tasks = self.find(session).await?;
+        let count = tasks.len();
+        if !self.yes && count > 0 {
+            let place = self.queue.as_ref().map(|queue| format!(" of queue {queue}")).unwrap_or_default();
+            return Err(CliError::Unconfirmed(format!(
+                "{} {}{place}",
+                verb.word(),
+                counted(count as u64, "dead letter")
+            )));
+        }
+        let mut failed = 0;
+        for task in &tasks {
+            // One that somebody else took care of meanwhile must not keep the others.
+            if let Err(error) = verb.apply(session, task).await {
+                if matches!(&error, EngineError::World(error) if error.is_passing()) {
+                    return Err(error.into());
+                }
+                failed += 1;
+                session.out.note(format!("{task}: {error}"));
+            }
+        }
+        let done = count - failed;
+        let mut text = format!("{} {done} of {}", verb.past(), counted(count as u64, "dead letter"));
+        if count == 0 {
+            text = "no dead letters".to_owned();
+        }
+        session.out.done(text, &json!({ "done": verb.past(), "count": done, "failed": failed }))
+    }
+
+    async fn find(&self, session: &Session) -> CliResult<Vec<TaskId>> {
+        let tenant = session.client.tenant().clone();
+        let mut query = DeadQuery { tenant, queue: self.queue.clone(), limit: 500, ..DeadQuery::default() };
+        let mut tasks = Vec::new();
+        loop {
+            let page = session.rhythm.world().list_dead(query.clone()).await?;
+            tasks.extend(page.rows.into_iter().map(|letter| letter.task));
+            match page.next {
+                Some(next) => query.cursor = Some(next),
+                None => return Ok(tasks),
+            }
+        }
+    }
+}

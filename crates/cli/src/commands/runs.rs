@@ -1,0 +1,40 @@
+mod events;
+mod list;
+mod show;
+mod steer;
+
+use clap::Subcommand;
+
+use crate::commands::start::Start;
+use crate::config::Settings;
+use crate::errors::CliResult;
+
+/// Look at runs and steer them
+#[derive(Debug, Subcommand)]
+pub enum Runs {
+    List(list::List),
+    Show(show::Show),
+    Events(events::Events),
+    Start(Start),
+    Signal(steer::Signal),
+    Cancel(steer::Cancel),
+    Pause(steer::Pause),
+    Resume(steer::Resume),
+    Retry(steer::Retry),
+}
+
+impl Runs {
+    pub async fn run(self, settings: Settings) -> CliResult {
+        match self {
+            Self::List(command) => command.run(settings).await,
+            Self::Show(command) => command.run(settings).await,
+            Self::Events(command) => command.run(settings).await,
+            Self::Start(command) => command.run(settings).await,
+            Self::Signal(command) => command.run(settings).await,
+            Self::Cancel(command) => command.run(settings).await,
+            Self::Pause(command) => command.run(settings).await,
+            Self::Resume(command) => command.run(settings).await,
+            Self::Retry(command) => command.run(settings).await,
+        }
+    }
+}

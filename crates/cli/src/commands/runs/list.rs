@@ -1,0 +1,103 @@
+use clap::{Args, ValueEnum};
+use rhythm_core::{RunId, Status};
+use rhythm_engine::world::{RunQuery, RunSummary};
+
+use crate::args::Paging;
+use crate::config::Settings;
+use crate::errors::CliResult;
+use crate::input;
+use crate::output::Words;
+use crate::session::Session;
+use crate::times::relative;
+
+/// List runs, newest first
+#[derive(Debug, Args)]
+pub struct List {
+    /// Only runs with this status
+    #[arg(long)]
+    status: Option<StatusArg>,
+    /// Only runs of this workflow
+    #[arg(long, value_name = "NAME")]
+    workflow: Option<String>,
+    /// Only runs with this tag
+    #[arg(long, value_name = "KEY=VALUE")]
+    tag: Option<String>,
+    /// Only children of this run
+    #[arg(long, value_name = "RUN")]
+    parent: Option<String>,
+    /// Only runs that cannot go on without help
+    #[arg(long)]
+    blocked: bool,
+    #[command(flatten)]
+    paging: Paging,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum StatusArg {
+    Pending,
+    Running,
+    Waiting,
+    Completed,
+    Failed,
+    Cancelled,
+}
+
+impl List {
+    pub async fn run(self, settings: Settings) -> CliResult {
+        let query = RunQuery {
+            tenant: settings.tenant.clone(),
+            status: self.status.map(status),
+            workflow: self.workflow,
+            tag: self.tag.map(|tag| input::pair("--tag", &tag)).transpose()?,
+            parent: self.parent.map(RunId::new),
+            blocked: self.blocked,
+            cursor: self.paging.cursor,
+            limit: usize::from(self.paging.limit),
+        };
+        let session = Session::open(&settings).await?;
+        let page = session.rhythm.world().list_runs(query).await?;
+        let now = session.now().await?;
+        let words =
+            Words { columns: &["RUN", "WORKFLOW", "STATUS", "CREATED", "UPDATED", "TAGS"], none: "no runs" };
+        session.out.page(&page, words, |run| {
+            let tags: Vec<String> = run.tags.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            vec![
+                run.id.to_string(),
+                run.workflow.clone(),
+                state(run),
+                relative(now, run.created_at),
+                relative(now, run.updated_at),
+                tags.join(" "),
+            ]
+        })
+    }
+}
+
+fn status(arg: StatusArg) -> Status {
+    match arg {
+        StatusArg::Pending => Status::Pending,
+        StatusArg::Running => Status::Running,
+        StatusArg::Waiting => Status::Waiting,
+        StatusArg::Completed => Status::Completed,
+        StatusArg::Failed => Status::Failed,
+        StatusArg::Cancelled => Status::Cancelled,
+    }
+}
+
+/// The status with what is remarkable about it: `waiting (paused)`, `waiting (blocked: dead_letter)`.
+pub fn state(run: &RunSummary) -> String {
+    let mut remarks = Vec::new();
+    if run.paused {
+        remarks.push("paused".to_owned());
+    }
+    if run.cancelling && !run.status.is_final() {
+        remarks.push("cancelling".to_owned());
+    }
+    if let Some(blocked) = &run.blocked {
+        remarks.push(format!("blocked: {}", blocked.code.as_str()));
+    }
+    match remarks.is_empty() {
+        true => run.status.as_str().to_owned(),
+        false => format!("{} ({})", run.status.as_str(), remarks.join(", ")),
+    }
+}

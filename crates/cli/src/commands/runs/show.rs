@@ -1,0 +1,127 @@
+use clap::Args;
+use rhythm_core::{Failure, Message, Payload, RunId, Timestamp};
+use rhythm_engine::world::{DeadLetter, Picture, RunSummary, TaskSummary, TimerRow};
+use serde::Serialize;
+
+use super::list::state;
+use crate::config::Settings;
+use crate::errors::CliResult;
+use crate::output::{Table, short};
+use crate::session::Session;
+use crate::times::{exact, relative};
+
+/// How much of a value a screen shows.
+const SHOWN: usize = 2_000;
+
+/// Show one run with everything around it
+#[derive(Debug, Args)]
+pub struct Show {
+    run: String,
+}
+
+/// The JSON form.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    summary: RunSummary,
+    input: Payload,
+    output: Option<Payload>,
+    failure: Option<Failure>,
+    awaiting: Vec<String>,
+    workflow_paused: bool,
+    ready_since: Option<Timestamp>,
+    claimed_by: Option<String>,
+    tasks: Vec<TaskSummary>,
+    timers: Vec<TimerRow>,
+    children: Vec<RunSummary>,
+    inbox: Vec<Message>,
+    dead: Vec<DeadLetter>,
+}
+
+impl Show {
+    pub async fn run(self, settings: Settings) -> CliResult {
+        let session = Session::open(&settings).await?;
+        let picture = session.client.picture(&RunId::new(self.run)).await?;
+        let awaiting = picture.row.awaiting().iter().cloned().collect();
+        let Picture { summary, input, output, failure, .. } = picture;
+        let output = match output {
+            Some(output) => Some(session.loaded(output).await?),
+            None => None,
+        };
+        let shown = Shown {
+            summary,
+            input: session.loaded(input).await?,
+            output,
+            failure,
+            awaiting,
+            workflow_paused: picture.workflow_paused,
+            ready_since: picture.ready_since,
+            claimed_by: picture.claimed_by,
+            tasks: picture.tasks,
+            timers: picture.timers,
+            children: picture.children,
+            inbox: picture.inbox,
+            dead: picture.dead,
+        };
+        match session.out.is_json() {
+            true => session.out.json(&shown),
+            false => tell(&session, &shown).await,
+        }
+    }
+}
+
+async fn tell(session: &Session, shown: &Shown) -> CliResult {
+    let now = session.now().await?;
+    let run = &shown.summary;
+    let time = |at: Timestamp| format!("{} ({})", exact(at), relative(now, at));
+    let value = |payload: &Payload| short(payload.text().unwrap_or("(large)"), SHOWN);
+    let tags: Vec<String> = run.tags.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    session.out.details(&[
+        ("run", run.id.to_string()),
+        (
+            "workflow",
+            format!("{} ({}, {})", run.workflow, run.kind.as_str(), short(run.version.as_str(), 20)),
+        ),
+        ("status", state(run)),
+        ("created", time(run.created_at)),
+        ("updated", time(run.updated_at)),
+        ("ended", run.ended_at.map(time).unwrap_or_default()),
+        ("deadline", run.deadline_at.map(time).unwrap_or_default()),
+        ("priority", if run.priority == 0 { String::new() } else { run.priority.to_string() }),
+        ("tags", tags.join(" ")),
+        ("parent", run.parent.as_ref().map(|parent| parent.run.to_string()).unwrap_or_default()),
+        ("events", run.seq.to_string()),
+        ("input", value(&shown.input)),
+        ("output", shown.output.as_ref().map(value).unwrap_or_default()),
+        ("failure", shown.failure.as_ref().map(ToString::to_string).unwrap_or_default()),
+        ("awaiting", shown.awaiting.join(", ")),
+    ])?;
+    let mut tasks = Table::new(&["TASK", "NAME", "STATE", "ATTEMPT", "SINCE"]);
+    for task in &shown.tasks {
+        let attempt = format!("{}/{}", task.attempt, task.options.retries.max_attempts);
+        let state = super::super::tasks::list::word(task.state).to_owned();
+        tasks.row(vec![task.id.to_string(), task.name.clone(), state, attempt, relative(now, task.since)]);
+    }
+    session.out.section("open tasks", &tasks)?;
+    let mut timers = Table::new(&["TIMER", "DUE"]);
+    for timer in &shown.timers {
+        timers.row(vec![timer.what.clone(), time(timer.due_at)]);
+    }
+    session.out.section("timers", &timers)?;
+    let mut children = Table::new(&["CHILD", "WORKFLOW", "STATUS", "CREATED"]);
+    for child in &shown.children {
+        let created = relative(now, child.created_at);
+        children.row(vec![child.id.to_string(), child.workflow.clone(), state(child), created]);
+    }
+    session.out.section("children", &children)?;
+    let mut inbox = Table::new(&["MESSAGE", "FROM", "ARRIVED"]);
+    for message in &shown.inbox {
+        inbox.row(vec![message.id.to_string(), message.actor.0.clone(), relative(now, message.at)]);
+    }
+    session.out.section("waiting messages", &inbox)?;
+    let mut dead = Table::new(&["DEAD LETTER", "NAME", "FAILURE"]);
+    for letter in &shown.dead {
+        dead.row(vec![letter.task.to_string(), letter.name.clone(), short(&letter.failure.to_string(), 60)]);
+    }
+    session.out.section("dead letters", &dead)
+}

@@ -1,0 +1,119 @@
+//! What moves or stops a run: signal, cancel, pause, resume, retry.
+
+use clap::Args;
+use rhythm_core::RunId;
+use rhythm_engine::error::EngineError;
+use rhythm_engine::world::{Control, Controlled};
+use serde_json::json;
+
+use crate::config::Settings;
+use crate::errors::CliResult;
+use crate::input;
+use crate::session::Session;
+
+/// Send a run a signal
+#[derive(Debug, Args)]
+pub struct Signal {
+    run: String,
+    /// What the run waits for
+    name: String,
+    /// What the signal carries: JSON, @FILE, or - for standard input
+    #[arg(long, visible_alias = "input", value_name = "JSON")]
+    payload: Option<String>,
+    /// Makes a repeated call harmless: one id is one signal
+    #[arg(long)]
+    id: Option<String>,
+}
+
+impl Signal {
+    pub async fn run(self, settings: Settings) -> CliResult {
+        let payload = input::payload("--payload", self.payload.as_deref())?;
+        let session = Session::open(&settings).await?;
+        let run = RunId::new(self.run);
+        session.client.signal(&run, &self.name, payload, self.id).await?;
+        let text = format!("signal {} is on its way to run {run}", self.name);
+        session.out.done(text, &json!({ "run": run, "signal": self.name }))
+    }
+}
+
+/// Ask a run to stop: once to let it clean up, twice to end it at once
+#[derive(Debug, Args)]
+pub struct Cancel {
+    run: String,
+    /// Kept in the history
+    #[arg(long, default_value = "")]
+    reason: String,
+}
+
+impl Cancel {
+    pub async fn run(self, settings: Settings) -> CliResult {
+        let session = Session::open(&settings).await?;
+        let run = RunId::new(self.run);
+        // A failed run would take the message and keep it for the case that it is opened again.
+        if session.client.picture(&run).await?.summary.status.is_final() {
+            return Err(EngineError::Ended(run.to_string()).into());
+        }
+        session.client.cancel(&run, &self.reason).await?;
+        session.out.done(format!("run {run} was asked to stop"), &json!({ "run": run, "cancelling": true }))
+    }
+}
+
+/// Keep a run from moving until it is resumed; its tasks under way finish
+#[derive(Debug, Args)]
+pub struct Pause {
+    run: String,
+    /// Kept in the history
+    #[arg(long, default_value = "")]
+    reason: String,
+}
+
+impl Pause {
+    pub async fn run(self, settings: Settings) -> CliResult {
+        let session = Session::open(&settings).await?;
+        let (run, reason) = (RunId::new(self.run), self.reason);
+        let text = match session.client.control(Control::PauseRun { run: run.clone(), reason }).await? {
+            Controlled::Done => format!("run {run} is paused"),
+            Controlled::Unchanged => format!("run {run} was paused already"),
+        };
+        session.out.done(text, &json!({ "run": run, "paused": true }))
+    }
+}
+
+/// Let a paused run go on
+#[derive(Debug, Args)]
+pub struct Resume {
+    run: String,
+    /// Kept in the history
+    #[arg(long, default_value = "")]
+    reason: String,
+}
+
+impl Resume {
+    pub async fn run(self, settings: Settings) -> CliResult {
+        let session = Session::open(&settings).await?;
+        let (run, reason) = (RunId::new(self.run), self.reason);
+        let text = match session.client.control(Control::ResumeRun { run: run.clone(), reason }).await? {
+            Controlled::Done => format!("run {run} goes on"),
+            Controlled::Unchanged => format!("run {run} was not paused"),
+        };
+        session.out.done(text, &json!({ "run": run, "paused": false }))
+    }
+}
+
+/// Open a failed or blocked run again: what failed it is tried anew
+#[derive(Debug, Args)]
+pub struct Retry {
+    run: String,
+    /// Kept in the history
+    #[arg(long, default_value = "")]
+    reason: String,
+}
+
+impl Retry {
+    pub async fn run(self, settings: Settings) -> CliResult {
+        let session = Session::open(&settings).await?;
+        let run = RunId::new(self.run);
+        session.client.retry_run(&run, &self.reason).await?;
+        session.out.done(format!("run {run} is open again"), &json!({ "run": run, "retried": true }))
+    }
+}

@@ -1,0 +1,95 @@
+use clap::Args;
+use rhythm::StartRun;
+use rhythm_core::{Millis, RunId, Status, Version};
+use rhythm_engine::drive::wait_for_run;
+use rhythm_engine::explain::explain;
+use serde_json::json;
+
+use crate::config::Settings;
+use crate::errors::{CliError, CliResult};
+use crate::input;
+use crate::session::Session;
+
+/// Start a run of a workflow and print its id
+#[derive(Debug, Args)]
+pub struct Start {
+    /// A registered workflow
+    workflow: String,
+    /// What the run gets: JSON, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON")]
+    input: Option<String>,
+    /// The same key always names the same run: a repeated start is harmless
+    #[arg(long)]
+    key: Option<String>,
+    /// Start this version instead of the current one
+    #[arg(long, value_name = "HASH")]
+    version: Option<String>,
+    /// Higher goes first
+    #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]
+    priority: i32,
+    /// Start this much later
+    #[arg(long, value_name = "DURATION")]
+    delay: Option<String>,
+    /// Fail the run when it has not ended after this time
+    #[arg(long, value_name = "DURATION")]
+    deadline: Option<String>,
+    /// A tag to find the run by; may be repeated
+    #[arg(long = "tag", value_name = "KEY=VALUE")]
+    tags: Vec<String>,
+    /// Wait for the run to end and print its output
+    #[arg(long)]
+    wait: bool,
+}
+
+impl Start {
+    pub async fn run(self, settings: Settings) -> CliResult {
+        let start = StartRun {
+            workflow: self.workflow,
+            version: self.version.map(Version::new),
+            input: input::payload("--input", self.input.as_deref())?,
+            key: self.key,
+            priority: self.priority,
+            delay: input::optional_duration("--delay", self.delay.as_deref())?.unwrap_or(Millis::ZERO),
+            deadline: input::optional_duration("--deadline", self.deadline.as_deref())?,
+            tags: self.tags.iter().map(|tag| input::pair("--tag", tag)).collect::<CliResult<_>>()?,
+            ..StartRun::default()
+        };
+        let session = Session::open(&settings).await?;
+        let run = session.client.start_run(start).await?;
+        if self.wait {
+            return wait_and_tell(&session, &run).await;
+        }
+        match session.out.is_json() {
+            true => session.out.json(&json!({ "run": run })),
+            false => session.out.line(run.as_str()),
+        }
+    }
+}
+
+/// Prints the output of a run when it has ended; one that did not complete is an error.
+async fn wait_and_tell(session: &Session, run: &RunId) -> CliResult {
+    let hint = async {
+        match explain(&session.client, run).await {
+            Ok(found) => {
+                let command = found.reasons.iter().find_map(|reason| reason.command.as_deref());
+                let command = command.map(|command| format!(" ({command})")).unwrap_or_default();
+                format!("waiting for run {run}: {}{command}", found.summary)
+            }
+            Err(_) => format!("waiting for run {run}"),
+        }
+    };
+    let picture = session.wait(wait_for_run(&session.client, run), hint).await?;
+    let what = format!("run {run}");
+    match (picture.summary.status, picture.output, picture.failure) {
+        (Status::Completed, Some(output), _) => {
+            let text = session.text(&output).await?;
+            session.out.raw(&format!("{text}\n"))
+        }
+        (Status::Failed, _, Some(failure)) => {
+            let help = format!("`rhythm explain {run}` says why, `rhythm runs retry {run}` tries again");
+            Err(CliError::Failed { what, help, failure })
+        }
+        (Status::Completed, None, _) => session.out.raw("null\n"),
+        _ => Err(CliError::Cancelled { what }),
+    }
+}

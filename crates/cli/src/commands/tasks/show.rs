@@ -1,0 +1,66 @@
+use clap::Args;
+use rhythm_core::{Payload, TaskId, Timestamp};
+use rhythm_engine::error::EngineError;
+use rhythm_engine::world::TaskSummary;
+
+use super::list::word;
+use crate::config::Settings;
+use crate::errors::CliResult;
+use crate::output::short;
+use crate::session::Session;
+use crate::times::{exact, relative};
+
+const SHOWN: usize = 2_000;
+
+/// Show one task
+#[derive(Debug, Args)]
+#[command(after_help = "A finished task of a run is part of the run's history: rhythm runs events RUN")]
+pub struct Show {
+    task: String,
+}
+
+impl Show {
+    pub async fn run(self, settings: Settings) -> CliResult {
+        let session = Session::open(&settings).await?;
+        let id = TaskId::new(self.task);
+        let found = session.rhythm.world().task(session.client.tenant(), &id).await?;
+        let mut task = found.ok_or_else(|| EngineError::UnknownTask(id.to_string()))?;
+        task.input = session.loaded(task.input).await?;
+        if let Some(output) = task.output.take() {
+            task.output = Some(session.loaded(output).await?);
+        }
+        match session.out.is_json() {
+            true => session.out.json(&task),
+            false => tell(&session, &task).await,
+        }
+    }
+}
+
+async fn tell(session: &Session, task: &TaskSummary) -> CliResult {
+    let now = session.now().await?;
+    let time = |at: Timestamp| format!("{} ({})", exact(at), relative(now, at));
+    let value = |payload: &Payload| short(payload.text().unwrap_or("(large)"), SHOWN);
+    let options = &task.options;
+    let state = match task.cancel_requested {
+        true => format!("{} (asked to stop)", word(task.state)),
+        false => word(task.state).to_owned(),
+    };
+    session.out.details(&[
+        ("task", task.id.to_string()),
+        ("run", task.run.as_ref().map(ToString::to_string).unwrap_or_default()),
+        ("name", task.name.clone()),
+        ("queue", options.queue.clone()),
+        ("priority", if options.priority == 0 { String::new() } else { options.priority.to_string() }),
+        ("state", state),
+        ("since", time(task.since)),
+        ("created", time(task.created_at)),
+        ("deadline", task.deadline_at.map(time).unwrap_or_default()),
+        ("attempt", format!("{} of {}", task.attempt, options.retries.max_attempts)),
+        ("timeout", options.timeout.to_string()),
+        ("worker", task.worker.clone().unwrap_or_default()),
+        ("progress", task.progress.as_ref().map(value).unwrap_or_default()),
+        ("input", value(&task.input)),
+        ("output", task.output.as_ref().map(value).unwrap_or_default()),
+        ("failure", task.failure.as_ref().map(ToString::to_string).unwrap_or_default()),
+    ])
+}

@@ -1,0 +1,31 @@
+use clap::Args;
+use rhythm_core::RunId;
+use rhythm_engine::programs::Programs;
+use rhythm_engine::verify::verify;
+use serde_json::json;
+
+use crate::config::Settings;
+use crate::errors::{CliError, CliResult};
+use crate::session::Session;
+
+/// Fold a run's history again and compare it with what is stored
+#[derive(Debug, Args)]
+pub struct Verify {
+    run: String,
+}
+
+impl Verify {
+    pub async fn run(self, settings: Settings) -> CliResult {
+        let session = Session::open(&settings).await?;
+        let run = RunId::new(self.run);
+        let verified = verify(&session.client, &Programs::default(), &run).await?;
+        match verified.problem {
+            Some(problem) => Err(CliError::Unverified { run: run.to_string(), problem }),
+            None => {
+                let events = verified.events;
+                let text = format!("run {run} verifies: {events} history rows fold to what is stored");
+                session.out.done(text, &json!({ "run": run, "events": events, "verified": true }))
+            }
+        }
+    }
+}

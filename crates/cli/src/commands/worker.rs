@@ -1,0 +1,132 @@
+use std::future::Future;
+use std::time::Duration;
+
+use clap::Args;
+use rhythm_worlds::redacted;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::builtin;
+use crate::config::{Settings, WorkerSettings};
+use crate::errors::{CliError, CliResult};
+use crate::input;
+use crate::session::Session;
+
+/// Run a worker: it steps runs and does the built-in tasks echo, fail, sleep and shell.exec
+#[derive(Debug, Args)]
+#[command(after_help = "\
+It runs until SIGTERM or SIGINT (Ctrl-C), then finishes what is running or hands it back; a second signal ends it at \
+once. RHYTHM_WORKER_POLL_INTERVAL (1s) is how often it looks for work that no wake-up told of, RHYTHM_LOG (info) what \
+it logs. With --output json the log is JSON. rhythm.toml may hold all this in [worker].")]
+pub struct Worker {
+    /// Take tasks from this queue, at most LIMIT at once; may be repeated [default: default]
+    #[arg(long = "queue", value_name = "NAME[:LIMIT]")]
+    queues: Vec<String>,
+    /// The most tasks to run at once [default: 100]
+    #[arg(long, value_name = "N")]
+    concurrency: Option<usize>,
+    /// Shorter claims and heartbeats: a hung worker is given up after 5 s instead of 30 s
+    #[arg(long)]
+    fast: bool,
+    /// How long running tasks may take to finish when the worker stops [default: 30s]
+    #[arg(long, value_name = "DURATION")]
+    patience: Option<String>,
+    /// Also do shell.exec: run any program that a task names
+    #[arg(long)]
+    allow_shell: bool,
+}
+
+impl Worker {
+    pub async fn run(self, settings: Settings) -> CliResult {
+        let plan = self.merged(&settings.worker)?;
+        begin_log(&settings)?;
+        // Listen before there is anything to lose.
+        let stop = stop_signal()?;
+        let session = Session::open(&settings).await?;
+        let mut worker = session.rhythm.worker().patience(plan.patience);
+        for (name, limit) in &plan.queues {
+            worker = worker.queue_limit(name, *limit);
+        }
+        if let Some(most) = plan.concurrency {
+            worker = worker.concurrency(most);
+        }
+        if plan.fast {
+            worker = worker.fast();
+        }
+        if let Some(every) = plan.poll_interval {
+            worker = worker.poll_interval(every);
+        }
+        let worker = builtin::add_to(worker, plan.allow_shell).start().await?;
+        let queues: Vec<&str> = plan.queues.iter().map(|(name, _)| name.as_str()).collect();
+        let queues = if queues.is_empty() { "default".to_owned() } else { queues.join(",") };
+        tracing::info!(worker = %worker.id(), world = redacted(&settings.world), queues, "worker started");
+        stop.await;
+        tracing::info!("worker stops; a second signal ends it at once");
+        worker.stop().await?;
+        tracing::info!("worker stopped");
+        Ok(())
+    }
+
+    /// Flags before `rhythm.toml`.
+    fn merged(&self, file: &WorkerSettings) -> CliResult<Plan> {
+        let named = if self.queues.is_empty() { &file.queues } else { &self.queues };
+        let queues = named.iter().map(|text| input::queue(text)).collect::<CliResult<Vec<_>>>()?;
+        let concurrency = self.concurrency.or(file.concurrency);
+        if concurrency == Some(0) {
+            return Err(CliError::BadValue("a worker with a concurrency of 0 would take no task".into()));
+        }
+        let patience = match &self.patience {
+            Some(text) => Some(input::duration("--patience", text)?),
+            None => file.patience,
+        };
+        let length = |millis: rhythm_core::Millis| Duration::from_millis(millis.as_u64());
+        Ok(Plan {
+            queues,
+            concurrency,
+            fast: self.fast || file.fast,
+            patience: patience.map_or(Duration::from_secs(30), length),
+            poll_interval: file.poll_interval.map(length),
+            allow_shell: self.allow_shell || file.allow_shell,
+        })
+    }
+}
+
+struct Plan {
+    queues: Vec<(String, usize)>,
+    concurrency: Option<usize>,
+    fast: bool,
+    patience: Duration,
+    poll_interval: Option<Duration>,
+    allow_shell: bool,
+}
+
+fn begin_log(settings: &Settings) -> CliResult {
+    use tracing_subscriber::EnvFilter;
+    let usual = if settings.output.is_quiet() { "warn" } else { "info" };
+    let wanted = std::env::var("RHYTHM_LOG").ok().filter(|text| !text.is_empty());
+    let filter = EnvFilter::try_new(wanted.as_deref().unwrap_or(usual))
+        .map_err(|error| CliError::BadValue(format!("RHYTHM_LOG: {error}")))?;
+    let log =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let color = crate::errors::color_wanted(std::io::IsTerminal::is_terminal(&std::io::stderr()));
+    match settings.output.is_json() {
+        true => log.json().flatten_event(true).init(),
+        false => log.with_ansi(color).init(),
+    }
+    Ok(())
+}
+
+/// Resolves with the first SIGTERM or SIGINT; the second one ends the process.
+fn stop_signal() -> CliResult<impl Future<Output = ()>> {
+    let listen = |kind| signal(kind).map_err(|error| CliError::Output(error.to_string()));
+    let (mut term, mut int) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+    let (sender, receiver) = tokio::sync::oneshot::channel::<()>();
+    tokio::spawn(async move {
+        tokio::select! { _ = term.recv() => {}, _ = int.recv() => {} }
+        let _ = sender.send(());
+        let code = tokio::select! { _ = term.recv() => 143, _ = int.recv() => 130 };
+        std::process::exit(code);
+    });
+    Ok(async move {
+        let _ = receiver.await;
+    })
+}

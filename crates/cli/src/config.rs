@@ -1,0 +1,118 @@
+//! Settings: flags, then the environment, then `rhythm.toml` here or in a parent folder, then defaults.
+
+use std::path::{Path, PathBuf};
+
+use rhythm_core::{Millis, TenantId};
+use serde::Deserialize;
+
+use crate::args::{Format, Global};
+use crate::errors::CliError;
+use crate::input;
+use crate::output::Output;
+
+const FILE_NAME: &str = "rhythm.toml";
+const POLL_VARIABLE: &str = "RHYTHM_WORKER_POLL_INTERVAL";
+
+/// What a command has to go by.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub world: String,
+    pub tenant: TenantId,
+    pub migrate: bool,
+    pub output: Output,
+    pub worker: WorkerSettings,
+}
+
+/// `rhythm.toml`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    world: Option<String>,
+    tenant: Option<String>,
+    #[serde(default)]
+    worker: WorkerSettings,
+}
+
+/// The `[worker]` table: what `rhythm worker` does unless flags say otherwise.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WorkerSettings {
+    /// `NAME` or `NAME:LIMIT`.
+    pub queues: Vec<String>,
+    pub concurrency: Option<usize>,
+    #[serde(with = "rhythm_core::duration::lenient_option")]
+    pub poll_interval: Option<Millis>,
+    #[serde(with = "rhythm_core::duration::lenient_option")]
+    pub patience: Option<Millis>,
+    pub fast: bool,
+    pub allow_shell: bool,
+}
+
+impl Settings {
+    pub fn gather(global: &Global) -> Result<Self, CliError> {
+        let file = match find_file(&std::env::current_dir().unwrap_or_default()) {
+            Some(path) => read_file(&path)?,
+            None => File::default(),
+        };
+        let world = global.world.clone().or_else(|| variable("RHYTHM_WORLD"));
+        let world = world.or_else(|| variable("RHYTHM_DATABASE_URL")).or(file.world);
+        let tenant = global.tenant.clone().or(file.tenant).unwrap_or_else(|| TenantId::default().0);
+        if tenant.is_empty() || tenant.len() > 200 {
+            return Err(CliError::BadValue("a tenant's name has 1 to 200 characters".into()));
+        }
+        let mut worker = file.worker;
+        if let Some(text) = variable(POLL_VARIABLE) {
+            worker.poll_interval = Some(input::lenient_duration(POLL_VARIABLE, &text)?);
+        }
+        Ok(Self {
+            world: world.unwrap_or_else(|| rhythm_worlds::DEFAULT_URL.to_owned()),
+            tenant: TenantId::new(tenant),
+            migrate: !global.no_migrate,
+            output: Output::new(global.output.unwrap_or(Format::Table), global.quiet),
+            worker,
+        })
+    }
+}
+
+/// An empty variable counts as none.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn find_file(from: &Path) -> Option<PathBuf> {
+    from.ancestors().map(|folder| folder.join(FILE_NAME)).find(|path| path.is_file())
+}
+
+fn read_file(path: &Path) -> Result<File, CliError> {
+    let wrong = |reason: String| CliError::BadConfig { path: path.display().to_string(), reason };
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let mut file: File =
+        toml::from_str(&text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    file.world = file.world.map(|url| beside(folder, url));
+    Ok(file)
+}
+
+/// A relative database file in `rhythm.toml` lies beside it, wherever the command is run.
+fn beside(folder: &Path, url: String) -> String {
+    match url.strip_prefix("sqlite:") {
+        Some(path) if !path.is_empty() && !path.starts_with([':', '/']) => {
+            format!("sqlite:{}", folder.join(path).display())
+        }
+        _ => url,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_database_lies_beside_the_file_that_names_it() {
+        let folder = Path::new("/srv/app");
+        assert_eq!(beside(folder, "sqlite:data/r.db".into()), "sqlite:/srv/app/data/r.db");
+        assert_eq!(beside(folder, "sqlite:/var/r.db".into()), "sqlite:/var/r.db");
+        assert_eq!(beside(folder, "sqlite::memory:".into()), "sqlite::memory:");
+        assert_eq!(beside(folder, "postgres://h/d".into()), "postgres://h/d");
+    }
+}

@@ -1,0 +1,261 @@
+//! What can go wrong for somebody at a terminal: a code, a message, what to do, and an exit code.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use rhythm_core::Failure;
+use rhythm_engine::error::EngineError;
+use rhythm_engine::world::WorldError;
+use serde_json::json;
+use thiserror::Error;
+
+use crate::output::clean;
+
+pub type CliResult<T = ()> = Result<T, CliError>;
+
+#[derive(Debug, Error)]
+pub enum CliError {
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    #[error("{what} is not valid JSON: {reason}")]
+    BadJson {
+        what: String,
+        reason: String,
+        /// The line with the mistake, and its column.
+        place: Option<(String, usize)>,
+    },
+    #[error("{what}: {reason}")]
+    BadDuration { what: String, reason: String },
+    #[error("{path} cannot be read: {reason}")]
+    BadFile { path: String, reason: String },
+    #[error("{path}: {reason}")]
+    BadConfig { path: String, reason: String },
+    #[error("{0}")]
+    Usage(String),
+    #[error("this would {0}")]
+    Unconfirmed(String),
+    #[error("{path} is not a workflow this build can register: {reason}")]
+    BadWorkflow { path: String, reason: String },
+    #[error("{0}")]
+    BadValue(String),
+    #[error("the answer cannot be written: {0}")]
+    Output(String),
+    #[error("{what} failed: {failure}")]
+    Failed { what: String, help: String, failure: Failure },
+    #[error("{what} was cancelled")]
+    Cancelled { what: String },
+    #[error("run {run} does not verify: {problem}")]
+    Unverified { run: String, problem: String },
+    #[error("{0} found")]
+    Unhealthy(String),
+    #[error("{0}")]
+    Bench(String),
+    /// Whoever read our output has gone: not an error of ours, and nobody is there to be told.
+    #[error("nobody reads the output any more")]
+    BrokenPipe,
+}
+
+impl From<WorldError> for CliError {
+    fn from(error: WorldError) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
+impl From<rhythm_bench::BenchError> for CliError {
+    fn from(error: rhythm_bench::BenchError) -> Self {
+        match error {
+            rhythm_bench::BenchError::Engine(error) => Self::Engine(error),
+            other => Self::Bench(other.to_string()),
+        }
+    }
+}
+
+impl From<rhythm::Error> for CliError {
+    fn from(error: rhythm::Error) -> Self {
+        match error {
+            rhythm::Error::Engine(error) => Self::Engine(error),
+            other => Self::Output(other.to_string()),
+        }
+    }
+}
+
+impl CliError {
+    /// The stable code; `docs/errors/<code>.md` says more.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Engine(error) => error.code(),
+            Self::BadJson { .. } => "CLI001",
+            Self::BadDuration { .. } => "CLI002",
+            Self::BadFile { .. } => "CLI003",
+            Self::BadConfig { .. } => "CLI004",
+            Self::Usage(_) => "CLI005",
+            Self::Unconfirmed(_) => "CLI006",
+            Self::BadWorkflow { .. } => "CLI007",
+            Self::BadValue(_) => "CLI008",
+            Self::Output(_) | Self::BrokenPipe => "CLI009",
+            Self::Failed { .. } => "CLI010",
+            Self::Cancelled { .. } => "CLI011",
+            Self::Unverified { .. } => "CLI012",
+            Self::Unhealthy(_) => "CLI013",
+            Self::Bench(_) => "CLI014",
+        }
+    }
+
+    fn help(&self) -> String {
+        let text = match self {
+            Self::Engine(error) => error.advice(),
+            Self::BadJson { .. } => {
+                "put the whole value in single quotes, as in '{\"name\": \"Ann\"}', or use @FILE or - (standard input)"
+            }
+            Self::BadDuration { .. } => "write a number and a unit, such as 500ms, 10s, 1h30m or 2d",
+            Self::BadFile { .. } => "check the path and who may read it",
+            Self::BadConfig { .. } => {
+                "rhythm.toml may hold world, tenant and [worker] queues, concurrency, poll_interval, patience, \
+                 fast, allow_shell"
+            }
+            Self::Usage(_) => "`rhythm --help` lists the commands, `rhythm COMMAND --help` their options",
+            Self::Unconfirmed(_) => "add --yes if that is what you want",
+            Self::BadWorkflow { .. } => "register files named NAME.drill.json; other kinds are to come",
+            Self::BadValue(_) => "`--help` shows what this option takes",
+            Self::Output(_) => "check what standard output is connected to",
+            Self::Failed { help, .. } => help,
+            Self::Cancelled { .. } => "start it again if it is still wanted",
+            Self::Unverified { .. } => "keep the database as it is and report this; it should not happen",
+            Self::Unhealthy(_) => "each finding above says what to do",
+            Self::Bench(_) => "check that the database can be written to and has room",
+            Self::BrokenPipe => "",
+        };
+        text.to_owned()
+    }
+
+    fn exit(&self) -> u8 {
+        match self {
+            Self::BrokenPipe => 0,
+            Self::Failed { .. } | Self::Cancelled { .. } | Self::Unverified { .. } | Self::Unhealthy(_) => 1,
+            Self::Output(_) | Self::Bench(_) => 1,
+            Self::Engine(error) => engine_exit(error),
+            _ => 2,
+        }
+    }
+}
+
+fn engine_exit(error: &EngineError) -> u8 {
+    match error {
+        EngineError::World(error) => match error {
+            WorldError::Invalid(_) | WorldError::BadUrl(_) => 2,
+            WorldError::NotFound(_) => 3,
+            WorldError::Conflict(_) => 4,
+            WorldError::Unavailable(_)
+            | WorldError::Locked(_)
+            | WorldError::ReadOnly(_)
+            | WorldError::Full(_)
+            | WorldError::Denied(_) => 5,
+            WorldError::Corrupt(_)
+            | WorldError::NewerSchema { .. }
+            | WorldError::OldSchema { .. }
+            | WorldError::Drift { .. } => 6,
+        },
+        EngineError::UnknownWorkflow(_)
+        | EngineError::UnknownRun(_)
+        | EngineError::UnknownLetter(_)
+        | EngineError::UnknownSchedule(_)
+        | EngineError::UnknownTask(_) => 3,
+        EngineError::Ended(_) | EngineError::InboxFull(_) | EngineError::KeyConflict(_) => 4,
+        EngineError::TooLarge { .. } | EngineError::Invalid(_) => 2,
+    }
+}
+
+/// Tells of errors, as text or JSON. Made before the arguments are parsed, for errors in the arguments.
+pub struct Reporter {
+    json: bool,
+    color: bool,
+}
+
+impl Reporter {
+    pub fn guess(arguments: &[OsString]) -> Self {
+        let texts: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
+        let joined = texts.iter().any(|text| matches!(*text, "--output=json" | "-ojson" | "-o=json"));
+        let apart = texts.windows(2).any(|pair| matches!(pair, ["--output" | "-o", "json"]));
+        Self { json: joined || apart, color: color_wanted(std::io::stderr().is_terminal()) }
+    }
+
+    pub fn report(&self, error: &CliError) -> ExitCode {
+        if !matches!(error, CliError::BrokenPipe) {
+            let failure = match error {
+                CliError::Failed { failure, .. } => Some(failure),
+                _ => None,
+            };
+            let place = match error {
+                CliError::BadJson { place, .. } => place.as_ref(),
+                _ => None,
+            };
+            self.tell(error.code(), &error.to_string(), &error.help(), place, failure);
+        }
+        ExitCode::from(error.exit())
+    }
+
+    /// Clap's own errors, and its answers to `--help` and `--version`.
+    pub fn usage(&self, error: &clap::Error) -> ExitCode {
+        if !error.use_stderr() {
+            // Whether the reader stays for all of it is the reader's business.
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        let text = error.render().to_string();
+        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !self.json {
+            let _ = error.print();
+            return ExitCode::from(2);
+        }
+        let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+        let problem = CliError::Usage(text.to_owned());
+        if self.json {
+            return self.report(&problem);
+        }
+        // Clap's text ends with advice of its own.
+        self.tell(problem.code(), text, "", None, None);
+        ExitCode::from(problem.exit())
+    }
+
+    fn tell(
+        &self,
+        code: &str,
+        message: &str,
+        help: &str,
+        place: Option<&(String, usize)>,
+        failure: Option<&Failure>,
+    ) {
+        let mut text = if self.json {
+            let mut error = json!({ "code": code, "message": message, "help": help });
+            if let Some(failure) = failure {
+                error["failure"] = serde_json::to_value(failure).unwrap_or_default();
+            }
+            json!({ "error": error }).to_string()
+        } else {
+            let (red, bold, plain) =
+                if self.color { ("\x1b[1;31m", "\x1b[1m", "\x1b[0m") } else { ("", "", "") };
+            let mut text = format!("{red}error[{code}]{plain}: {}", lines(message));
+            if let Some((line, column)) = place {
+                text.push_str(&format!("\n    {}\n    {}^", clean(line), " ".repeat(*column)));
+            }
+            if !help.is_empty() {
+                text.push_str(&format!("\n  {bold}help{plain}: {}", lines(help)));
+            }
+            text
+        };
+        text.push('\n');
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+}
+
+/// Keeps line breaks, takes out everything else that could move a cursor.
+fn lines(text: &str) -> String {
+    text.lines().map(clean).collect::<Vec<_>>().join("\n")
+}
+
+/// Colours are for terminals whose owner did not ask for none.
+pub fn color_wanted(terminal: bool) -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    terminal && !refused && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}

@@ -1,0 +1,234 @@
+//! Answers: tables for people, one JSON document for programs. Everything stored is cleaned of control
+//! characters before a terminal sees it.
+
+use std::io::{IsTerminal, Write};
+
+use comfy_table::{Table as Grid, presets};
+use rhythm_engine::world::Page;
+use serde::Serialize;
+
+use crate::args::Format;
+use crate::errors::{CliError, CliResult, color_wanted};
+
+#[derive(Clone, Copy, Debug)]
+pub struct Output {
+    format: Format,
+    quiet: bool,
+    color: bool,
+}
+
+/// A table without lines: columns apart, nothing else.
+pub struct Table {
+    grid: Grid,
+    rows: usize,
+}
+
+impl Output {
+    pub fn new(format: Format, quiet: bool) -> Self {
+        Self { format, quiet, color: color_wanted(std::io::stdout().is_terminal()) }
+    }
+
+    pub fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// The answer to a program.
+    pub fn json<T: Serialize>(&self, value: &T) -> CliResult {
+        let text =
+            serde_json::to_string_pretty(value).map_err(|error| CliError::Output(error.to_string()))?;
+        self.raw(&format!("{text}\n"))
+    }
+
+    /// One line of an answer.
+    pub fn line(&self, text: impl AsRef<str>) -> CliResult {
+        self.raw(&format!("{}\n", clean(text.as_ref())))
+    }
+
+    /// Text as it is: what a program asked for.
+    pub fn raw(&self, text: &str) -> CliResult {
+        let mut stdout = std::io::stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|error| match error.kind() {
+            std::io::ErrorKind::BrokenPipe => CliError::BrokenPipe,
+            _ => CliError::Output(error.to_string()),
+        })
+    }
+
+    /// A remark beside the answer.
+    pub fn note(&self, text: impl AsRef<str>) {
+        if !self.quiet {
+            let _ = std::io::stderr().write_all(format!("{}\n", clean(text.as_ref())).as_bytes());
+        }
+    }
+
+    /// What was done: a line for people, a document for programs.
+    pub fn done<T: Serialize>(&self, text: impl AsRef<str>, value: &T) -> CliResult {
+        match self.is_json() {
+            true => self.json(value),
+            false if self.quiet => Ok(()),
+            false => self.line(text),
+        }
+    }
+
+    pub fn bold(&self, text: &str) -> String {
+        match self.color {
+            true => format!("\x1b[1m{}\x1b[0m", clean(text)),
+            false => clean(text),
+        }
+    }
+
+    /// A line that holds styled text, cleaned by whoever styled it.
+    pub fn styled(&self, text: &str) -> CliResult {
+        self.raw(&format!("{text}\n"))
+    }
+
+    /// A page of a listing. `row` makes the table's cells.
+    pub fn page<T: Serialize>(
+        &self,
+        page: &Page<T>,
+        words: Words<'_>,
+        row: impl Fn(&T) -> Vec<String>,
+    ) -> CliResult {
+        if self.is_json() {
+            return self.json(page);
+        }
+        if page.rows.is_empty() {
+            return self.line(words.none);
+        }
+        let mut table = Table::new(words.columns);
+        for item in &page.rows {
+            table.row(row(item));
+        }
+        self.raw(&table.render())?;
+        if let Some(next) = &page.next {
+            self.note(format!("there are more: --cursor {next}"));
+        }
+        Ok(())
+    }
+
+    /// A listing that always fits on one page.
+    pub fn list<T: Serialize>(
+        &self,
+        rows: Vec<T>,
+        words: Words<'_>,
+        row: impl Fn(&T) -> Vec<String>,
+    ) -> CliResult {
+        self.page(&Page { rows, next: None }, words, row)
+    }
+
+    /// One thing: names on the left, values on the right. Empty values are left out.
+    pub fn details(&self, fields: &[(&str, String)]) -> CliResult {
+        let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
+            self.raw(&format!("{name:width$}  {}\n", clean(value)))?;
+        }
+        Ok(())
+    }
+
+    /// A table with a heading above it; nothing when it has no rows.
+    pub fn section(&self, title: &str, table: &Table) -> CliResult {
+        if table.rows == 0 {
+            return Ok(());
+        }
+        self.styled(&format!("\n{}", self.bold(title)))?;
+        self.raw(&table.render())
+    }
+}
+
+/// The words of a listing.
+pub struct Words<'a> {
+    pub columns: &'a [&'a str],
+    /// What an empty listing says.
+    pub none: &'a str,
+}
+
+impl Table {
+    pub fn new(columns: &[&str]) -> Self {
+        let mut grid = Grid::new();
+        grid.load_style(presets::NOTHING);
+        grid.set_header(columns);
+        let mut table = Self { grid, rows: 0 };
+        table.pad();
+        table
+    }
+
+    pub fn row(&mut self, cells: Vec<String>) {
+        self.grid.add_row(cells.iter().map(|cell| clean(cell)));
+        self.rows += 1;
+    }
+
+    fn pad(&mut self) {
+        for column in self.grid.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
+    }
+
+    pub fn render(&self) -> String {
+        let lines = self.grid.lines().map(|line| line.trim_end().to_owned() + "\n");
+        lines.collect()
+    }
+}
+
+/// Without characters that could move a cursor or hide text.
+pub fn clean(text: &str) -> String {
+    let harmless =
+        |c: char| !c.is_control() && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if text.chars().all(harmless) {
+        return text.to_owned();
+    }
+    let mut cleaned = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' | '\t' => cleaned.push(' '),
+            c if harmless(c) => cleaned.push(c),
+            c => cleaned.extend(c.escape_default()),
+        }
+    }
+    cleaned
+}
+
+/// `1 task`, `2 tasks`.
+pub fn count(number: impl Into<u64>, one: &str) -> String {
+    match number.into() {
+        1 => format!("1 {one}"),
+        many => format!("{many} {one}s"),
+    }
+}
+
+/// At most so many characters.
+pub fn short(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_columns_apart_and_nothing_else() {
+        let mut table = Table::new(&["NAME", "STATE"]);
+        table.row(vec!["a".into(), "ready".into()]);
+        table.row(vec!["longer name".into(), String::new()]);
+        assert_eq!(table.render(), "NAME         STATE\na            ready\nlonger name\n");
+    }
+
+    #[test]
+    fn stored_text_cannot_move_the_cursor() {
+        assert_eq!(clean("a\x1b[2Jb\nc"), "a\\u{1b}[2Jb c");
+        assert_eq!(clean("\u{202e}evil"), "\\u{202e}evil");
+        assert_eq!(clean("größe"), "größe");
+    }
+
+    #[test]
+    fn long_text_is_cut_by_characters() {
+        assert_eq!(short("größe", 5), "größe");
+        assert_eq!(short("größer", 5), "größ…");
+    }
+}

@@ -1,0 +1,74 @@
+//! An open world together with the way answers are given.
+
+use std::future::Future;
+use std::time::Duration;
+
+use rhythm::{Client, Rhythm};
+use rhythm_core::{Payload, Timestamp};
+
+use crate::config::Settings;
+use crate::errors::CliResult;
+use crate::output::Output;
+
+/// Who waits this long is told what is being waited for.
+const HINT_AFTER: Duration = Duration::from_secs(3);
+
+pub struct Session {
+    pub rhythm: Rhythm,
+    pub client: Client,
+    pub out: Output,
+}
+
+impl Session {
+    pub async fn open(settings: &Settings) -> CliResult<Self> {
+        let rhythm = Rhythm::builder()
+            .world(settings.world.clone())
+            .tenant(settings.tenant.clone())
+            .actor(actor())
+            .auto_migrate(settings.migrate)
+            .open()
+            .await?;
+        Ok(Self { client: rhythm.client(), rhythm, out: settings.output })
+    }
+
+    pub async fn now(&self) -> CliResult<Timestamp> {
+        Ok(self.rhythm.world().now().await?)
+    }
+
+    /// A value in full, as JSON text on one line where it was written so.
+    pub async fn text(&self, payload: &Payload) -> CliResult<String> {
+        Ok(self.client.load(payload).await?)
+    }
+
+    /// A value with its content in place of a reference to it.
+    pub async fn loaded(&self, payload: Payload) -> CliResult<Payload> {
+        match payload {
+            Payload::Inline(_) => Ok(payload),
+            Payload::Blob(_) => {
+                let text = self.text(&payload).await?;
+                Ok(Payload::parse(text).unwrap_or(payload))
+            }
+        }
+    }
+
+    /// Waits; when it takes long, says once what for.
+    pub async fn wait<T>(&self, waited: impl Future<Output = T>, hint: impl Future<Output = String>) -> T {
+        tokio::pin!(waited);
+        tokio::select! {
+            answer = &mut waited => return answer,
+            () = tokio::time::sleep(HINT_AFTER) => {}
+        }
+        if !self.out.is_quiet() {
+            self.out.note(hint.await);
+        }
+        waited.await
+    }
+}
+
+/// Who the history says has asked.
+fn actor() -> String {
+    match std::env::var("USER") {
+        Ok(user) if !user.is_empty() => format!("user:{user}"),
+        _ => "cli".to_owned(),
+    }
+}

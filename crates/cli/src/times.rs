@@ -1,0 +1,55 @@
+//! Times as people say them.
+
+use rhythm_core::{Millis, Timestamp};
+
+/// `3m ago`, `in 5s`, `now`.
+pub fn relative(now: Timestamp, at: Timestamp) -> String {
+    if at > now {
+        return match length(at.since(now)) {
+            text if text == "0s" => "now".to_owned(),
+            text => format!("in {text}"),
+        };
+    }
+    match length(now.since(at)) {
+        text if text == "0s" => "now".to_owned(),
+        text => format!("{text} ago"),
+    }
+}
+
+pub fn relative_or(now: Timestamp, at: Option<Timestamp>, otherwise: &str) -> String {
+    at.map_or_else(|| otherwise.to_owned(), |at| relative(now, at))
+}
+
+/// One unit, rounded down: exact times are in the JSON form.
+fn length(length: Millis) -> String {
+    let seconds = length.as_u64() / 1000;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..172_800 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+/// `2026-11-15 20:30:00.123`, in UTC.
+pub fn exact(at: Timestamp) -> String {
+    at.to_string().replace('T', " ").trim_end_matches('Z').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_in_one_unit() {
+        let now = Timestamp(1_000_000_000_000);
+        let ago = |millis: i64| relative(now, Timestamp(now.millis() - millis));
+        assert_eq!(ago(0), "now");
+        assert_eq!(ago(999), "now");
+        assert_eq!(ago(59_000), "59s ago");
+        assert_eq!(ago(200_000), "3m ago");
+        assert_eq!(ago(47 * 3_600_000), "47h ago");
+        assert_eq!(ago(72 * 3_600_000), "3d ago");
+        assert_eq!(ago(-5_000), "in 5s");
+    }
+}

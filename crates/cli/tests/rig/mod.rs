@@ -1,0 +1,243 @@
+//! Runs the real binary in a folder of its own, against a world of its own.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub const BINARY: &str = env!("CARGO_BIN_EXE_rhythm");
+
+/// How long anything here may take. Generous: the machine may be busy, and nobody waits without need.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+pub struct Rig {
+    pub folder: TempDir,
+    pub world: String,
+    database: Option<postgres::Database>,
+}
+
+/// What one command came to.
+#[derive(Debug)]
+pub struct Answer {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// A worker process, killed with the test.
+pub struct Worker {
+    child: Child,
+    stderr: BufReader<ChildStderr>,
+    log: String,
+}
+
+impl Rig {
+    pub fn sqlite() -> Self {
+        let folder = TempDir::new().unwrap();
+        Self { folder, world: "sqlite:rhythm.db".to_owned(), database: None }
+    }
+
+    /// A fresh database on the server of `RHYTHM_TEST_POSTGRES`.
+    pub fn postgres() -> Self {
+        let database = postgres::Database::create();
+        let world = database.url.clone();
+        Self { folder: TempDir::new().unwrap(), world, database: Some(database) }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn write(&self, name: &str, content: &str) {
+        std::fs::write(self.path().join(name), content).unwrap();
+    }
+
+    /// The command with nothing of the caller's environment that could matter.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(BINARY);
+        command.args(args).current_dir(self.path()).env("RHYTHM_WORLD", &self.world).env("USER", "tester");
+        for variable in ["RHYTHM_DATABASE_URL", "RHYTHM_WORKER_POLL_INTERVAL", "RHYTHM_LOG", "NO_COLOR"] {
+            command.env_remove(variable);
+        }
+        command.stdin(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Answer {
+        answer(self.command(args))
+    }
+
+    /// Runs a command that must succeed; gives what it printed, without the line break at the end.
+    pub fn ok(&self, args: &[&str]) -> String {
+        let answer = self.run(args);
+        assert_eq!(answer.code, 0, "rhythm {}: {answer:?}", args.join(" "));
+        answer.stdout.trim_end().to_owned()
+    }
+
+    /// The JSON answer of a command that must succeed.
+    pub fn json(&self, args: &[&str]) -> Value {
+        let text = self.ok(&[&["--output", "json"], args].concat());
+        serde_json::from_str(&text)
+            .unwrap_or_else(|error| panic!("rhythm {}: {error}: {text}", args.join(" ")))
+    }
+
+    /// Runs a command that must fail with this exit code and error code; gives standard error.
+    pub fn fails(&self, args: &[&str], exit: i32, code: &str) -> String {
+        let answer = self.run(args);
+        let expected = format!("error[{code}]: ");
+        assert!(
+            answer.code == exit && answer.stderr.starts_with(&expected),
+            "rhythm {}: expected {exit} and {code}: {answer:?}",
+            args.join(" ")
+        );
+        assert_eq!(answer.stdout, "", "an error leaves standard output alone");
+        answer.stderr
+    }
+
+    /// Starts a worker and waits until it is listed.
+    pub fn worker(&self, args: &[&str]) -> Worker {
+        let before = self.live_workers();
+        let mut command = self.command(&[&["worker"], args].concat());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let worker = Worker { child, stderr, log: String::new() };
+        eventually("the worker is listed", || self.live_workers() > before);
+        worker
+    }
+
+    pub fn live_workers(&self) -> usize {
+        self.json(&["workers"])["rows"].as_array().unwrap().len()
+    }
+
+    /// Waits until a JSON answer is as wished.
+    pub fn until(&self, args: &[&str], wished: impl Fn(&Value) -> bool) -> Value {
+        let mut last = Value::Null;
+        eventually(&format!("rhythm {}", args.join(" ")), || {
+            last = self.json(args);
+            wished(&last)
+        });
+        last
+    }
+}
+
+impl Worker {
+    pub fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
+    }
+
+    /// Reads the log up to a line that holds this.
+    pub fn logs(&mut self, text: &str) {
+        let from = self.log.len();
+        while !self.log[from..].contains(text) {
+            assert!(self.stderr.read_line(&mut self.log).unwrap() > 0, "no {text:?} in {}", self.log);
+        }
+    }
+
+    /// Waits for the end; gives exit code and log.
+    pub fn wait(mut self) -> (Option<i32>, String) {
+        eventually("the worker ends", || self.child.try_wait().unwrap().is_some());
+        let code = self.child.wait().unwrap().code();
+        self.stderr.read_to_string(&mut self.log).unwrap();
+        (code, std::mem::take(&mut self.log))
+    }
+
+    pub fn stop(self) -> (Option<i32>, String) {
+        self.signal("TERM");
+        self.wait()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs a command to its end, however much it prints.
+pub fn answer(mut command: Command) -> Answer {
+    let output = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Answer {
+        code: output.status.code().unwrap_or(-1),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
+}
+
+/// Asks again until it is so.
+pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + DEADLINE;
+    while !is_so() {
+        assert!(Instant::now() < until, "not within {DEADLINE:?}: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Runs each test on both worlds.
+#[macro_export]
+macro_rules! on_both_worlds {
+    ($($name:ident),* $(,)?) => {
+        mod sqlite {
+            $(#[test] fn $name() { super::$name(&super::rig::Rig::sqlite()); })*
+        }
+        mod postgres {
+            $(#[test] fn $name() { super::$name(&super::rig::Rig::postgres()); })*
+        }
+    };
+}
+
+pub mod postgres {
+    //! Databases for tests. A missing server fails the test; it is never skipped.
+
+    use tokio_postgres::NoTls;
+
+    pub struct Database {
+        pub url: String,
+        name: String,
+    }
+
+    impl Database {
+        pub fn create() -> Self {
+            let server = server();
+            let name = format!("cli_{}_{}", std::process::id(), fresh());
+            execute(&server, &format!("CREATE DATABASE {name}"));
+            let (base, _) = server.rsplit_once('/').expect("the url names a database");
+            Self { url: format!("{base}/{name}"), name }
+        }
+    }
+
+    impl Drop for Database {
+        fn drop(&mut self) {
+            execute(&server(), &format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
+        }
+    }
+
+    pub fn server() -> String {
+        std::env::var("RHYTHM_TEST_POSTGRES")
+            .expect("RHYTHM_TEST_POSTGRES is not set; run the tests with scripts/with-postgres.sh")
+    }
+
+    fn fresh() -> String {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let nanos =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().subsec_nanos();
+        format!("{nanos}_{}", COUNT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn execute(url: &str, statement: &str) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+            tokio::spawn(connection);
+            client.batch_execute(statement).await.unwrap();
+        });
+    }
+}

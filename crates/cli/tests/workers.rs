@@ -1,0 +1,80 @@
+//! How a worker starts and stops.
+
+mod rig;
+
+use rig::Rig;
+
+fn a_worker_says_who_and_where_it_is(rig: &Rig) {
+    let worker = rig.worker(&["--queue", "mail:5", "--queue", "default", "--concurrency", "7", "--fast"]);
+    let row = rig.json(&["workers"])["rows"][0].clone();
+    assert_eq!(row["card"]["queues"], serde_json::json!(["mail", "default"]));
+    assert_eq!(row["card"]["concurrency"], 7);
+    let (code, log) = worker.stop();
+    assert_eq!(code, Some(0), "{log}");
+    let started = log.lines().find(|line| line.contains("worker started")).unwrap();
+    assert!(started.contains(row["card"]["id"].as_str().unwrap()), "{started}");
+    assert!(started.contains("mail,default"), "{started}");
+    if let Some((_, login)) = rig.world.split_once("://") {
+        let (login, _) = login.rsplit_once('@').unwrap();
+        let (_, password) = login.split_once(':').unwrap();
+        assert!(!log.contains(password) && started.contains(":***@"), "{log}");
+    }
+    assert_eq!(rig.live_workers(), 0);
+}
+
+fn a_worker_that_is_told_to_stop_finishes_what_it_does(rig: &Rig) {
+    let mut worker = rig.worker(&[]);
+    let task = rig.ok(&["tasks", "enqueue", "sleep", "--input", r#"{"seconds": 2}"#]);
+    rig.until(&["tasks", "show", &task], |shown| shown["state"] == "running");
+    worker.signal("TERM");
+    worker.logs("worker stops");
+    let later = rig.ok(&["tasks", "enqueue", "echo"]);
+    let (code, log) = worker.wait();
+    assert_eq!(code, Some(0), "{log}");
+    assert_eq!(rig.json(&["tasks", "show", &task])["state"], "completed");
+    assert_eq!(rig.json(&["tasks", "show", &later])["state"], "ready");
+}
+
+fn a_worker_without_patience_hands_its_task_back(rig: &Rig) {
+    let worker = rig.worker(&["--patience", "0s"]);
+    let task = rig.ok(&["tasks", "enqueue", "sleep", "--input", r#"{"seconds": 600}"#]);
+    rig.until(&["tasks", "show", &task], |shown| shown["state"] == "running");
+    worker.signal("INT");
+    let (code, log) = worker.wait();
+    assert_eq!(code, Some(0), "{log}");
+    let shown = rig.json(&["tasks", "show", &task]);
+    assert_eq!(shown["state"], "ready");
+    assert_eq!(shown["attempt"], 1);
+}
+
+fn a_second_signal_ends_a_worker_at_once(rig: &Rig) {
+    let mut worker = rig.worker(&[]);
+    let task = rig.ok(&["tasks", "enqueue", "sleep", "--input", r#"{"seconds": 600}"#]);
+    rig.until(&["tasks", "show", &task], |shown| shown["state"] == "running");
+    worker.signal("TERM");
+    worker.logs("worker stops");
+    worker.signal("TERM");
+    assert_eq!(worker.wait().0, Some(143));
+}
+
+fn a_killed_workers_task_goes_to_another(rig: &Rig) {
+    let worker = rig.worker(&[]);
+    let task = rig.ok(&["tasks", "enqueue", "sleep", "--input", r#"{"seconds": 5}"#]);
+    rig.until(&["tasks", "show", &task], |shown| shown["state"] == "running");
+    let first = rig.json(&["tasks", "show", &task])["worker"].clone();
+    worker.signal("KILL");
+    assert_eq!(worker.wait().0, None);
+    let _other = rig.worker(&[]);
+    let shown =
+        rig.until(&["tasks", "show", &task], |shown| shown["state"] == "running" && shown["worker"] != first);
+    assert_eq!(shown["delivery"], 2);
+    assert_eq!(shown["attempt"], 1);
+}
+
+on_both_worlds!(
+    a_worker_says_who_and_where_it_is,
+    a_worker_that_is_told_to_stop_finishes_what_it_does,
+    a_worker_without_patience_hands_its_task_back,
+    a_second_signal_ends_a_worker_at_once,
+    a_killed_workers_task_goes_to_another,
+);

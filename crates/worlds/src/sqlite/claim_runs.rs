@@ -1,0 +1,108 @@
+//! Claiming ready runs, with the messages that wait for them.
+
+use std::cmp::Reverse;
+
+use rhythm_core::message::{Actor, Message, MessageBody, Start};
+use rhythm_core::{MessageId, Timestamp};
+use rhythm_engine::world::{ClaimRuns, ClaimedRun, ClaimedRuns, MESSAGES_PER_COMMIT, RunRow, WorldResult};
+use rusqlite::params;
+
+use super::inbox::awaits;
+use super::rows;
+use super::sql::{Columns, json, size, sql};
+use super::tx::Tx;
+
+pub fn claim_runs(tx: &Tx<'_>, request: &ClaimRuns) -> WorldResult<ClaimedRuns> {
+    ready_what_is_due(tx)?;
+    let mut ready = Vec::new();
+    for (kind, workflow) in ready_programs(tx, request.tenant.as_str())? {
+        let known = request.kinds.iter().any(|listed| listed.as_str() == kind)
+            || request.workflows.contains(&workflow);
+        if known && !tx.is_workflow_paused(&request.tenant, &workflow)? {
+            let of_program = params![request.tenant.as_str(), kind, workflow, size(request.limit)];
+            ready.extend(tx.all(sql!("claim_runs", "ready"), of_program, |row| {
+                let order: (Reverse<i32>, Timestamp, i64) = (Reverse(row.take()?), row.time()?, row.take()?);
+                Ok((order, row.take::<i64>()?))
+            })?);
+        }
+    }
+    ready.sort_unstable();
+    ready.truncate(request.limit);
+    let runs = ready.into_iter().map(|(_, key)| claim(tx, request, key)).collect::<WorldResult<_>>()?;
+    Ok(ClaimedRuns { at: tx.now, runs })
+}
+
+/// Runs whose later time has come; there is no other way to find them but to look.
+pub fn ready_what_is_due(tx: &Tx<'_>) -> WorldResult<usize> {
+    tx.run(sql!("claim_runs", "ready_due"), params![tx.now.millis()])
+}
+
+/// Which programs have ready runs: one look into the index each, however many runs wait behind them.
+pub fn ready_programs(tx: &Tx<'_>, tenant: &str) -> WorldResult<Vec<(String, String)>> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    loop {
+        let (kind, workflow) = found.last().map_or(("", ""), |(kind, workflow)| (kind, workflow));
+        let after = params![tenant, kind, workflow];
+        let next = tx.one(sql!("claim_runs", "next_program"), after, |row| Ok((row.take()?, row.take()?)))?;
+        match next {
+            Some(program) => found.push(program),
+            None => return Ok(found),
+        }
+    }
+}
+
+fn claim(tx: &Tx<'_>, request: &ClaimRuns, key: i64) -> WorldResult<ClaimedRun> {
+    let until = tx.now.plus(request.hold).millis();
+    let taken = tx.one(sql!("claim_runs", "take"), params![key, request.worker.as_str(), until], |row| {
+        Ok((row.count()?, row.take::<u32>()?))
+    })?;
+    let (claim, deliveries) = taken.unwrap_or_default();
+    let (run, started) = run_by_key(tx, key)?;
+    let (messages, more) = messages(tx, key, &run, started)?;
+    Ok(ClaimedRun { run, claim, messages, more, deliveries })
+}
+
+/// A live run and whether anything was committed yet.
+fn run_by_key(tx: &Tx<'_>, key: i64) -> WorldResult<(RunRow, bool)> {
+    let row = tx
+        .one(sql!("claim_runs", "row"), params![key], |row| Ok((rows::run_row(row)?, row.take::<bool>()?)))?;
+    row.ok_or_else(|| rhythm_engine::world::WorldError::Corrupt(format!("run {key} has a place but no row")))
+}
+
+/// What waits for a run, in arrival order; when there is too much, what can be consumed now comes first.
+fn messages(tx: &Tx<'_>, key: i64, run: &RunRow, started: bool) -> WorldResult<(Vec<Message>, bool)> {
+    let mut messages = Vec::new();
+    if !started {
+        messages.push(start(tx, key, run)?);
+    }
+    let room = MESSAGES_PER_COMMIT - messages.len();
+    let waiting = tx.all(sql!("inbox", "first_waiting"), params![key, size(room + 1)], rows::message)?;
+    if waiting.len() <= room {
+        messages.extend(waiting);
+        return Ok((messages, false));
+    }
+    let awaiting = json(&run.state.awaiting);
+    let numbers = tx.all(sql!("inbox", "signals_waiting"), params![key], |row: &mut Columns<'_>| {
+        Ok((row.take::<i64>()?, row.take::<Option<String>>()?))
+    })?;
+    let (now, later): (Vec<_>, Vec<_>) =
+        numbers.iter().partition(|(_, signal)| awaits(&awaiting, signal.as_deref()));
+    for (number, _) in now.into_iter().chain(later).take(room) {
+        messages.extend(tx.one(sql!("inbox", "by_number"), params![number], rows::message)?);
+    }
+    Ok((messages, true))
+}
+
+fn start(tx: &Tx<'_>, key: i64, run: &RunRow) -> WorldResult<Message> {
+    let message = tx.one(sql!("claim_runs", "start"), params![key], |row| {
+        let input = row.payload()?;
+        Ok(Message {
+            id: MessageId::start(),
+            at: run.created_at,
+            actor: Actor(row.take()?),
+            trace: row.take()?,
+            body: MessageBody::Start(Start { input }),
+        })
+    })?;
+    message.ok_or_else(|| rhythm_engine::world::WorldError::Corrupt(format!("run {} has no input", run.id)))
+}

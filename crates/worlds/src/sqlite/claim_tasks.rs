@@ -1,0 +1,85 @@
+//! Claiming ready tasks, and those whose deadline has passed.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use rhythm_core::Timestamp;
+use rhythm_engine::world::{ClaimTasks, ClaimedTask, ClaimedTasks, RunRow, WorldResult};
+use rusqlite::params;
+
+use super::rows;
+use super::sql::{Columns, size, sql};
+use super::tx::Tx;
+
+/// Priority, then age, then creation.
+type Order = (Reverse<i32>, Timestamp, i64);
+
+fn order(row: &mut Columns<'_>) -> rusqlite::Result<Order> {
+    Ok((Reverse(row.take()?), row.time()?, row.take()?))
+}
+
+pub fn claim_tasks(tx: &Tx<'_>, request: &ClaimTasks) -> WorldResult<ClaimedTasks> {
+    let chosen = if request.overdue { overdue(tx, request)? } else { ready(tx, request)? };
+    let until = tx.now.plus(request.hold).millis();
+    let mut tasks: Vec<ClaimedTask> = Vec::with_capacity(chosen.len());
+    let mut runs: Vec<RunRow> = Vec::new();
+    let mut listed: HashSet<i64> = HashSet::new();
+    for (_, _, key) in chosen {
+        let take = params![key, request.worker.as_str(), until, tx.now.millis()];
+        let taken = tx.one(sql!("claim_tasks", "take"), take, |row| {
+            Ok((rows::claimed_task(row)?, row.take::<Option<i64>>()?))
+        })?;
+        let Some((task, run_key)) = taken else { continue };
+        tasks.push(task);
+        if let Some(run_key) = run_key
+            && request.with_runs
+            && listed.insert(run_key)
+        {
+            runs.extend(tx.one(sql!("claim_runs", "row"), params![run_key], rows::run_row)?);
+        }
+    }
+    Ok(ClaimedTasks { at: tx.now, tasks, runs })
+}
+
+fn ready(tx: &Tx<'_>, request: &ClaimTasks) -> WorldResult<Vec<Order>> {
+    let tenant = request.tenant.as_str();
+    let mut chosen = Vec::new();
+    for (queue, limit) in &request.queues {
+        if *limit == 0 || tx.is_queue_paused(&request.tenant, queue)? {
+            continue;
+        }
+        let mut of_queue = Vec::new();
+        for name in ready_names(tx, tenant, queue)? {
+            if request.names.is_empty() || request.names.contains(&name) {
+                let of_name = params![tenant, queue, name, size(*limit)];
+                of_queue.extend(tx.all(sql!("claim_tasks", "ready"), of_name, order)?);
+            }
+        }
+        of_queue.sort_unstable();
+        chosen.extend(of_queue.into_iter().take(*limit));
+    }
+    Ok(chosen)
+}
+
+/// Which names have ready tasks: one look into the index each, however many tasks nobody here can do.
+fn ready_names(tx: &Tx<'_>, tenant: &str, queue: &str) -> WorldResult<Vec<String>> {
+    let mut found: Vec<String> = Vec::new();
+    loop {
+        let next = match found.last() {
+            None => tx.one(sql!("claim_tasks", "first_name"), params![tenant, queue], |row| row.take())?,
+            Some(name) => {
+                tx.one(sql!("claim_tasks", "next_name"), params![tenant, queue, name], |row| row.take())?
+            }
+        };
+        match next {
+            Some(name) => found.push(name),
+            None => return Ok(found),
+        }
+    }
+}
+
+fn overdue(tx: &Tx<'_>, request: &ClaimTasks) -> WorldResult<Vec<Order>> {
+    let limit = request.queues.iter().map(|(_, limit)| limit).sum();
+    let late = params![request.tenant.as_str(), tx.now.millis(), size(limit)];
+    tx.all(sql!("claim_tasks", "overdue"), late, order)
+}

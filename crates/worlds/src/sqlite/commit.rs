@@ -1,0 +1,238 @@
+//! The one way to move a run: fence first, then everything a transition asks for, in the order of
+//! `docs/internals/worlds.md`. An item whose fence does not hold has written nothing.
+
+use rhythm_core::message::{Message, MessageBody, TimerFired};
+use rhythm_core::{MessageId, RunId, TaskId, Timestamp};
+use rhythm_engine::world::{
+    Commit, CommitItem, CommitOutcome, Committed, Done, Fence, TaskClaim, WorldResult,
+};
+use rusqlite::params;
+
+use super::ending;
+use super::history;
+use super::inbox::Target;
+use super::rows::place;
+use super::runs;
+use super::sql::{Columns, int, json, sql};
+use super::tasks::{self, Held, Holder};
+use super::tx::Tx;
+
+pub fn commit(tx: &Tx<'_>, request: &Commit) -> WorldResult<Committed> {
+    let by = Committer { tx, request, until: tx.now.plus(request.hold) };
+    let outcomes = request.items.iter().map(|item| by.commit(item)).collect::<WorldResult<_>>()?;
+    for released in &request.released {
+        ending::release(tx, &request.tenant, &request.worker, released)?;
+    }
+    Ok(Committed { at: tx.now, outcomes })
+}
+
+/// What the fence looks at.
+struct Current {
+    key: i64,
+    workflow: String,
+    revision: u64,
+    last_commit: Option<String>,
+    paused: bool,
+    /// Set aside, and no commit changes that.
+    aside: bool,
+    place: i64,
+    worker: Option<String>,
+    claim: u64,
+    arrived: u64,
+}
+
+fn current(row: &mut Columns<'_>) -> rusqlite::Result<Current> {
+    Ok(Current {
+        key: row.take()?,
+        workflow: row.take()?,
+        revision: row.count()?,
+        last_commit: row.take()?,
+        paused: row.take()?,
+        aside: row.take::<Option<bool>>()?.unwrap_or(false),
+        place: row.take()?,
+        worker: row.take()?,
+        claim: row.count()?,
+        arrived: row.count()?,
+    })
+}
+
+struct Committer<'a> {
+    tx: &'a Tx<'a>,
+    request: &'a Commit,
+    /// How long claims on new tasks hold.
+    until: Timestamp,
+}
+
+impl Committer<'_> {
+    fn commit(&self, item: &CommitItem) -> WorldResult<CommitOutcome> {
+        let tx = self.tx;
+        let id = params![item.run.as_str(), self.request.tenant.as_str()];
+        let Some(run) = tx.one(sql!("commit", "current"), id, current)? else {
+            return self.repeat_of_ended(item);
+        };
+        if run.last_commit.as_deref() == Some(item.commit.as_str()) {
+            return self.repeat(item, run.revision, run.arrived);
+        }
+        let Some(finished) = self.fence(item, &run)? else { return Ok(CommitOutcome::Stale) };
+        self.cancel(item, run.key)?;
+        for (held, finished) in finished.iter().zip(&item.finished) {
+            held.end_attempt(tx, finished)?;
+        }
+        self.take_out(item, run.key)?;
+        self.write_row(item, run.key)?;
+        history::append(tx, run.key, &item.events)?;
+        let claimed = self.start(item, run.key)?;
+        for delivery in &item.deliveries {
+            Target::find(tx, &self.request.tenant, &delivery.to)?.put(tx, &delivery.message)?;
+        }
+        let arrived = self.give_back(item, &run)?;
+        if let Some(end) = &item.end {
+            ending::end(tx, run.key, end, item.failed_by.as_ref())?;
+        }
+        Ok(CommitOutcome::Done(Done { revision: run.revision + 1, arrived, claimed }))
+    }
+
+    /// The tasks that end with this commit, if all of the fence holds.
+    fn fence(&self, item: &CommitItem, run: &Current) -> WorldResult<Option<Vec<Held>>> {
+        let Commit { tenant, worker, .. } = self.request;
+        let holds = run.revision == item.revision
+            && match item.fence {
+                Fence::Claim(claim) => {
+                    run.place == place::CLAIMED
+                        && run.claim == claim
+                        && run.worker.as_deref() == Some(worker.as_str())
+                }
+                Fence::Fused => {
+                    run.place != place::CLAIMED
+                        && run.arrived == item.arrived
+                        && !run.paused
+                        && !self.tx.is_workflow_paused(tenant, &run.workflow)?
+                }
+            };
+        if !holds {
+            return Ok(None);
+        }
+        item.finished.iter().map(|finished| Held::find(self.tx, tenant, worker, finished)).collect()
+    }
+
+    fn cancel(&self, item: &CommitItem, key: i64) -> WorldResult<()> {
+        let (tx, tenant) = (self.tx, &self.request.tenant);
+        if let Some(message) = &item.cancel_open {
+            let open: Vec<TaskId> = tx.all(sql!("tasks", "of_run"), params![key], |row| row.id())?;
+            for task in &open {
+                tasks::cancel(tx, tenant, task)?;
+            }
+            self.tell_children(&item.run, message)?;
+        }
+        for task in &item.cancel_tasks {
+            tasks::cancel(tx, tenant, task)?;
+        }
+        Ok(())
+    }
+
+    fn tell_children(&self, run: &RunId, message: &Message) -> WorldResult<()> {
+        let parent = params![run.as_str(), self.request.tenant.as_str()];
+        let children: Vec<i64> = self.tx.all(sql!("commit", "children"), parent, |row| row.take())?;
+        for child in children {
+            Target::of_key(self.tx, child)?.put(self.tx, message)?;
+        }
+        Ok(())
+    }
+
+    /// Consumed messages leave the inbox; cancelled timers leave it too, if they have fired already.
+    fn take_out(&self, item: &CommitItem, key: i64) -> WorldResult<()> {
+        for timer in &item.cancel_timers {
+            let id = MessageId::timer(*timer);
+            self.tx.run(sql!("commit", "delete_timer"), params![key, id.as_str()])?;
+            self.tx.run(sql!("inbox", "take"), params![key, id.as_str()])?;
+        }
+        for message in &item.consumed {
+            self.tx.run(sql!("inbox", "take"), params![key, message.as_str()])?;
+        }
+        Ok(())
+    }
+
+    fn write_row(&self, item: &CommitItem, key: i64) -> WorldResult<()> {
+        let state = &item.state;
+        let awaiting = if state.awaiting.is_empty() { "[]".to_owned() } else { json(&state.awaiting) };
+        let row = params![
+            key,
+            item.commit.as_str(),
+            self.tx.now.millis(),
+            int(state.seq),
+            state.at.millis(),
+            awaiting,
+            state.cancelling,
+            state.snapshot.as_ref().map(|snapshot| snapshot.format),
+            state.snapshot.as_ref().map(|snapshot| &snapshot.bytes[..]),
+        ];
+        self.tx.run(sql!("commit", "write_row"), row).map(drop)
+    }
+
+    /// New tasks, timers and children. Answers the tasks this worker now holds.
+    fn start(&self, item: &CommitItem, key: i64) -> WorldResult<Vec<TaskClaim>> {
+        let (tx, tenant) = (self.tx, &self.request.tenant);
+        let mut claimed = Vec::new();
+        for task in &item.tasks {
+            let takes = task.claim
+                && task.options.delay == rhythm_core::Millis::ZERO
+                && !tx.is_queue_paused(tenant, &task.options.queue)?;
+            let holder = takes.then_some(Holder { worker: &self.request.worker, until: self.until });
+            if tasks::insert(tx, tenant, task, Some(key), holder)? && takes {
+                claimed.push(TaskClaim { task: task.id.clone(), claim: 1 });
+            }
+        }
+        for timer in &item.timers {
+            let body = MessageBody::TimerFired(TimerFired { timer: timer.timer });
+            runs::insert_timer(tx, key, &MessageId::timer(timer.timer), timer.fire_at, Some(body))?;
+        }
+        for child in &item.children {
+            runs::create_run(tx, tenant, child)?;
+        }
+        Ok(claimed)
+    }
+
+    /// Gives the claim back and decides whether the run stays ready. Answers how many messages have arrived.
+    fn give_back(&self, item: &CommitItem, before: &Current) -> WorldResult<u64> {
+        let tx = self.tx;
+        // Only what this commit itself did can have moved the count, and mostly it did nothing of the kind.
+        let quiet = item.cancel_open.is_none() && item.cancel_tasks.is_empty() && item.deliveries.is_empty();
+        let arrived = match quiet {
+            true => before.arrived,
+            false => tx.number(sql!("commit", "arrived"), params![before.key])?.unsigned_abs(),
+        };
+        // A fused commit has not seen what waits for a run that was ready before it.
+        let was_ready = matches!(item.fence, Fence::Fused) && before.place != place::OUT;
+        let ready = !before.aside && (item.more || arrived != item.arrived || was_ready);
+        let stays_out = quiet && before.place == place::OUT && !ready;
+        if item.end.is_none() && !stays_out {
+            let row = params![before.key, ready, tx.now.millis(), tx.next_number()];
+            tx.run(sql!("commit", "give_back"), row)?;
+            if ready {
+                tx.hint_runs();
+            }
+        }
+        Ok(arrived)
+    }
+
+    fn repeat_of_ended(&self, item: &CommitItem) -> WorldResult<CommitOutcome> {
+        let id = params![item.run.as_str(), self.request.tenant.as_str(), item.commit.as_str()];
+        match self.tx.one(sql!("commit", "ended"), id, |row| Ok((row.count()?, row.count()?)))? {
+            Some((revision, arrived)) => self.repeat(item, revision, arrived),
+            None => Ok(CommitOutcome::Stale),
+        }
+    }
+
+    /// The first answer again.
+    fn repeat(&self, item: &CommitItem, revision: u64, arrived: u64) -> WorldResult<CommitOutcome> {
+        let mut claimed = Vec::new();
+        for task in item.tasks.iter().filter(|task| task.claim) {
+            let held =
+                params![task.id.as_str(), self.request.tenant.as_str(), 1, self.request.worker.as_str()];
+            if self.tx.one(sql!("tasks", "held"), held, |_| Ok(()))?.is_some() {
+                claimed.push(TaskClaim { task: task.id.clone(), claim: 1 });
+            }
+        }
+        Ok(CommitOutcome::Done(Done { revision, arrived, claimed }))
+    }
+}

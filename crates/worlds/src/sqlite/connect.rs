@@ -1,0 +1,144 @@
+//! Opening connections: which file, with which settings.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rhythm_engine::world::{WorldError, WorldResult};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::errors;
+
+/// Where the data is.
+#[derive(Clone, Debug)]
+pub enum Place {
+    File(PathBuf),
+    /// A database of this process only, gone with its last connection.
+    Memory {
+        name: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Create,
+    Write,
+    Read,
+}
+
+impl Place {
+    /// The part of a world URL after `sqlite:`.
+    pub fn of(path: &Path) -> Self {
+        if path == Path::new(":memory:") {
+            return Self::Memory { name: super::liveness::fresh_id() };
+        }
+        Self::File(path.to_owned())
+    }
+
+    /// Makes the folder of the file.
+    pub fn prepare(&self) -> WorldResult<()> {
+        match self {
+            Self::File(file) => match file.parent() {
+                Some(folder) if !folder.as_os_str().is_empty() => std::fs::create_dir_all(folder)
+                    .map_err(|error| errors::from_io(&folder.display().to_string(), &error)),
+                _ => Ok(()),
+            },
+            Self::Memory { .. } => Ok(()),
+        }
+    }
+
+    pub fn connect(&self, access: Access, busy_timeout: Duration) -> WorldResult<Connection> {
+        let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        flags |= match access {
+            Access::Create => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+            Access::Write | Access::Read => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        };
+        let opened = match self {
+            Self::File(file) => Connection::open_with_flags(file, flags),
+            Self::Memory { name } => {
+                let url = format!("file:/rhythm-{name}?vfs=memdb");
+                Connection::open_with_flags(url, flags | OpenFlags::SQLITE_OPEN_URI)
+            }
+        };
+        let connection = opened.map_err(|error| self.named(error))?;
+        self.settle(&connection, access, busy_timeout).map_err(|error| self.named(error))?;
+        if access != Access::Read && connection.is_readonly("main").unwrap_or(false) {
+            return Err(WorldError::ReadOnly(self.to_string()));
+        }
+        Ok(connection)
+    }
+
+    fn settle(&self, connection: &Connection, access: Access, patience: Duration) -> rusqlite::Result<()> {
+        connection.busy_timeout(patience)?;
+        connection.set_prepared_statement_cache_capacity(256);
+        // Plans must not depend on bound values: SQLite would plan a cached statement anew for every new value.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+        connection.pragma_update(None, "foreign_keys", false)?;
+        connection.pragma_update(None, "temp_store", "memory")?;
+        connection.pragma_update(
+            None,
+            "cache_size",
+            if access == Access::Read { -8_192 } else { -65_536 },
+        )?;
+        match self {
+            Self::Memory { .. } => connection.pragma_update(None, "journal_mode", "memory")?,
+            // Readers find the mode in the file.
+            Self::File(_) if access == Access::Read => {}
+            Self::File(_) => {
+                use_write_ahead_log(connection, patience)?;
+                connection.pragma_update(None, "synchronous", "full")?;
+                connection.pragma_update(None, "wal_autocheckpoint", 4_000)?;
+            }
+        }
+        if access == Access::Read {
+            connection.pragma_update(None, "query_only", true)?;
+        }
+        Ok(())
+    }
+
+    fn named(&self, error: rusqlite::Error) -> WorldError {
+        let with_name = |text: String| format!("{self}: {text}");
+        match errors::from_sqlite(error) {
+            WorldError::Unavailable(text) => WorldError::Unavailable(with_name(text)),
+            WorldError::Locked(text) => WorldError::Locked(with_name(text)),
+            WorldError::ReadOnly(text) => WorldError::ReadOnly(with_name(text)),
+            WorldError::Corrupt(text) => WorldError::Corrupt(with_name(text)),
+            other => other,
+        }
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::File(file) => file.display().fmt(f),
+            Self::Memory { .. } => f.write_str(":memory:"),
+        }
+    }
+}
+
+/// Changing the mode does not wait for others by itself, and several processes may begin at once.
+fn use_write_ahead_log(connection: &Connection, patience: Duration) -> rusqlite::Result<()> {
+    let give_up = Instant::now() + patience;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "wal") {
+            Err(error)
+                if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+                    && Instant::now() < give_up =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            answer => return answer,
+        }
+    }
+}
+
+/// Lets the file grow up to this size only.
+pub fn limit(connection: &Connection, bytes: u64) -> WorldResult<()> {
+    let set = || {
+        let page_size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        let pages = i64::try_from(bytes).unwrap_or(i64::MAX) / page_size.max(1);
+        connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
+    };
+    set().map_err(errors::from_sqlite)
+}

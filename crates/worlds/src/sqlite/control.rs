@@ -1,0 +1,8 @@
+//! What operators do, one file per thing they do it to.
+
+mod dead;
+mod request;
+mod runs;
+mod schedules;
+
+pub use request::control;

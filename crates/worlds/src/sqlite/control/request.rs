@@ -1,0 +1,67 @@
+//! Which request goes where.
+
+use rhythm_core::TenantId;
+use rhythm_engine::world::{Control, ControlRequest, Controlled, WorldError, WorldResult};
+use rusqlite::params;
+
+use super::{dead, runs, schedules};
+use crate::sqlite::sql::sql;
+use crate::sqlite::tasks;
+use crate::sqlite::tx::Tx;
+
+pub fn control(tx: &Tx<'_>, request: &ControlRequest) -> WorldResult<Controlled> {
+    let ControlRequest { tenant, actor, control } = request;
+    match control {
+        Control::PauseRun { run, reason } => runs::pause(tx, tenant, run, actor, reason),
+        Control::ResumeRun { run, reason } => runs::resume(tx, tenant, run, actor, reason),
+        Control::Unblock { run } => runs::unblock(tx, tenant, run),
+        Control::Annotate { run, event } => runs::annotate(tx, tenant, run, actor, event),
+        Control::Reopen { run, revision, reason, requeue, redeliver } => {
+            let wish = runs::Reopening { revision: *revision, reason, requeue, redeliver };
+            runs::reopen(tx, tenant, run, actor, &wish)
+        }
+        Control::PauseWorkflow { workflow } => pause(tx, tenant, "workflow", workflow),
+        Control::PauseQueue { queue } => pause(tx, tenant, "queue", queue),
+        Control::ResumeWorkflow { workflow } => {
+            tx.hint_runs();
+            resume(tx, tenant, "workflow", workflow)
+        }
+        Control::ResumeQueue { queue } => {
+            tx.hint_tasks();
+            resume(tx, tenant, "queue", queue)
+        }
+        Control::RequeueDead { task } => dead::requeue(tx, tenant, task),
+        Control::DiscardDead { task, message } => dead::discard(tx, tenant, task, message.as_ref()),
+        Control::CancelTask { task } => match tasks::cancel(tx, tenant, task)? {
+            true => Ok(Controlled::Done),
+            false => Err(WorldError::NotFound(format!("open task {task}"))),
+        },
+        Control::PutSchedule(schedule) => schedules::put(tx, tenant, schedule),
+        Control::RemoveSchedule { name } => schedules::remove(tx, tenant, name),
+        Control::PauseSchedule { name } => schedules::pause(tx, tenant, name),
+        Control::ResumeSchedule { name, next_at } => schedules::resume(tx, tenant, name, *next_at),
+        Control::FireSchedule { name, expected, next_at, runs, tasks, missed } => {
+            let firing =
+                schedules::Firing { expected: *expected, next_at: *next_at, runs, tasks, missed: *missed };
+            schedules::fire(tx, tenant, name, &firing)
+        }
+    }
+}
+
+/// Paused names need not exist.
+fn pause(tx: &Tx<'_>, tenant: &TenantId, what: &str, name: &str) -> WorldResult<Controlled> {
+    let row = params![tenant.as_str(), what, name, tx.now.millis()];
+    let changed = tx.run(sql!("control", "pause_name"), row)? > 0;
+    tx.forget_paused();
+    Ok(changed_if(changed))
+}
+
+fn resume(tx: &Tx<'_>, tenant: &TenantId, what: &str, name: &str) -> WorldResult<Controlled> {
+    let changed = tx.run(sql!("control", "resume_name"), params![tenant.as_str(), what, name])? > 0;
+    tx.forget_paused();
+    Ok(changed_if(changed))
+}
+
+pub fn changed_if(changed: bool) -> Controlled {
+    if changed { Controlled::Done } else { Controlled::Unchanged }
+}

@@ -1,0 +1,161 @@
+//! What operators do to one run.
+
+use rhythm_core::event::{EventData, Note};
+use rhythm_core::message::Message;
+use rhythm_core::{Actor, RunId, TaskId, TenantId};
+use rhythm_engine::world::{Controlled, WorldError, WorldResult};
+use rusqlite::params;
+
+use super::dead;
+use crate::sqlite::history::write_operator_row;
+use crate::sqlite::inbox::{Target, awaits};
+use crate::sqlite::runs::make_ready;
+use crate::sqlite::sql::{int, sql};
+use crate::sqlite::tasks::unblock_if_last_held;
+use crate::sqlite::tx::Tx;
+
+struct Live {
+    key: i64,
+    paused: bool,
+    blocked: Option<String>,
+}
+
+fn live(tx: &Tx<'_>, tenant: &TenantId, run: &RunId) -> WorldResult<Live> {
+    let id = params![run.as_str(), tenant.as_str()];
+    let found = tx.one(sql!("control", "live"), id, |row| {
+        Ok(Live { key: row.take()?, paused: row.take()?, blocked: row.take()? })
+    })?;
+    if let Some(live) = found {
+        return Ok(live);
+    }
+    match tx.one(sql!("inbox", "ended_by_id"), id, |row| Ok((row.take::<i64>()?, row.take::<String>()?)))? {
+        Some((_, status)) => Err(WorldError::Conflict(format!("run {run} has ended ({status})"))),
+        None => Err(WorldError::NotFound(format!("run {run}"))),
+    }
+}
+
+/// Takes effect at once: the queue place goes even when somebody holds it, and the revision moves.
+pub fn pause(
+    tx: &Tx<'_>,
+    tenant: &TenantId,
+    run: &RunId,
+    actor: &Actor,
+    reason: &str,
+) -> WorldResult<Controlled> {
+    let live = live(tx, tenant, run)?;
+    if live.paused {
+        return Ok(Controlled::Unchanged);
+    }
+    tx.run(sql!("control", "set_paused"), params![live.key, true])?;
+    tx.run(sql!("commit", "leave_queue"), params![live.key])?;
+    write_operator_row(tx, live.key, actor, EventData::Paused(Note { reason: reason.to_owned() }))?;
+    Ok(Controlled::Done)
+}
+
+pub fn resume(
+    tx: &Tx<'_>,
+    tenant: &TenantId,
+    run: &RunId,
+    actor: &Actor,
+    reason: &str,
+) -> WorldResult<Controlled> {
+    let live = live(tx, tenant, run)?;
+    if !live.paused {
+        return Ok(Controlled::Unchanged);
+    }
+    tx.run(sql!("control", "set_paused"), params![live.key, false])?;
+    write_operator_row(tx, live.key, actor, EventData::Resumed(Note { reason: reason.to_owned() }))?;
+    // A delayed start still comes at its time.
+    if tx.number(sql!("control", "waits_for_start"), params![live.key])? == 0 {
+        make_ready(tx, live.key)?;
+    }
+    Ok(Controlled::Done)
+}
+
+pub fn unblock(tx: &Tx<'_>, tenant: &TenantId, run: &RunId) -> WorldResult<Controlled> {
+    let live = live(tx, tenant, run)?;
+    if live.blocked.as_deref().is_none_or(|code| code == "dead_letter") {
+        return Ok(Controlled::Unchanged);
+    }
+    tx.run(sql!("control", "unblock"), params![live.key])?;
+    tx.run(sql!("control", "forgive"), params![live.key])?;
+    make_ready(tx, live.key)?;
+    Ok(Controlled::Done)
+}
+
+pub fn annotate(
+    tx: &Tx<'_>,
+    tenant: &TenantId,
+    run: &RunId,
+    actor: &Actor,
+    event: &EventData,
+) -> WorldResult<Controlled> {
+    let live = live(tx, tenant, run)?;
+    write_operator_row(tx, live.key, actor, event.clone())?;
+    Ok(Controlled::Done)
+}
+
+pub struct Reopening<'a> {
+    pub revision: u64,
+    pub reason: &'a str,
+    pub requeue: &'a [TaskId],
+    pub redeliver: &'a [Message],
+}
+
+pub fn reopen(
+    tx: &Tx<'_>,
+    tenant: &TenantId,
+    run: &RunId,
+    actor: &Actor,
+    wish: &Reopening<'_>,
+) -> WorldResult<Controlled> {
+    let key = reopenable(tx, tenant, run, wish)?;
+    tx.run(sql!("control", "reopen_row"), params![key, tx.now.millis()])?;
+    tx.run(sql!("control", "reopen_place"), params![key, tx.now.millis(), tx.next_number()])?;
+    tx.run(sql!("control", "delete_ended"), params![key])?;
+    let note = Note { reason: wish.reason.to_owned() };
+    write_operator_row(tx, key, actor, EventData::Reopened(note))?;
+    for task in wish.requeue {
+        dead::revive(tx, tenant, task)?;
+    }
+    unblock_if_last_held(tx, key)?;
+    for message in wish.redeliver {
+        Target::of_key(tx, key)?.put(tx, message)?;
+    }
+    if has_something_to_do(tx, key)? {
+        make_ready(tx, key)?;
+    }
+    Ok(Controlled::Done)
+}
+
+/// Everything is checked before anything is written.
+fn reopenable(tx: &Tx<'_>, tenant: &TenantId, run: &RunId, wish: &Reopening<'_>) -> WorldResult<i64> {
+    let id = params![run.as_str(), tenant.as_str()];
+    if tx.one(sql!("runs", "find_live"), id, |row| row.take::<i64>())?.is_some() {
+        return Err(WorldError::Conflict(format!("run {run} has not ended")));
+    }
+    let ended = tx.one(sql!("control", "ended"), id, |row| {
+        Ok((row.take::<i64>()?, row.take::<String>()?, row.take::<i64>()?))
+    })?;
+    let (key, status, revision) = ended.ok_or_else(|| WorldError::NotFound(format!("run {run}")))?;
+    if status != "failed" {
+        return Err(WorldError::Conflict(format!("run {run} is {status}, not failed")));
+    }
+    if revision != int(wish.revision) {
+        return Err(WorldError::Conflict(format!("run {run} was changed meanwhile")));
+    }
+    for task in wish.requeue {
+        dead::letter(tx, tenant, task)?;
+    }
+    Ok(key)
+}
+
+fn has_something_to_do(tx: &Tx<'_>, key: i64) -> WorldResult<bool> {
+    let awaiting = tx.one(sql!("control", "awaiting"), params![key], |row| row.take::<String>())?;
+    let awaiting = awaiting.unwrap_or_default();
+    let waiting: Vec<Option<String>> = tx.all(sql!("inbox", "signals_waiting"), params![key], |row| {
+        row.take::<i64>()?;
+        row.take()
+    })?;
+    Ok(waiting.iter().any(|signal| awaits(&awaiting, signal.as_deref())))
+}

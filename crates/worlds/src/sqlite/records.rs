@@ -1,0 +1,14 @@
+//! Reads for people. Lists are newest first; a cursor is the creation number of the last row shown.
+
+mod health;
+mod operations;
+mod page;
+mod picture;
+mod runs;
+mod tasks;
+
+pub use health::health;
+pub use operations::{queues, schedules, workers, workflows};
+pub use picture::picture;
+pub use runs::{attempts, history, list_runs};
+pub use tasks::{list_dead, list_tasks, task};

@@ -1,0 +1,97 @@
+//! The schema: what is applied, what is missing, and bringing a database up to date.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rhythm_engine::world::{WorldError, WorldResult};
+use rusqlite::{Connection, params};
+
+use super::connect::{Access, Place};
+use super::errors;
+use super::sql::{Columns, Sql, sql};
+use crate::migrations::{Applied, Migration, pending};
+
+pub const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "tables", sql: include_str!("migrations/0001_tables.sql") },
+    Migration { version: 2, name: "views", sql: include_str!("migrations/0002_views.sql") },
+];
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How the schema of a database stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaStatus {
+    pub version: i64,
+    pub known: i64,
+    /// Steps still to apply: version and name.
+    pub pending: Vec<(i64, &'static str)>,
+}
+
+/// Brings the database at `path` up to date, creating it when it is not there.
+pub fn migrate(path: &Path) -> WorldResult<SchemaStatus> {
+    let place = Place::of(path);
+    place.prepare()?;
+    let mut connection = place.connect(Access::Create, PATIENCE)?;
+    apply(&mut connection)?;
+    status_of(&connection)
+}
+
+/// How the database at `path` stands; changes nothing. A file that is not there has version 0.
+pub fn schema_status(path: &Path) -> WorldResult<SchemaStatus> {
+    if !path.exists() {
+        return status_after(&[]);
+    }
+    let connection = Place::of(path).connect(Access::Read, PATIENCE)?;
+    status_of(&connection)
+}
+
+pub fn known() -> i64 {
+    MIGRATIONS.last().map_or(0, |migration| migration.version)
+}
+
+/// What the world does when it opens: up to date, or made so when that is wished.
+pub fn ensure(connection: &mut Connection, auto_migrate: bool) -> WorldResult<()> {
+    let status = status_of(connection)?;
+    if status.pending.is_empty() {
+        return Ok(());
+    }
+    if !auto_migrate {
+        return Err(WorldError::OldSchema { found: status.version, needed: status.known });
+    }
+    apply(connection)
+}
+
+fn status_of(connection: &Connection) -> WorldResult<SchemaStatus> {
+    status_after(&applied(connection)?)
+}
+
+fn status_after(applied: &[Applied]) -> WorldResult<SchemaStatus> {
+    let missing = pending(MIGRATIONS, applied)?;
+    let version = applied.iter().map(|step| step.version).max().unwrap_or(0);
+    let names = missing.iter().map(|migration| (migration.version, migration.name)).collect();
+    Ok(SchemaStatus { version, known: known(), pending: names })
+}
+
+fn applied(connection: &Connection) -> WorldResult<Vec<Applied>> {
+    let sql = Sql(connection);
+    if sql.number(sql!("schema", "has_migrations"), [])? == 0 {
+        return Ok(Vec::new());
+    }
+    sql.all(sql!("schema", "applied"), [], |row: &mut Columns<'_>| {
+        Ok(Applied { version: row.take()?, checksum: row.take()? })
+    })
+}
+
+/// Applies what is missing. Several processes may begin at once: whoever comes second finds nothing to do.
+fn apply(connection: &mut Connection) -> WorldResult<()> {
+    let exclusive = connection
+        .transaction_with_behavior(rusqlite::TransactionBehavior::Exclusive)
+        .map_err(errors::from_sqlite)?;
+    exclusive.execute_batch(sql!("schema", "create_migrations")).map_err(errors::from_sqlite)?;
+    for migration in pending(MIGRATIONS, &applied(&exclusive)?)? {
+        exclusive.execute_batch(migration.sql).map_err(errors::from_sqlite)?;
+        let row = params![migration.version, migration.name, migration.checksum()];
+        Sql(&exclusive).run(sql!("schema", "record"), row)?;
+    }
+    exclusive.commit().map_err(errors::from_sqlite)
+}

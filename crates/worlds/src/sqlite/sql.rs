@@ -1,0 +1,195 @@
+//! How statements are named, prepared and read. Their text is in `sql/*.sql`, one named section each.
+
+use rhythm_core::{Payload, Timestamp};
+use rhythm_engine::world::WorldResult;
+use rusqlite::types::{FromSql, Type};
+use rusqlite::{Connection, OptionalExtension, Params, Row};
+
+use super::errors;
+
+/// The text of one statement: `sql!("runs", "insert")` is section `insert` of `sql/runs.sql`, found when compiling.
+macro_rules! sql {
+    ($file:literal, $name:literal) => {
+        const {
+            $crate::sqlite::sql::section(
+                include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/sqlite/sql/", $file, ".sql")),
+                $name,
+            )
+        }
+    };
+}
+pub(crate) use sql;
+
+/// What stands between the line `-- name: <name>` and the next such line.
+pub const fn section(file: &'static str, name: &str) -> &'static str {
+    const MARK: &str = "-- name: ";
+    let text = file.as_bytes();
+    let mut at = 0;
+    while at < text.len() {
+        if matches_at(text, at, MARK) && matches_at(text, at + MARK.len(), name) {
+            let start = at + MARK.len() + name.len();
+            if start < text.len() && text[start] == b'\n' {
+                let mut end = start + 1;
+                while end < text.len() && !matches_at(text, end, MARK) {
+                    end += 1;
+                }
+                return file.split_at(end).0.split_at(start + 1).1;
+            }
+        }
+        at += 1;
+    }
+    panic!("no such section")
+}
+
+const fn matches_at(text: &[u8], at: usize, word: &str) -> bool {
+    let word = word.as_bytes();
+    if at + word.len() > text.len() {
+        return false;
+    }
+    let mut n = 0;
+    while n < word.len() {
+        if text[at + n] != word[n] {
+            return false;
+        }
+        n += 1;
+    }
+    true
+}
+
+/// A connection as everybody here uses it: cached statements, errors named by what the caller does next.
+#[derive(Clone, Copy)]
+pub struct Sql<'c>(pub &'c Connection);
+
+impl Sql<'_> {
+    /// Executes a statement; answers how many rows it changed.
+    pub fn run(self, statement: &'static str, params: impl Params) -> WorldResult<usize> {
+        let run = || self.0.prepare_cached(statement)?.execute(params);
+        run().map_err(errors::from_sqlite)
+    }
+
+    pub fn one<T>(
+        self,
+        statement: &'static str,
+        params: impl Params,
+        read: impl FnOnce(&mut Columns<'_>) -> rusqlite::Result<T>,
+    ) -> WorldResult<Option<T>> {
+        let query = || {
+            let mut prepared = self.0.prepare_cached(statement)?;
+            prepared.query_row(params, |row| read(&mut Columns { row, at: 0 })).optional()
+        };
+        query().map_err(errors::from_sqlite)
+    }
+
+    pub fn all<T>(
+        self,
+        statement: &'static str,
+        params: impl Params,
+        mut read: impl FnMut(&mut Columns<'_>) -> rusqlite::Result<T>,
+    ) -> WorldResult<Vec<T>> {
+        let query = || {
+            let mut prepared = self.0.prepare_cached(statement)?;
+            let rows = prepared.query_map(params, |row| read(&mut Columns { row, at: 0 }))?;
+            rows.collect::<rusqlite::Result<Vec<T>>>()
+        };
+        query().map_err(errors::from_sqlite)
+    }
+
+    /// The one number a statement answers with.
+    pub fn number(self, statement: &'static str, params: impl Params) -> WorldResult<i64> {
+        Ok(self.one(statement, params, |row| row.take())?.unwrap_or(0))
+    }
+}
+
+/// A row read from left to right.
+pub struct Columns<'r> {
+    row: &'r Row<'r>,
+    at: usize,
+}
+
+impl Columns<'_> {
+    pub fn take<T: FromSql>(&mut self) -> rusqlite::Result<T> {
+        let value = self.row.get(self.at)?;
+        self.at += 1;
+        Ok(value)
+    }
+
+    /// Any id or name made of text.
+    pub fn id<T: From<String>>(&mut self) -> rusqlite::Result<T> {
+        self.take::<String>().map(T::from)
+    }
+
+    pub fn id_option<T: From<String>>(&mut self) -> rusqlite::Result<Option<T>> {
+        Ok(self.take::<Option<String>>()?.map(T::from))
+    }
+
+    pub fn count(&mut self) -> rusqlite::Result<u64> {
+        Ok(self.take::<i64>()?.unsigned_abs())
+    }
+
+    pub fn time(&mut self) -> rusqlite::Result<Timestamp> {
+        self.take().map(Timestamp)
+    }
+
+    pub fn time_option(&mut self) -> rusqlite::Result<Option<Timestamp>> {
+        Ok(self.take::<Option<i64>>()?.map(Timestamp))
+    }
+
+    pub fn json<T: serde::de::DeserializeOwned>(&mut self) -> rusqlite::Result<T> {
+        let text = self.row.get_ref(self.at)?.as_str()?;
+        let value = serde_json::from_str(text).map_err(|error| self.damaged(error))?;
+        self.at += 1;
+        Ok(value)
+    }
+
+    pub fn json_option<T: serde::de::DeserializeOwned>(&mut self) -> rusqlite::Result<Option<T>> {
+        let Some(text) = self.row.get_ref(self.at)?.as_str_or_null()? else {
+            self.at += 1;
+            return Ok(None);
+        };
+        let value = serde_json::from_str(text).map_err(|error| self.damaged(error))?;
+        self.at += 1;
+        Ok(Some(value))
+    }
+
+    pub fn payload(&mut self) -> rusqlite::Result<Payload> {
+        self.json()
+    }
+
+    /// A word of a closed list.
+    pub fn word<T>(&mut self, parse: fn(&str) -> Option<T>) -> rusqlite::Result<T> {
+        let text = self.row.get_ref(self.at)?.as_str()?;
+        let value = parse(text).ok_or_else(|| self.damaged(format!("{text:?} is not known here")))?;
+        self.at += 1;
+        Ok(value)
+    }
+
+    pub fn damaged(&self, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> rusqlite::Error {
+        rusqlite::Error::FromSqlConversionFailure(self.at, Type::Text, error.into())
+    }
+}
+
+/// Counters fit: SQLite's integers have 63 bits and nothing here counts that far.
+pub fn int(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+pub fn size(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+/// Values this program made itself always serialise.
+pub fn json<T: serde::Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).expect("stored values always serialise")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_ends_where_the_next_begins() {
+        const FILE: &str = "-- about\n-- name: a\nSELECT 1;\n-- name: ab\nSELECT 2;\n";
+        assert_eq!(section(FILE, "a"), "SELECT 1;\n");
+        assert_eq!(section(FILE, "ab"), "SELECT 2;\n");
+    }
+}

@@ -1,0 +1,21 @@
+-- name: ready_due
+UPDATE run_queue SET place = 1 WHERE place = 3 AND ready_at <= ?1;
+-- name: next_program
+SELECT kind, workflow FROM run_queue
+WHERE place = 1 AND tenant = ?1 AND (kind, workflow) > (?2, ?3)
+ORDER BY kind, workflow LIMIT 1;
+-- name: ready
+SELECT priority, ready_at, ticket, key FROM run_queue
+WHERE place = 1 AND tenant = ?1 AND kind = ?2 AND workflow = ?3
+ORDER BY priority DESC, ready_at, ticket LIMIT ?4;
+-- name: take
+UPDATE run_queue SET place = 2, worker = ?2, claim_until = ?3, claim = claim + 1, deliveries = deliveries + 1
+WHERE key = ?1
+RETURNING claim, deliveries;
+-- name: row
+SELECT l.run, l.tenant, l.workflow, l.version, l.kind, l.priority, l.parent_run, l.parent_child, l.created_at,
+       l.revision, q.arrived, l.paused, l.seq, l.at, l.awaiting, l.cancelling, l.format, l.snapshot,
+       l.last_commit IS NOT NULL
+FROM live_run l JOIN run_queue q ON q.key = l.key WHERE l.key = ?1;
+-- name: start
+SELECT input, actor, trace FROM run_start WHERE key = ?1;

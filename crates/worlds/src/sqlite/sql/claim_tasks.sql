@@ -1,0 +1,17 @@
+-- name: first_name
+SELECT name FROM task WHERE state = 1 AND tenant = ?1 AND queue = ?2 ORDER BY name LIMIT 1;
+-- name: next_name
+SELECT name FROM task WHERE state = 1 AND tenant = ?1 AND queue = ?2 AND name > ?3 ORDER BY name LIMIT 1;
+-- name: ready
+SELECT priority, due_at, key FROM task
+WHERE state = 1 AND tenant = ?1 AND queue = ?2 AND name = ?3
+ORDER BY priority DESC, due_at, key LIMIT ?4;
+-- name: overdue
+SELECT priority, due_at, key FROM task
+WHERE deadline_at IS NOT NULL AND deadline_at <= ?2 AND state IN (0, 1) AND tenant = ?1
+ORDER BY priority DESC, due_at, key LIMIT ?3;
+-- name: take
+UPDATE task SET state = 2, claim = claim + 1, delivery = delivery + 1, worker = ?2, claim_until = ?3, since = ?4
+WHERE key = ?1
+RETURNING task, run, number, name, input, options, claim, attempt, delivery, progress, created_at, deadline_at, trace,
+          run_key;

@@ -1,0 +1,31 @@
+-- name: pause_name
+INSERT INTO paused (tenant, what, name, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING;
+-- name: resume_name
+DELETE FROM paused WHERE tenant = ?1 AND what = ?2 AND name = ?3;
+-- name: live
+SELECT key, paused, blocked_code FROM live_run WHERE run = ?1 AND tenant = ?2;
+-- name: set_paused
+UPDATE live_run SET paused = ?2 WHERE key = ?1;
+-- name: waits_for_start
+SELECT EXISTS (SELECT 1 FROM timer WHERE run_key = ?1 AND message = 'start');
+-- name: unblock
+UPDATE live_run SET blocked_code = NULL, blocked_since = NULL, blocked_detail = NULL, aside = 0 WHERE key = ?1;
+-- name: forgive
+UPDATE run_queue SET deliveries = 0, place = CASE place WHEN 3 THEN 0 ELSE place END WHERE key = ?1;
+-- name: ended
+SELECT key, status, revision FROM ended_run WHERE run = ?1 AND tenant = ?2;
+-- name: awaiting
+SELECT awaiting FROM live_run WHERE key = ?1;
+-- name: reopen_row
+INSERT INTO live_run (key, tenant, run, workflow, version, kind, priority, parent_run, parent_child, created_at,
+                      deadline_at, updated_at, revision, paused, aside, stuck, blocked_code, blocked_since,
+                      blocked_detail, last_commit, seq, at, awaiting, cancelling, format, snapshot)
+SELECT key, tenant, run, workflow, version, kind, priority, parent_run, parent_child, created_at,
+       deadline_at, ?2, revision, paused, 0, 0, blocked_code, blocked_since,
+       blocked_detail, last_commit, seq, at, awaiting, cancelling, format, snapshot
+FROM ended_run WHERE key = ?1;
+-- name: reopen_place
+INSERT INTO run_queue (key, tenant, kind, workflow, priority, place, ready_at, ticket, claim, deliveries, arrived)
+SELECT key, tenant, kind, workflow, priority, 0, ?2, ?3, claim, 0, arrived FROM ended_run WHERE key = ?1;
+-- name: delete_ended
+DELETE FROM ended_run WHERE key = ?1;

@@ -1,0 +1,126 @@
+-- name: list_runs
+SELECT l.key FROM live_run l JOIN run_queue q ON q.key = l.key
+WHERE l.tenant = ?1 AND l.key < ?2 AND (?5 IS NULL OR l.workflow = ?5) AND (NOT ?6 OR l.blocked_code IS NOT NULL)
+  AND (?4 IS NULL
+       OR ?4 = CASE WHEN q.place = 2 THEN 'running' WHEN l.last_commit IS NOT NULL THEN 'waiting' ELSE 'pending' END)
+UNION ALL
+SELECT key FROM ended_run
+WHERE tenant = ?1 AND key < ?2 AND (?5 IS NULL OR workflow = ?5) AND (NOT ?6 OR blocked_code IS NOT NULL)
+  AND (?4 IS NULL OR ?4 = status)
+ORDER BY key DESC LIMIT ?3;
+-- name: list_children
+SELECT l.key FROM live_run l JOIN run_queue q ON q.key = l.key
+WHERE l.parent_run = ?7 AND l.tenant = ?1 AND l.key < ?2 AND (?5 IS NULL OR l.workflow = ?5) AND (NOT ?6 OR l.blocked_code IS NOT NULL)
+  AND (?4 IS NULL
+       OR ?4 = CASE WHEN q.place = 2 THEN 'running' WHEN l.last_commit IS NOT NULL THEN 'waiting' ELSE 'pending' END)
+UNION ALL
+SELECT key FROM ended_run
+WHERE parent_run = ?7 AND tenant = ?1 AND key < ?2 AND (?5 IS NULL OR workflow = ?5) AND (NOT ?6 OR blocked_code IS NOT NULL)
+  AND (?4 IS NULL OR ?4 = status)
+ORDER BY key DESC LIMIT ?3;
+-- name: list_tagged
+SELECT t.key FROM run_tag t
+WHERE t.name = ?8 AND t.value = ?9 AND t.key < ?2
+  AND (EXISTS (SELECT 1 FROM live_run l JOIN run_queue q ON q.key = l.key
+               WHERE l.key = t.key AND l.tenant = ?1 AND (?5 IS NULL OR l.workflow = ?5)
+                 AND (NOT ?6 OR l.blocked_code IS NOT NULL) AND (?7 IS NULL OR l.parent_run = ?7)
+                 AND (?4 IS NULL
+                      OR ?4 = CASE WHEN q.place = 2 THEN 'running' WHEN l.last_commit IS NOT NULL THEN 'waiting' ELSE 'pending' END))
+       OR EXISTS (SELECT 1 FROM ended_run e
+                  WHERE e.key = t.key AND e.tenant = ?1 AND (?5 IS NULL OR e.workflow = ?5)
+                    AND (NOT ?6 OR e.blocked_code IS NOT NULL) AND (?7 IS NULL OR e.parent_run = ?7)
+                    AND (?4 IS NULL OR ?4 = e.status)))
+ORDER BY t.key DESC LIMIT ?3;
+-- name: summary
+SELECT s.run, s.workflow, s.version, s.kind, s.status, s.paused, s.blocked_code, s.blocked_since, s.blocked_detail,
+       s.cancelling, s.priority, (SELECT json_group_object(t.name, t.value) FROM run_tag t WHERE t.key = s.key),
+       s.parent_run, s.parent_child, s.created_at, s.updated_at, s.ended_at, s.deadline_at, s.revision, s.seq
+FROM run_summary s WHERE s.key = ?1;
+-- name: children
+SELECT s.run, s.workflow, s.version, s.kind, s.status, s.paused, s.blocked_code, s.blocked_since, s.blocked_detail,
+       s.cancelling, s.priority, (SELECT json_group_object(t.name, t.value) FROM run_tag t WHERE t.key = s.key),
+       s.parent_run, s.parent_child, s.created_at, s.updated_at, s.ended_at, s.deadline_at, s.revision, s.seq
+FROM run_summary s WHERE s.parent_run = ?1 AND s.tenant = ?2 ORDER BY s.key LIMIT 100;
+-- name: picture
+SELECT l.run, l.tenant, l.workflow, l.version, l.kind, l.priority, l.parent_run, l.parent_child, l.created_at,
+       l.revision, q.arrived, l.paused, l.seq, l.at, l.awaiting, l.cancelling, l.format, l.snapshot,
+       o.input, NULL, NULL, NULL,
+       EXISTS (SELECT 1 FROM paused p WHERE p.tenant = l.tenant AND p.what = 'workflow' AND p.name = l.workflow),
+       CASE WHEN q.place <> 0 THEN q.ready_at END, q.worker
+FROM live_run l JOIN run_queue q ON q.key = l.key JOIN run_start o ON o.key = l.key WHERE l.key = ?1
+UNION ALL
+SELECT e.run, e.tenant, e.workflow, e.version, e.kind, e.priority, e.parent_run, e.parent_child, e.created_at,
+       e.revision, e.arrived, e.paused, e.seq, e.at, e.awaiting, e.cancelling, e.format, e.snapshot,
+       o.input, e.output, e.failure, e.failed_by,
+       EXISTS (SELECT 1 FROM paused p WHERE p.tenant = e.tenant AND p.what = 'workflow' AND p.name = e.workflow),
+       NULL, NULL
+FROM ended_run e JOIN run_start o ON o.key = e.key WHERE e.key = ?1;
+-- name: history
+SELECT seq, at, cause, message, actor, trace, type, data FROM event
+WHERE run_key = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3;
+-- name: attempts
+SELECT task, attempt, delivery, worker, ended_at, failure, next_at FROM attempt WHERE run_key = ?1 ORDER BY number;
+-- name: tasks_of_run
+SELECT task, run, name, state, input, options, attempt, delivery, worker, cancel, progress, created_at, since,
+       deadline_at, NULL, NULL
+FROM task WHERE run_key = ?1 ORDER BY key LIMIT 100;
+-- name: timers_of_run
+SELECT timer, message, due_at FROM timer WHERE run_key = ?1 ORDER BY due_at, number LIMIT 100;
+-- name: dead_of_run
+SELECT task, run, command, name, input, options, failure, attempts, died_at, held
+FROM dead_letter WHERE run_key = ?1 ORDER BY number LIMIT 100;
+-- name: list_tasks
+SELECT key, task, run, name, state, input, options, attempt, delivery, worker, cancel, progress, created_at, since,
+       deadline_at, NULL, NULL
+FROM task
+WHERE tenant = ?1 AND key < ?2
+  AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR queue = ?5) AND (?6 IS NULL OR name = ?6)
+UNION ALL
+SELECT key, task, NULL, name, state, input, options, attempt, delivery, worker, cancel, progress, created_at, ended_at,
+       deadline_at, output, failure
+FROM ended_task
+WHERE tenant = ?1 AND key < ?2
+  AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR queue = ?5) AND (?6 IS NULL OR name = ?6)
+ORDER BY key DESC LIMIT ?3;
+-- name: task
+SELECT task, run, name, state, input, options, attempt, delivery, worker, cancel, progress, created_at, since,
+       deadline_at, NULL, NULL
+FROM task WHERE task = ?1 AND tenant = ?2
+UNION ALL
+SELECT task, NULL, name, state, input, options, attempt, delivery, worker, cancel, progress, created_at, ended_at,
+       deadline_at, output, failure
+FROM ended_task WHERE task = ?1 AND tenant = ?2;
+-- name: list_dead
+SELECT number, task, run, command, name, input, options, failure, attempts, died_at, held
+FROM dead_letter
+WHERE tenant = ?1 AND number < ?2 AND (?4 IS NULL OR run = ?4) AND (?5 IS NULL OR queue = ?5)
+ORDER BY number DESC LIMIT ?3;
+-- name: workers
+SELECT card, started_at, beat_at, running FROM worker WHERE tenant = ?1 ORDER BY worker;
+-- name: paused_queues
+SELECT name FROM paused WHERE tenant = ?1 AND what = 'queue';
+-- name: queue_counts
+SELECT queue, state, COUNT(*), MIN(due_at) FROM task WHERE tenant = ?1 GROUP BY queue, state;
+-- name: workflows
+SELECT d.workflow, d.kind, d.version,
+       (SELECT COUNT(*) FROM definition v WHERE v.tenant = d.tenant AND v.workflow = d.workflow),
+       EXISTS (SELECT 1 FROM paused p WHERE p.tenant = d.tenant AND p.what = 'workflow' AND p.name = d.workflow),
+       d.registered_at
+FROM definition d
+WHERE d.tenant = ?1
+  AND d.number = (SELECT MAX(c.number) FROM definition c WHERE c.tenant = d.tenant AND c.workflow = d.workflow)
+ORDER BY d.workflow;
+-- name: schema
+SELECT MAX(version) FROM schema_migrations;
+-- name: count_live_runs
+SELECT COUNT(*) FROM live_run;
+-- name: count_ended_runs
+SELECT COUNT(*) FROM ended_run;
+-- name: count_tasks
+SELECT COUNT(*) FROM task;
+-- name: count_timers
+SELECT COUNT(*) FROM timer;
+-- name: count_dead
+SELECT COUNT(*) FROM dead_letter;
+-- name: runs_without_place
+SELECT run FROM live_run l WHERE NOT EXISTS (SELECT 1 FROM run_queue q WHERE q.key = l.key) LIMIT 10;

@@ -1,0 +1,29 @@
+-- name: old_runs
+SELECT key FROM ended_run WHERE ended_at < ?1 ORDER BY ended_at LIMIT ?2;
+-- name: run
+DELETE FROM ended_run WHERE key = ?1;
+-- name: start
+DELETE FROM run_start WHERE key = ?1;
+-- name: tags
+DELETE FROM run_tag WHERE key = ?1;
+-- name: events
+DELETE FROM event WHERE run_key = ?1;
+-- name: inbox
+DELETE FROM inbox WHERE run_key = ?1;
+-- name: timers
+DELETE FROM timer WHERE run_key = ?1;
+-- name: delivered
+DELETE FROM delivered WHERE run_key = ?1;
+-- name: attempts
+DELETE FROM attempt WHERE run_key = ?1;
+-- name: letters
+DELETE FROM dead_letter WHERE run_key = ?1;
+-- name: old_tasks
+SELECT key FROM ended_task WHERE ended_at < ?1 ORDER BY ended_at LIMIT ?2;
+-- name: task_attempts
+DELETE FROM attempt WHERE run_key IS NULL
+    AND (task, tenant) = (SELECT task, tenant FROM ended_task WHERE key = ?1);
+-- name: task_letter
+DELETE FROM dead_letter WHERE (task, tenant) = (SELECT task, tenant FROM ended_task WHERE key = ?1);
+-- name: task
+DELETE FROM ended_task WHERE key = ?1;

@@ -1,0 +1,51 @@
+-- name: known
+SELECT name, input FROM task WHERE task = ?1 AND tenant = ?2
+UNION ALL
+SELECT name, input FROM ended_task WHERE task = ?1 AND tenant = ?2;
+-- name: insert
+INSERT INTO task (key, tenant, task, run_key, run, number, name, queue, priority, state, due_at, since, claim, worker,
+                  claim_until, attempt, delivery, cancel, created_at, deadline_at, input, options, actor, trace)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?13, ?14, 1, ?12, 0, ?15, ?16, ?17, ?18, ?19, ?20)
+ON CONFLICT (task, tenant) DO NOTHING;
+-- name: held
+SELECT key, run_key, run IS NULL FROM task
+WHERE task = ?1 AND tenant = ?2 AND state = 2 AND claim = ?3 AND worker = ?4;
+-- name: open
+SELECT key, run_key, run IS NULL, state, attempt, number FROM task WHERE task = ?1 AND tenant = ?2;
+-- name: release
+UPDATE task SET state = 1, worker = NULL, claim_until = NULL, since = ?2, delivery = delivery - 1 WHERE key = ?1;
+-- name: remember_attempt
+INSERT INTO attempt (number, tenant, task, run_key, attempt, delivery, worker, ended_at, failure, next_at)
+SELECT ?1, tenant, task, run_key, attempt, delivery, COALESCE(worker, ''), ?3, ?4, ?5 FROM task WHERE key = ?2;
+-- name: retry
+UPDATE task SET state = ?2, worker = NULL, claim_until = NULL, attempt = attempt + 1, delivery = 0, due_at = ?3,
+                since = ?3
+WHERE key = ?1;
+-- name: bury
+INSERT OR REPLACE INTO dead_letter (number, tenant, task, run_key, run, command, name, queue, priority, input, options,
+                                    actor, trace, claim, failure, attempts, died_at, held)
+SELECT ?1, tenant, task, run_key, run, number, name, queue, priority, input, options,
+       actor, trace, claim, ?3, attempt, ?4, ?5
+FROM task WHERE key = ?2;
+-- name: hold
+UPDATE task SET state = 3, worker = NULL, claim_until = NULL, since = ?2 WHERE key = ?1;
+-- name: block_run
+UPDATE live_run SET blocked_code = 'dead_letter', blocked_since = ?2, blocked_detail = ?3 WHERE key = ?1;
+-- name: unblock_run
+UPDATE live_run SET blocked_code = NULL, blocked_since = NULL, blocked_detail = NULL
+WHERE key = ?1 AND blocked_code = 'dead_letter'
+  AND NOT EXISTS (SELECT 1 FROM task WHERE run_key = ?1 AND state = 3);
+-- name: end
+INSERT OR REPLACE INTO ended_task (key, tenant, task, name, queue, state, attempt, delivery, worker, cancel, progress,
+                                   created_at, ended_at, deadline_at, input, options, output, failure)
+SELECT key, tenant, task, name, queue, ?2, attempt, delivery, worker, cancel, progress,
+       created_at, ?3, deadline_at, input, options, ?4, ?5
+FROM task WHERE key = ?1;
+-- name: delete
+DELETE FROM task WHERE key = ?1;
+-- name: delete_letter
+DELETE FROM dead_letter WHERE task = ?1 AND tenant = ?2;
+-- name: ask_to_stop
+UPDATE task SET cancel = 1 WHERE key = ?1;
+-- name: of_run
+SELECT task FROM task WHERE run_key = ?1 ORDER BY key;

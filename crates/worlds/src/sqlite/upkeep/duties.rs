@@ -1,0 +1,34 @@
+//! Which duty goes where, and the glance at what is left to do.
+
+use rhythm_engine::world::{Upkeep, UpkeepReport, WorldResult};
+use rusqlite::params;
+
+use super::{retain, sweep, watch};
+use crate::sqlite::sql::{size, sql};
+use crate::sqlite::tx::Tx;
+
+pub use watch::stuck_candidates;
+
+pub fn upkeep(tx: &Tx<'_>, duty: &Upkeep, candidates: &[i64]) -> WorldResult<UpkeepReport> {
+    let mut report = UpkeepReport { at: tx.now, ..UpkeepReport::default() };
+    match duty {
+        Upkeep::Sweep { limit, silence } => report.changed = sweep::sweep(tx, *limit, *silence)?,
+        Upkeep::Retain { keep, limit } => report.changed = retain::retain(tx, *keep, *limit)?,
+        // One file needs no room made ahead.
+        Upkeep::Prepare => {}
+        Upkeep::FindStuck { idle, limit } => {
+            report.stuck = watch::report_stuck(tx, *idle, *limit, candidates)?;
+        }
+        Upkeep::MarkUnserved { idle, limit } => {
+            report.changed = watch::mark_unserved(tx, *idle, *limit)?;
+        }
+        Upkeep::DueSchedules { limit } => {
+            let due = params![tx.now.millis(), size(*limit)];
+            report.schedules = tx.all(sql!("schedules", "due"), due, |row| Ok((row.id()?, row.json()?)))?;
+        }
+    }
+    report.runs_ready = tx.number(sql!("upkeep", "runs_ready"), params![tx.now.millis()])? != 0;
+    report.tasks_ready = tx.number(sql!("upkeep", "tasks_ready"), [])? != 0;
+    report.next_due = tx.one(sql!("upkeep", "next_due"), [], |row| row.time_option())?.flatten();
+    Ok(report)
+}

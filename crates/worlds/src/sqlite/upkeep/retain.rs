@@ -1,0 +1,37 @@
+//! Forgetting what ended long ago.
+
+use rhythm_core::{Millis, Timestamp};
+use rhythm_engine::world::WorldResult;
+use rusqlite::params;
+
+use crate::sqlite::sql::{int, size, sql};
+use crate::sqlite::tx::Tx;
+
+pub fn retain(tx: &Tx<'_>, keep: Millis, limit: usize) -> WorldResult<u64> {
+    let before = Timestamp(tx.now.millis().saturating_sub(int(keep.as_u64()))).millis();
+    let runs: Vec<i64> =
+        tx.all(sql!("retain", "old_runs"), params![before, size(limit)], |row| row.take())?;
+    for run in &runs {
+        for statement in [
+            sql!("retain", "run"),
+            sql!("retain", "start"),
+            sql!("retain", "tags"),
+            sql!("retain", "events"),
+            sql!("retain", "inbox"),
+            sql!("retain", "timers"),
+            sql!("retain", "delivered"),
+            sql!("retain", "attempts"),
+            sql!("retain", "letters"),
+        ] {
+            tx.run(statement, params![run])?;
+        }
+    }
+    let tasks: Vec<i64> =
+        tx.all(sql!("retain", "old_tasks"), params![before, size(limit)], |row| row.take())?;
+    for task in &tasks {
+        tx.run(sql!("retain", "task_attempts"), params![task])?;
+        tx.run(sql!("retain", "task_letter"), params![task])?;
+        tx.run(sql!("retain", "task"), params![task])?;
+    }
+    Ok((runs.len() + tasks.len()) as u64)
+}

@@ -1,0 +1,122 @@
+//! The heartbeat of a world: what is due becomes ready, what the dead held is freed.
+
+use std::collections::{HashMap, HashSet};
+
+use rhythm_core::message::{Actor, Message, MessageBody};
+use rhythm_core::{MessageId, Millis, Timestamp};
+use rhythm_engine::world::WorldResult;
+use rusqlite::params;
+
+use crate::sqlite::claim_runs::ready_what_is_due;
+use crate::sqlite::inbox::Target;
+use crate::sqlite::runs::make_ready;
+use crate::sqlite::sql::{Columns, size, sql};
+use crate::sqlite::tx::Tx;
+
+/// A handle's mark must be missing this long before its workers are given up.
+const GRACE: Millis = Millis(1_000);
+
+pub fn sweep(tx: &Tx<'_>, limit: usize, silence: Millis) -> WorldResult<u64> {
+    let later = ready_what_is_due(tx)?;
+    if later > 0 {
+        tx.hint_runs();
+    }
+    let delayed = tx.run(sql!("upkeep", "ready_delayed"), params![tx.now.millis(), size(limit)])?;
+    if delayed > 0 {
+        tx.hint_tasks();
+    }
+    Ok(fire_timers(tx, limit)? + (later + delayed) as u64 + free_claims(tx, silence)?)
+}
+
+struct Timer {
+    number: i64,
+    run_key: i64,
+    message: MessageId,
+    body: Option<MessageBody>,
+}
+
+fn fire_timers(tx: &Tx<'_>, limit: usize) -> WorldResult<u64> {
+    let due = tx.all(sql!("upkeep", "due_timers"), params![tx.now.millis(), size(limit)], |row| {
+        Ok(Timer { number: row.take()?, run_key: row.take()?, message: row.id()?, body: row.json_option()? })
+    })?;
+    let fired = due.len() as u64;
+    for Timer { number, run_key, message: id, body } in due {
+        tx.run(sql!("upkeep", "delete_timer"), params![number])?;
+        match body {
+            // Only makes a delayed run ready; one that was woken up otherwise has started already.
+            None => {
+                if tx.number(sql!("upkeep", "is_unstarted"), params![run_key])? != 0 {
+                    make_ready(tx, run_key)?;
+                }
+            }
+            Some(body) => {
+                let message = Message { id, at: tx.now, actor: Actor::system(), trace: None, body };
+                Target::of_key(tx, run_key)?.put(tx, &message)?;
+            }
+        }
+    }
+    Ok(fired)
+}
+
+/// Frees what dead and silent workers held, and every claim that ran out.
+fn free_claims(tx: &Tx<'_>, silence: Millis) -> WorldResult<u64> {
+    let now = tx.now.millis();
+    let mut tasks = tx.run(sql!("upkeep", "free_expired_tasks"), params![now])?;
+    let mut runs = tx.run(sql!("upkeep", "free_expired_runs"), params![now])?;
+    for (tenant, worker) in give_up_workers(tx, silence)? {
+        tasks += tx.run(sql!("upkeep", "free_tasks_of"), params![tenant, worker, now])?;
+        runs += tx.run(sql!("upkeep", "free_runs_of"), params![tenant, worker])?;
+    }
+    if tasks > 0 {
+        tx.hint_tasks();
+    }
+    if runs > 0 {
+        tx.hint_runs();
+    }
+    Ok((tasks + runs) as u64)
+}
+
+struct Worker {
+    tenant: String,
+    worker: String,
+    handle: String,
+    beat_at: Timestamp,
+    missing_since: Option<Timestamp>,
+}
+
+fn worker(row: &mut Columns<'_>) -> rusqlite::Result<Worker> {
+    Ok(Worker {
+        tenant: row.take()?,
+        worker: row.take()?,
+        handle: row.take()?,
+        beat_at: row.time()?,
+        missing_since: row.time_option()?,
+    })
+}
+
+/// Removes the rows of workers whose process is gone or which have been silent too long.
+fn give_up_workers(tx: &Tx<'_>, silence: Millis) -> WorldResult<Vec<(String, String)>> {
+    let mut looked: HashMap<String, bool> = HashMap::from([(tx.handle.id.clone(), true)]);
+    let mut gone = Vec::new();
+    let mut dead: HashSet<String> = HashSet::new();
+    for row in tx.all(sql!("upkeep", "workers"), [], worker)? {
+        let marks = &tx.handle.marks;
+        let alive = *looked.entry(row.handle.clone()).or_insert_with(|| marks.is_alive(&row.handle));
+        let missing_since = if alive { None } else { Some(row.missing_since.unwrap_or(tx.now)) };
+        let is_dead = missing_since.is_some_and(|since| tx.now.since(since) >= GRACE);
+        if is_dead || tx.now.since(row.beat_at) > silence {
+            tx.run(sql!("extend", "leave"), params![row.tenant, row.worker])?;
+            if is_dead {
+                dead.insert(row.handle);
+            }
+            gone.push((row.tenant, row.worker));
+        } else if missing_since != row.missing_since {
+            let since = missing_since.map(Timestamp::millis);
+            tx.run(sql!("upkeep", "missing"), params![row.tenant, row.worker, since])?;
+        }
+    }
+    for handle in dead {
+        tx.handle.marks.forget(&handle);
+    }
+    Ok(gone)
+}

@@ -1,0 +1,227 @@
+//! The handle: opening it, and each method of the contract passed on to the writer or a reader.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rhythm_core::event::Event;
+use rhythm_core::{BlobRef, RunId, TaskId, TenantId, Timestamp};
+use rhythm_engine::world::*;
+
+use super::clock::WorldClock;
+use super::connect::{Access, Place};
+use super::liveness::{Mark, Marks};
+use super::readers::Readers;
+use super::tx::Handle;
+use super::writer::Writer;
+use super::{
+    claim_runs, claim_tasks, commit, connect, control, definitions, extend, inbox, records, runs, schema,
+    tasks, upkeep,
+};
+use crate::blob_codec;
+
+/// How a database is opened.
+pub struct SqliteOptions {
+    /// Replaces the host's clock.
+    pub clock: Option<Arc<dyn Clock>>,
+    /// Brings an older schema up to date; otherwise it is refused.
+    pub auto_migrate: bool,
+    /// How long to wait for other processes before answering that the database is locked.
+    pub busy_timeout: Duration,
+    /// The file does not grow beyond this; requests that need more room are answered as on a full disk.
+    pub max_bytes: Option<u64>,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self { clock: None, auto_migrate: true, busy_timeout: Duration::from_secs(10), max_bytes: None }
+    }
+}
+
+/// A handle on one SQLite database. Dropping it ends its writer, and with it what told others that it is alive.
+pub struct SqliteWorld {
+    writer: Writer,
+    readers: Arc<Readers>,
+    handle: Arc<Handle>,
+    wakeups: Arc<WakeupSenders>,
+    // Last: others may take this handle for dead only when it cannot write any more.
+    _mark: Mark,
+}
+
+impl SqliteWorld {
+    /// Opens the file at `path`, creating it and its folder; `:memory:` opens a database of this process only.
+    pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> WorldResult<Self> {
+        let place = Place::of(path.as_ref());
+        let access = match (&place, options.auto_migrate) {
+            (Place::File(file), false) if !file.exists() => {
+                return Err(WorldError::OldSchema { found: 0, needed: schema::known() });
+            }
+            (Place::File(_), false) => Access::Write,
+            _ => Access::Create,
+        };
+        place.prepare()?;
+        let mut connection = place.connect(access, options.busy_timeout)?;
+        schema::ensure(&mut connection, options.auto_migrate)?;
+        if let Some(bytes) = options.max_bytes {
+            connect::limit(&connection, bytes)?;
+        }
+        let mark = Mark::set(&place)?;
+        let handle = Arc::new(Handle {
+            id: mark.handle.clone(),
+            marks: Marks::of(&place),
+            clock: WorldClock::new(options.clock),
+        });
+        let wakeups = Arc::new(WakeupSenders::default());
+        let writer = Writer::start(connection, handle.clone(), wakeups.clone())?;
+        let readers = Readers::new(place, options.busy_timeout);
+        Ok(Self { writer, readers, handle, wakeups, _mark: mark })
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(super::sql::Sql<'_>) -> WorldResult<T> + Send + 'static,
+    ) -> WorldResult<T> {
+        self.writer.check()?;
+        self.readers.read(read).await
+    }
+}
+
+#[async_trait]
+impl World for SqliteWorld {
+    async fn now(&self) -> WorldResult<Timestamp> {
+        self.writer.check()?;
+        Ok(self.handle.clock.now())
+    }
+
+    async fn register(&self, request: Register) -> WorldResult<()> {
+        self.writer.write(move |tx| definitions::register(tx, &request)).await
+    }
+
+    async fn definition(&self, request: DefinitionQuery) -> WorldResult<Option<Definition>> {
+        self.read(move |sql| definitions::find(sql, &request)).await
+    }
+
+    async fn create_runs(&self, request: CreateRuns) -> WorldResult<Vec<Creation>> {
+        self.writer.write(move |tx| runs::create_runs(tx, &request)).await
+    }
+
+    async fn enqueue_tasks(&self, request: EnqueueTasks) -> WorldResult<Vec<Creation>> {
+        self.writer.write(move |tx| tasks::enqueue_tasks(tx, &request)).await
+    }
+
+    async fn deliver(&self, request: Deliver) -> WorldResult<Vec<Delivered>> {
+        self.writer.write(move |tx| inbox::deliver(tx, &request)).await
+    }
+
+    async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
+        self.writer.write(move |tx| claim_runs::claim_runs(tx, &request)).await
+    }
+
+    async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
+        self.writer.write(move |tx| claim_tasks::claim_tasks(tx, &request)).await
+    }
+
+    async fn commit(&self, request: Commit) -> WorldResult<Committed> {
+        self.writer.write(move |tx| commit::commit(tx, &request)).await
+    }
+
+    async fn finish_tasks(&self, request: FinishTasks) -> WorldResult<Vec<Finish>> {
+        self.writer.write(move |tx| tasks::finish_tasks(tx, &request)).await
+    }
+
+    async fn extend(&self, request: Extend) -> WorldResult<Extended> {
+        self.writer.write(move |tx| extend::extend(tx, &request)).await
+    }
+
+    async fn control(&self, request: ControlRequest) -> WorldResult<Controlled> {
+        self.writer.write(move |tx| control::control(tx, &request)).await
+    }
+
+    async fn put_blob(&self, tenant: &TenantId, blob: &BlobRef, content: &[u8]) -> WorldResult<()> {
+        if BlobRef::of(content) != *blob {
+            return Err(WorldError::Invalid(format!("the content is not that of {}", blob.hash)));
+        }
+        let (tenant, blob, packed) = (tenant.clone(), blob.clone(), blob_codec::pack(content));
+        self.writer.write(move |tx| definitions::put_blob(tx, &tenant, &blob, &packed)).await
+    }
+
+    async fn read_blob(&self, tenant: &TenantId, blob: &BlobRef) -> WorldResult<Arc<[u8]>> {
+        let (tenant, blob) = (tenant.clone(), blob.clone());
+        self.read(move |sql| definitions::read_blob(sql, &tenant, &blob)).await
+    }
+
+    fn wakeups(&self) -> Wakeups {
+        self.writer.listen();
+        self.wakeups.subscribe()
+    }
+
+    async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {
+        let candidates = match request {
+            Upkeep::FindStuck { idle, limit } => {
+                let now = self.handle.clock.now();
+                self.read(move |sql| upkeep::stuck_candidates(sql, now, idle, limit)).await?
+            }
+            _ => Vec::new(),
+        };
+        self.writer.write(move |tx| upkeep::upkeep(tx, &request, &candidates)).await
+    }
+}
+
+#[async_trait]
+impl Records for SqliteWorld {
+    async fn list_runs(&self, query: RunQuery) -> WorldResult<Page<RunSummary>> {
+        self.read(move |sql| records::list_runs(sql, &query)).await
+    }
+
+    async fn picture(&self, tenant: &TenantId, run: &RunId) -> WorldResult<Option<Picture>> {
+        let (tenant, run) = (tenant.clone(), run.clone());
+        self.read(move |sql| records::picture(sql, &tenant, &run)).await
+    }
+
+    async fn history(&self, query: HistoryQuery) -> WorldResult<Vec<Event>> {
+        self.read(move |sql| records::history(sql, &query)).await
+    }
+
+    async fn attempts(&self, tenant: &TenantId, run: &RunId) -> WorldResult<Vec<AttemptRow>> {
+        let (tenant, run) = (tenant.clone(), run.clone());
+        self.read(move |sql| records::attempts(sql, &tenant, &run)).await
+    }
+
+    async fn list_tasks(&self, query: TaskQuery) -> WorldResult<Page<TaskSummary>> {
+        self.read(move |sql| records::list_tasks(sql, &query)).await
+    }
+
+    async fn task(&self, tenant: &TenantId, task: &TaskId) -> WorldResult<Option<TaskSummary>> {
+        let (tenant, task) = (tenant.clone(), task.clone());
+        self.read(move |sql| records::task(sql, &tenant, &task)).await
+    }
+
+    async fn list_dead(&self, query: DeadQuery) -> WorldResult<Page<DeadLetter>> {
+        self.read(move |sql| records::list_dead(sql, &query)).await
+    }
+
+    async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {
+        let tenant = tenant.clone();
+        self.read(move |sql| records::workers(sql, &tenant)).await
+    }
+
+    async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>> {
+        let tenant = tenant.clone();
+        self.read(move |sql| records::queues(sql, &tenant)).await
+    }
+
+    async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
+        let tenant = tenant.clone();
+        self.read(move |sql| records::schedules(sql, &tenant)).await
+    }
+
+    async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>> {
+        let tenant = tenant.clone();
+        self.read(move |sql| records::workflows(sql, &tenant)).await
+    }
+
+    async fn health(&self) -> WorldResult<Health> {
+        self.read(records::health).await
+    }
+}

@@ -1,0 +1,337 @@
+//! The one writer of a handle: a thread that takes whatever requests have gathered, runs them in one transaction and
+//! answers after the commit. Between batches it looks for what other processes wrote.
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rhythm_engine::world::{Hint, WakeupSenders, WorldError, WorldResult};
+use rusqlite::{Connection, params};
+use tokio::sync::oneshot;
+
+use super::errors;
+use super::sql::{Sql, sql};
+use super::tx::{Handle, Tx, WorldRow};
+
+/// The most requests of one transaction.
+const BATCH: usize = 500;
+/// How often foreign writes are looked for while somebody listens.
+const FOREIGN_POLL: Duration = Duration::from_millis(50);
+/// After this much quiet the log is moved into the database.
+const QUIET: Duration = Duration::from_secs(1);
+/// How long the thread sleeps when nothing at all is due.
+const LONG: Duration = Duration::from_secs(3_600);
+
+/// The sending side.
+pub struct Writer {
+    requests: Option<Sender<Request>>,
+    thread: Option<JoinHandle<()>>,
+    broken: Arc<OnceLock<WorldError>>,
+}
+
+enum Request {
+    Job(Box<dyn Job>),
+    /// Somebody listens for wake-ups from now on.
+    Listen,
+}
+
+impl Writer {
+    pub fn start(
+        connection: Connection,
+        handle: Arc<Handle>,
+        wakeups: Arc<WakeupSenders>,
+    ) -> WorldResult<Self> {
+        let (requests, inbox) = mpsc::channel();
+        let broken = Arc::new(OnceLock::new());
+        let seen = WorldRow::read(Sql(&connection))?;
+        handle.clock.raise(seen.clock);
+        let mut writing = Writing {
+            connection,
+            handle,
+            wakeups,
+            inbox,
+            broken: broken.clone(),
+            listening: false,
+            unmoved: false,
+            looked_at: Instant::now(),
+            data_version: 0,
+            seen,
+        };
+        let thread = std::thread::Builder::new()
+            .name("rhythm-sqlite".into())
+            .spawn(move || writing.run())
+            .map_err(|error| errors::from_io("the writer thread", &error))?;
+        Ok(Self { requests: Some(requests), thread: Some(thread), broken })
+    }
+
+    /// Runs `work` in a write transaction. It may be run again after its changes were undone, so it only reads what it
+    /// captured; it should check first and write then.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        work: impl Fn(&Tx<'_>) -> WorldResult<T> + Send + 'static,
+    ) -> WorldResult<T> {
+        self.check()?;
+        let (reply, answer) = oneshot::channel();
+        let job = Waiting { work, outcome: None, reply };
+        let stopped = || WorldError::Unavailable("the writer has stopped".into());
+        let requests = self.requests.as_ref().ok_or_else(stopped)?;
+        requests.send(Request::Job(Box::new(job))).map_err(|_| stopped())?;
+        answer.await.map_err(|_| stopped())?
+    }
+
+    pub fn listen(&self) {
+        if let Some(requests) = &self.requests {
+            let _ = requests.send(Request::Listen);
+        }
+    }
+
+    /// What broke this world, if something did.
+    pub fn check(&self) -> WorldResult<()> {
+        self.broken.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.requests = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A request and the one who waits for it.
+trait Job: Send {
+    /// The error, when it failed.
+    fn execute(&mut self, tx: &Tx<'_>) -> Option<WorldError>;
+    fn answer(self: Box<Self>);
+    fn refuse(self: Box<Self>, error: WorldError);
+}
+
+struct Waiting<W, T> {
+    work: W,
+    outcome: Option<WorldResult<T>>,
+    reply: oneshot::Sender<WorldResult<T>>,
+}
+
+impl<T: Send, W: Fn(&Tx<'_>) -> WorldResult<T> + Send> Job for Waiting<W, T> {
+    fn execute(&mut self, tx: &Tx<'_>) -> Option<WorldError> {
+        let outcome = (self.work)(tx);
+        let error = outcome.as_ref().err().cloned();
+        self.outcome = Some(outcome);
+        error
+    }
+
+    fn answer(self: Box<Self>) {
+        if let Some(outcome) = self.outcome {
+            let _ = self.reply.send(outcome);
+        }
+    }
+
+    fn refuse(self: Box<Self>, error: WorldError) {
+        let _ = self.reply.send(Err(error));
+    }
+}
+
+/// Why a transaction was undone.
+enum Undone {
+    /// A request failed after it had written something; the others may be tried without it.
+    ByRequest(WorldError),
+    /// Nobody can be served now.
+    ByWorld(WorldError),
+}
+
+/// The thread's side.
+struct Writing {
+    connection: Connection,
+    handle: Arc<Handle>,
+    wakeups: Arc<WakeupSenders>,
+    inbox: Receiver<Request>,
+    broken: Arc<OnceLock<WorldError>>,
+    listening: bool,
+    /// The log holds something the database does not.
+    unmoved: bool,
+    looked_at: Instant,
+    data_version: i64,
+    /// The shared row as of our last look or write.
+    seen: WorldRow,
+}
+
+impl Writing {
+    fn run(&mut self) {
+        self.data_version = self.current_data_version();
+        while let Some(batch) = self.gather() {
+            self.serve(batch);
+            if self.listening && self.looked_at.elapsed() >= FOREIGN_POLL {
+                self.look_for_foreign_writes();
+            }
+        }
+        self.leave();
+    }
+
+    /// Everything that has gathered; nothing when the handle is gone.
+    fn gather(&mut self) -> Option<Vec<Box<dyn Job>>> {
+        let mut quiet_since = Instant::now();
+        loop {
+            let patience = match (self.listening, self.unmoved) {
+                (true, _) => FOREIGN_POLL,
+                (false, true) => QUIET,
+                (false, false) => LONG,
+            };
+            match self.inbox.recv_timeout(patience) {
+                Ok(Request::Job(first)) => {
+                    let mut batch = vec![first];
+                    while batch.len() < BATCH
+                        && let Ok(request) = self.inbox.try_recv()
+                    {
+                        match request {
+                            Request::Job(job) => batch.push(job),
+                            Request::Listen => self.listening = true,
+                        }
+                    }
+                    return Some(batch);
+                }
+                Ok(Request::Listen) => self.listening = true,
+                Err(RecvTimeoutError::Timeout) => {
+                    if self.listening {
+                        self.look_for_foreign_writes();
+                    }
+                    if self.unmoved && quiet_since.elapsed() >= QUIET {
+                        self.move_log();
+                        quiet_since = Instant::now();
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+
+    fn serve(&mut self, mut batch: Vec<Box<dyn Job>>) {
+        match self.transact(&mut batch) {
+            Ok(hint) => {
+                for job in batch {
+                    job.answer();
+                }
+                self.wakeups.send(hint);
+            }
+            // One of several spoiled it for all: each gets a transaction of its own.
+            Err(Undone::ByRequest(_)) if batch.len() > 1 => {
+                for job in batch {
+                    self.serve(vec![job]);
+                }
+            }
+            Err(Undone::ByRequest(error) | Undone::ByWorld(error)) => {
+                for job in batch {
+                    job.refuse(error.clone());
+                }
+            }
+        }
+    }
+
+    /// One transaction. Nobody is answered before it is on disk.
+    fn transact(&mut self, batch: &mut [Box<dyn Job>]) -> Result<Hint, Undone> {
+        if let Some(error) = self.broken.get() {
+            return Err(Undone::ByWorld(error.clone()));
+        }
+        self.execute("BEGIN IMMEDIATE").map_err(Undone::ByWorld)?;
+        match self.fill(batch) {
+            Ok((hint, row)) => {
+                self.execute("COMMIT").map_err(|error| {
+                    self.undo();
+                    Undone::ByWorld(error)
+                })?;
+                if let Some(row) = row {
+                    self.seen = row;
+                    self.unmoved = true;
+                }
+                Ok(hint)
+            }
+            Err(undone) => {
+                self.undo();
+                Err(undone)
+            }
+        }
+    }
+
+    fn fill(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(Hint, Option<WorldRow>), Undone> {
+        let before = self.connection.total_changes();
+        let tx = Tx::open(&self.connection, &self.handle).map_err(Undone::ByWorld)?;
+        let foreign = tx.stored().news_since(&self.seen);
+        for job in batch {
+            let clean = self.connection.total_changes();
+            if let Some(error) = job.execute(&tx)
+                && (self.connection.total_changes() != clean || self.connection.is_autocommit())
+            {
+                return Err(Undone::ByRequest(error));
+            }
+        }
+        let hint = tx.hint();
+        let changed = self.connection.total_changes() != before;
+        let row = changed.then(|| tx.close()).transpose().map_err(Undone::ByRequest)?;
+        // What others wrote since our last look is news for our listeners too.
+        Ok((hint.and(foreign), row.or(Some(tx.stored()).filter(|_| !foreign.is_empty()))))
+    }
+
+    /// Rolls back, unless SQLite did so itself.
+    fn undo(&self) {
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.execute("ROLLBACK")
+        {
+            tracing::error!(%error, "a transaction could not be undone");
+            let _ = self.broken.set(error);
+        }
+    }
+
+    /// Begins, commits or rolls back. A disk that refuses data breaks the world for good: retrying could report
+    /// success for what is lost.
+    fn execute(&self, statement: &str) -> WorldResult<()> {
+        self.connection.execute_batch(statement).map_err(|error| {
+            let lost = errors::is_lost_write(&error);
+            let error = errors::from_sqlite(error);
+            if lost {
+                let text = format!("the disk failed during a commit; restart after checking it: {error}");
+                tracing::error!("{text}");
+                let _ = self.broken.set(WorldError::Unavailable(text));
+            }
+            self.broken.get().cloned().unwrap_or(error)
+        })
+    }
+
+    fn look_for_foreign_writes(&mut self) {
+        self.looked_at = Instant::now();
+        let version = self.current_data_version();
+        if version == self.data_version {
+            return;
+        }
+        self.data_version = version;
+        match WorldRow::read(Sql(&self.connection)) {
+            Ok(row) => {
+                self.wakeups.send(row.news_since(&self.seen));
+                self.seen = row;
+            }
+            // Better a needless hint than a lost one.
+            Err(_) => self.wakeups.send(Hint::ALL),
+        }
+    }
+
+    /// Changes when another connection has written.
+    fn current_data_version(&self) -> i64 {
+        // Cached: this runs twenty times a second in every idle process.
+        let version = self.connection.prepare_cached("PRAGMA data_version");
+        version.and_then(|mut version| version.query_row([], |row| row.get(0))).unwrap_or(0)
+    }
+
+    fn move_log(&mut self) {
+        self.unmoved = false;
+        let _ = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+    }
+
+    /// The last time anybody was told stays a lower bound for those who come later.
+    fn leave(&self) {
+        if self.broken.get().is_none() {
+            let _ =
+                Sql(&self.connection).run(sql!("world", "mark"), params![self.handle.clock.now().millis()]);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What every step executes must find its rows by an index, whatever else the database holds.
+
+use rhythm_worlds::sqlite::{SqliteOptions, SqliteWorld};
+
+/// The statements behind runs, tasks, claims and commits, and the heartbeat every process runs each second.
+const HOT: &[(&str, &str)] = &[
+    ("runs", include_str!("../src/sqlite/sql/runs.sql")),
+    ("inbox", include_str!("../src/sqlite/sql/inbox.sql")),
+    ("tasks", include_str!("../src/sqlite/sql/tasks.sql")),
+    ("claim_runs", include_str!("../src/sqlite/sql/claim_runs.sql")),
+    ("claim_tasks", include_str!("../src/sqlite/sql/claim_tasks.sql")),
+    ("commit", include_str!("../src/sqlite/sql/commit.sql")),
+    ("extend", include_str!("../src/sqlite/sql/extend.sql")),
+    ("upkeep", include_str!("../src/sqlite/sql/upkeep.sql")),
+    ("control", include_str!("../src/sqlite/sql/control.sql")),
+    ("retain", include_str!("../src/sqlite/sql/retain.sql")),
+];
+
+/// Scans that cannot grow: partial indexes of what is ready or due, and the few workers.
+const SMALL: &[&str] = &[
+    "SCAN worker",
+    "SCAN task USING COVERING INDEX task_ready",
+    "SCAN run_queue USING COVERING INDEX run_queue_ready",
+    "SCAN run_queue USING INDEX run_queue_ready",
+    "SCAN timer USING COVERING INDEX timer_due",
+    "SCAN (subquery",
+    "SCAN CONSTANT ROW",
+];
+
+#[test]
+fn no_statement_of_the_hot_path_scans_a_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plans.db");
+    drop(SqliteWorld::open(&file, SqliteOptions::default()).unwrap());
+    let connection = rusqlite::Connection::open(&file).unwrap();
+    let mut scans = Vec::new();
+    for (name, text) in HOT {
+        for section in text.split("-- name: ").skip(1) {
+            let (section, statement) = section.split_once('\n').unwrap();
+            let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+            // Explaining needs no values.
+            let steps = plan.raw_query().mapped(|row| row.get::<_, String>(3)).collect::<Vec<_>>();
+            for step in steps.into_iter().map(Result::unwrap).filter(|step| step.starts_with("SCAN")) {
+                if !SMALL.iter().any(|small| step.starts_with(small)) {
+                    scans.push(format!("{name}/{section}: {step}"));
+                }
+            }
+        }
+    }
+    assert!(scans.is_empty(), "{scans:#?}");
+}
