@@ -43,7 +43,7 @@ pub enum CliError {
     #[error("the answer cannot be written: {0}")]
     Output(String),
     #[error("{what} failed: {failure}")]
-    Failed { what: String, help: String, failure: Failure },
+    Failed { what: String, help: String, failure: Box<Failure> },
     #[error("{what} was cancelled")]
     Cancelled { what: String },
     #[error("run {run} does not verify: {problem}")]
@@ -184,7 +184,7 @@ impl Reporter {
     pub fn report(&self, error: &CliError) -> ExitCode {
         if !matches!(error, CliError::BrokenPipe) {
             let failure = match error {
-                CliError::Failed { failure, .. } => Some(failure),
+                CliError::Failed { failure, .. } => Some(&**failure),
                 _ => None,
             };
             let place = match error {
