@@ -49,12 +49,15 @@ impl Places {
         let done = items.iter().map(|Transition { by, item }| {
             let (revision, arrived) =
                 settled.get(&(by.tenant.as_str(), item.run.as_str())).copied().unwrap_or_default();
-            let ours = item.tasks.iter().filter(|task| taken.contains(&(by.tenant.as_str(), task.id.as_str())));
+            let ours =
+                item.tasks.iter().filter(|task| taken.contains(&(by.tenant.as_str(), task.id.as_str())));
             let claimed = ours.map(|task| TaskClaim { task: task.id.clone(), claim: 1 }).collect();
             Done { revision: count(revision), arrived: count(arrived), claimed }
         });
-        let readied = self.messages.and_then(|place| answers[place].first()).map_or(0, |row| row.get::<_, i64>(0));
-        let flagged = self.cancel.and_then(|place| answers[place].first()).map_or(0, |row| row.get::<_, i64>(0));
+        let readied =
+            self.messages.and_then(|place| answers[place].first()).map_or(0, |row| row.get::<_, i64>(0));
+        let flagged =
+            self.cancel.and_then(|place| answers[place].first()).map_or(0, |row| row.get::<_, i64>(0));
         let opened = items.iter().any(|t| t.item.cancel_open.is_some());
         let hint = Hint {
             runs: stays || readied > 0 || opened || self.children.is_some(),

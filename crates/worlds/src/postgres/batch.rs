@@ -28,11 +28,7 @@ pub struct Transition {
 }
 
 /// Writes transitions of different runs, in the order of their ids.
-pub async fn write(
-    session: &Session,
-    now: Option<i64>,
-    items: &[&Transition],
-) -> Result<Written, Fault> {
+pub async fn write(session: &Session, now: Option<i64>, items: &[&Transition]) -> Result<Written, Fault> {
     let mut batch = Batch { pipeline: Pipeline::new(session), now, items, places: Places::default() };
     batch.lock().await?;
     batch.fence().await?;
@@ -80,7 +76,8 @@ impl<'a> Batch<'a> {
             Fence::Claim(claim) => Some(number(claim)),
             Fence::Fused => None,
         };
-        let snapshot = |t: &&'a Transition| t.item.state.snapshot.as_ref().map(|snapshot| &snapshot.bytes[..]);
+        let snapshot =
+            |t: &&'a Transition| t.item.state.snapshot.as_ref().map(|snapshot| &snapshot.bytes[..]);
         let format = |t: &&Transition| t.item.state.snapshot.as_ref().map(|snapshot| snapshot.format as i32);
         let values: Vec<Owned<'a>> = params![
             self.now,
@@ -123,7 +120,8 @@ impl<'a> Batch<'a> {
         if all_runs.is_empty() {
             return Ok(());
         }
-        let values = params![self.now, tenants, tasks, open_tenants.clone(), open_runs.clone(), cancelled_prefix()];
+        let values =
+            params![self.now, tenants, tasks, open_tenants.clone(), open_runs.clone(), cancelled_prefix()];
         self.places.cancel = Some(self.pipeline.add(sql::CANCEL_TASKS, values).await?);
         self.pipeline.add(sql::UNBLOCK_HELD, params![all_tenants, all_runs]).await?;
         if open_runs.is_empty() {
@@ -277,7 +275,9 @@ impl<'a> Batch<'a> {
             let (status, output, failure) = match end {
                 End::Completed(output) => ("completed", Some(output.to_stored()), None),
                 End::Failed(failure) => ("failed", None, Some(json(failure))),
-                End::Cancelled(reason) => ("cancelled", None, Some(json(&Failure::cancelled(reason.clone())))),
+                End::Cancelled(reason) => {
+                    ("cancelled", None, Some(json(&Failure::cancelled(reason.clone()))))
+                }
             };
             tenants.push(tenant);
             runs.push(run);

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use rhythm_core::message::{Message, MessageBody, Start};
 use rhythm_core::{Actor, MessageId, RunId, TaskId, Timestamp};
 use rhythm_engine::world::{
-    ClaimRuns, ClaimTasks, ClaimedRun, ClaimedRuns, ClaimedTasks, Extend, Extended, MESSAGES_PER_COMMIT, RunRow,
-    WorldResult,
+    ClaimRuns, ClaimTasks, ClaimedRun, ClaimedRuns, ClaimedTasks, Extend, Extended, MESSAGES_PER_COMMIT,
+    RunRow, WorldResult,
 };
 use tokio_postgres::Row;
 
@@ -56,13 +56,18 @@ fn claimed_run(row: &Row) -> WorldResult<ClaimedRun> {
 /// The inbox is read after the claim: what `arrived` counts is visible by then.
 async fn add_messages(link: &Link, request: &ClaimRuns, runs: &mut [ClaimedRun]) -> WorldResult<()> {
     // Nothing ever reached a run that was just created.
-    let told: Vec<&str> =
-        runs.iter().filter(|claimed| claimed.run.arrived > 0).map(|claimed| claimed.run.id.as_str()).collect();
+    let told: Vec<&str> = runs
+        .iter()
+        .filter(|claimed| claimed.run.arrived > 0)
+        .map(|claimed| claimed.run.id.as_str())
+        .collect();
     if told.is_empty() {
         return Ok(());
     }
+    // Every key column goes through the arrays: a constant one invites plans that scan for it.
+    let tenants = vec![request.tenant.as_str(); told.len()];
     let limit = MESSAGES_PER_COMMIT as i64 + 1;
-    let rows = link.query(sql::READ_INBOX, &[&told, &request.tenant.as_str(), &limit]).await?;
+    let rows = link.query(sql::READ_INBOX, &[&tenants, &told, &limit]).await?;
     let mut inboxes: BTreeMap<RunId, Vec<(i64, Message)>> = BTreeMap::new();
     for row in &rows {
         let inbox = inboxes.entry(RunId(row.get("run"))).or_default();
@@ -101,7 +106,7 @@ pub async fn claim_tasks(link: &Link, now: Option<i64>, request: ClaimTasks) -> 
         owners.sort_unstable();
         owners.dedup();
         if !owners.is_empty() {
-            let rows = link.query(sql::READ_RUNS, &[&owners, &tenant]).await?;
+            let rows = link.query(sql::READ_RUNS, &[&vec![tenant; owners.len()], &owners]).await?;
             runs = rows.iter().map(run_row).collect::<WorldResult<_>>()?;
         }
     }
@@ -129,6 +134,7 @@ pub async fn extend(link: &Link, now: Option<i64>, lock_key: i64, request: Exten
         &lock_key,
         &request.leaving,
         &millis(request.hold),
+        &vec![request.tenant.as_str(); ids.len()],
         &ids,
         &claims,
         &progress,

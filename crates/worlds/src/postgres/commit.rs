@@ -188,8 +188,16 @@ impl CommitWork {
     ) -> Result<(Timestamp, CommitOutcome), Fault> {
         let wanted: Vec<&str> =
             item.tasks.iter().filter(|task| task.claim).map(|task| task.id.as_str()).collect();
-        let params: &[super::link::Param<'_>] =
-            &[&self.time.param(), &by.tenant, &item.run.as_str(), &item.commit.as_str(), &by.worker, &wanted];
+        let tenants = vec![by.tenant.as_str(); wanted.len()];
+        let params: &[super::link::Param<'_>] = &[
+            &self.time.param(),
+            &by.tenant,
+            &item.run.as_str(),
+            &item.commit.as_str(),
+            &by.worker,
+            &tenants,
+            &wanted,
+        ];
         let rows = session.query(sql::COMMIT_REPEAT, params).await?;
         let row = &rows[0];
         let at = Timestamp::from_millis(row.get(0));

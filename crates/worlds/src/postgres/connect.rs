@@ -44,7 +44,8 @@ impl Dial {
         let mut config: Config = url.parse().map_err(|error| WorldError::BadUrl(format!("{error}")))?;
         if config.get_ssl_mode() == SslMode::Require {
             return Err(WorldError::Invalid(
-                "sslmode=require: TLS is not built in yet; use sslmode=prefer or disable, or a local tunnel".into(),
+                "sslmode=require: TLS is not built in yet; use sslmode=prefer or disable, or a local tunnel"
+                    .into(),
             ));
         }
         config

@@ -43,7 +43,9 @@ impl Desk<'_> {
         let runs = Hint { runs: true, ..Hint::default() };
         let tasks = Hint { tasks: true, ..Hint::default() };
         let done = match control {
-            Control::PauseRun { run, reason } => return Ok((self.pause(run, reason).await?, Hint::default())),
+            Control::PauseRun { run, reason } => {
+                return Ok((self.pause(run, reason).await?, Hint::default()));
+            }
             Control::ResumeRun { run, reason } => return Ok((self.resume(run, reason).await?, runs)),
             Control::Unblock { run } => return Ok((self.unblock(run).await?, runs)),
             Control::Annotate { run, event } => {
@@ -51,7 +53,9 @@ impl Desk<'_> {
                 self.write_row(run, event, None).await?;
                 (Controlled::Done, Hint::default())
             }
-            Control::PauseWorkflow { workflow } => (self.pause_name("workflow", workflow).await?, Hint::default()),
+            Control::PauseWorkflow { workflow } => {
+                (self.pause_name("workflow", workflow).await?, Hint::default())
+            }
             Control::ResumeWorkflow { workflow } => (self.resume_name("workflow", workflow).await?, runs),
             Control::PauseQueue { queue } => (self.pause_name("queue", queue).await?, Hint::default()),
             Control::ResumeQueue { queue } => (self.resume_name("queue", queue).await?, tasks),
@@ -266,7 +270,8 @@ impl Desk<'_> {
 
     async fn cancel_task(&self, task: &TaskId) -> Result<(), Fault> {
         let rows = self.session.query(sql::TASK_OWNER, &[&self.tenant.as_str(), &task.as_str()]).await?;
-        let row = rows.first().ok_or_else(|| Fault::from(WorldError::NotFound(format!("open task {task}"))))?;
+        let row =
+            rows.first().ok_or_else(|| Fault::from(WorldError::NotFound(format!("open task {task}"))))?;
         let owner = row.get::<_, Option<String>>(0).map(RunId);
         if let Some(run) = &owner {
             self.lock(run).await?;

@@ -50,7 +50,8 @@ pub async fn create_runs(
     }
     if !open.is_empty() {
         let params = [known.tenant.clone(), known.id.clone(), known.workflow.clone()];
-        let rows = session.query(sql::KNOWN_RUNS, &[&params[0], &params[1], &params[2], &known.input]).await?;
+        let rows =
+            session.query(sql::KNOWN_RUNS, &[&params[0], &params[1], &params[2], &known.input]).await?;
         settle(&mut created, &open, &rows)?;
     }
     Ok(created)
@@ -94,7 +95,8 @@ pub async fn enqueue_tasks(
     }
     if !open.is_empty() {
         let params = [known.tenant.clone(), known.id.clone(), known.name.clone()];
-        let rows = session.query(sql::KNOWN_TASKS, &[&params[0], &params[1], &params[2], &known.input]).await?;
+        let rows =
+            session.query(sql::KNOWN_TASKS, &[&params[0], &params[1], &params[2], &known.input]).await?;
         settle(&mut created, &open, &rows)?;
     }
     Ok(created)

@@ -101,7 +101,8 @@ async fn find_targets<'a>(
     session: &Session,
     all: &[(&'a str, &'a Delivery)],
 ) -> Result<HashMap<(&'a str, &'a str), Target>, Fault> {
-    let mut keys: Vec<(&str, &str)> = all.iter().map(|(tenant, delivery)| (*tenant, delivery.to.as_str())).collect();
+    let mut keys: Vec<(&str, &str)> =
+        all.iter().map(|(tenant, delivery)| (*tenant, delivery.to.as_str())).collect();
     keys.sort_unstable();
     keys.dedup();
     let (tenants, runs): (Vec<&str>, Vec<&str>) = keys.iter().copied().unzip();

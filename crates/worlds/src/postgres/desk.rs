@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rhythm_engine::world::{
-    CreateRuns, Creation, Deliver, Delivered, EnqueueTasks, Finish, FinishTasks, Hint, TaskOutcome, WorldError,
-    WorldResult,
+    CreateRuns, Creation, Deliver, Delivered, EnqueueTasks, Finish, FinishTasks, Hint, TaskOutcome,
+    WorldError, WorldResult,
 };
 use tokio::sync::oneshot;
 
@@ -86,7 +86,8 @@ impl DeskWork {
         if jobs.is_empty() {
             return;
         }
-        let (requests, answers): (Vec<R>, Vec<_>) = jobs.into_iter().map(|job| (job.request, job.answer)).unzip();
+        let (requests, answers): (Vec<R>, Vec<_>) =
+            jobs.into_iter().map(|job| (job.request, job.answer)).unzip();
         match self.perform(session, &requests).await {
             Ok(done) => {
                 for (answer, done) in answers.into_iter().zip(done) {
@@ -105,7 +106,11 @@ impl DeskWork {
         }
     }
 
-    async fn perform<R: Request>(&self, session: &Session, requests: &[R]) -> WorldResult<Vec<Vec<R::Answer>>> {
+    async fn perform<R: Request>(
+        &self,
+        session: &Session,
+        requests: &[R],
+    ) -> WorldResult<Vec<Vec<R::Answer>>> {
         let mut tries = 0;
         loop {
             match R::perform(session, self.time.param(), requests).await {
@@ -192,7 +197,11 @@ impl Request for Deliver {
 impl Request for FinishTasks {
     type Answer = Finish;
 
-    async fn perform(session: &Session, now: Option<i64>, requests: &[Self]) -> Result<Vec<Vec<Finish>>, Fault> {
+    async fn perform(
+        session: &Session,
+        now: Option<i64>,
+        requests: &[Self],
+    ) -> Result<Vec<Vec<Finish>>, Fault> {
         let statements = FinishStatements::of(session).await?;
         session.transact(finish_on(&session.client, &statements, now, requests)).await
     }

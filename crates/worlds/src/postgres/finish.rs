@@ -184,7 +184,8 @@ pub async fn finish_on(
     let mut owners: Vec<(TenantId, TaskId, String)> = Vec::new();
     for (sql, params) in columns.into_statements(now, false) {
         for row in statements.query(client, sql, &params).await? {
-            let (Some(tenant), Some(task)) = (row.get::<_, Option<String>>(0), row.get::<_, Option<String>>(1))
+            let (Some(tenant), Some(task)) =
+                (row.get::<_, Option<String>>(0), row.get::<_, Option<String>>(1))
             else {
                 continue;
             };
@@ -197,9 +198,8 @@ pub async fn finish_on(
     owners.sort();
     let mut messages = MessageColumns::default();
     for (request, finished) in &all {
-        let found = owners.binary_search_by(|(tenant, task, _)| {
-            (tenant, task).cmp(&(&request.tenant, &finished.task))
-        });
+        let found = owners
+            .binary_search_by(|(tenant, task, _)| (tenant, task).cmp(&(&request.tenant, &finished.task)));
         if let (Ok(place), Some(message)) = (found, &finished.message) {
             messages.push(request.tenant.as_str(), &owners[place].2, message);
         }
@@ -208,11 +208,11 @@ pub async fn finish_on(
         statements.query(client, sql::PUT_MESSAGES, &messages.params(now)).await?;
         statements.query(client, sql::PUT_DORMANT, &messages.params(now)).await?;
     }
-    let outcome = |request: &FinishTasks, finished: &FinishedTask| {
-        match done.contains(&(request.tenant.clone(), finished.task.clone())) {
-            true => Finish::Done,
-            false => Finish::Stale,
-        }
+    let outcome = |request: &FinishTasks, finished: &FinishedTask| match done
+        .contains(&(request.tenant.clone(), finished.task.clone()))
+    {
+        true => Finish::Done,
+        false => Finish::Stale,
     };
     Ok(requests
         .iter()

@@ -56,7 +56,6 @@ pub fn payload(sender: i64, hint: Hint) -> String {
 
 pub fn parse(payload: &str) -> Option<(i64, Hint)> {
     let (sender, kinds) = payload.split_once(':')?;
-    let hint =
-        Hint { runs: kinds.contains('r'), tasks: kinds.contains('t'), cancels: kinds.contains('c') };
+    let hint = Hint { runs: kinds.contains('r'), tasks: kinds.contains('t'), cancels: kinds.contains('c') };
     Some((sender.parse().ok()?, hint))
 }

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use rhythm_core::event::Event;
 use rhythm_core::{RunId, TaskId, TenantId};
 use rhythm_engine::world::{
-    AttemptRow, DeadLetter, DeadQuery, Health, HistoryQuery, Page, Picture, QueueRow, Records, RunQuery, RunSummary,
-    Schedule, TaskQuery, TaskSummary, WorkerRow, WorkflowRow, WorldResult,
+    AttemptRow, DeadLetter, DeadQuery, Health, HistoryQuery, Page, Picture, QueueRow, Records, RunQuery,
+    RunSummary, Schedule, TaskQuery, TaskSummary, WorkerRow, WorkflowRow, WorldResult,
 };
 
 use super::PostgresWorld;

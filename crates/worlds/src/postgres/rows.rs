@@ -7,8 +7,8 @@ use rhythm_core::event::{Event, EventData};
 use rhythm_core::fold::RunState;
 use rhythm_core::message::{Message, MessageBody};
 use rhythm_core::{
-    Actor, Blocked, BlockedCode, CommandId, Failure, MessageId, Payload, RunId, Snapshot, TaskId, TaskOptions,
-    TenantId, Timestamp, Version, WorkflowKind,
+    Actor, Blocked, BlockedCode, CommandId, Failure, MessageId, Payload, RunId, Snapshot, TaskId,
+    TaskOptions, TenantId, Timestamp, Version, WorkflowKind,
 };
 use rhythm_engine::world::{ClaimedTask, Parent, RunRow, TaskState, TaskSummary, WorldResult};
 use tokio_postgres::Row;

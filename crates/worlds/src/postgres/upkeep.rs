@@ -81,7 +81,11 @@ pub async fn find_stuck(
     Ok(rows.iter().filter_map(found).collect())
 }
 
-pub async fn mark_unserved(link: &Link, now: Option<i64>, (idle, limit): (Millis, usize)) -> WorldResult<u64> {
+pub async fn mark_unserved(
+    link: &Link,
+    now: Option<i64>,
+    (idle, limit): (Millis, usize),
+) -> WorldResult<u64> {
     let rows = link.query(sql::MARK_UNSERVED, &[&now, &millis(idle), &(limit as i64)]).await?;
     Ok(count(rows[0].get(1)))
 }

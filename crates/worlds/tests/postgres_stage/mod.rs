@@ -48,7 +48,11 @@ impl Database {
     pub async fn create() -> Self {
         let cluster = cluster();
         let name = format!("test_{}", uuid::Uuid::now_v7().simple());
-        sql(&cluster).await.batch_execute(&format!("CREATE DATABASE {name}")).await.expect("a database is made");
+        sql(&cluster)
+            .await
+            .batch_execute(&format!("CREATE DATABASE {name}"))
+            .await
+            .expect("a database is made");
         let (server, _) = cluster.rsplit_once('/').expect("the url names a database");
         Self { url: format!("{server}/{name}") }
     }

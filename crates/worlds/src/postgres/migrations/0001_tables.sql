@@ -1,4 +1,6 @@
 -- Hot tables are small and apart from what has ended; ids compare as bytes; times are milliseconds since 1970.
+-- Plans are made while tables are still empty, so no index may look as good as the primary key for a lookup by id:
+-- that is why none of them begins with `tenant` alone.
 -- `born` is the month a run was created in (year * 12 + month): history and ended runs are partitioned by it.
 
 CREATE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE AS
@@ -59,7 +61,7 @@ CREATE TABLE live_run (
     PRIMARY KEY (id, tenant)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_cost_delay = 0);
-CREATE INDEX live_run_place ON live_run (tenant, place);
+CREATE INDEX live_run_place ON live_run (place);
 CREATE INDEX live_run_parent ON live_run (parent) WHERE parent IS NOT NULL;
 
 CREATE TABLE ended_run (
@@ -71,7 +73,7 @@ CREATE TABLE ended_run (
     ended_at bigint NOT NULL,
     PRIMARY KEY (id, tenant, born)
 ) PARTITION BY LIST (born);
-CREATE INDEX ended_run_place ON ended_run (tenant, place);
+CREATE INDEX ended_run_place ON ended_run (place);
 CREATE INDEX ended_run_parent ON ended_run (parent) WHERE parent IS NOT NULL;
 CREATE INDEX ended_run_ended ON ended_run (ended_at);
 
@@ -83,13 +85,14 @@ CREATE TABLE run_queue (
     workflow text COLLATE "C" NOT NULL,
     priority int NOT NULL,
     ready_at bigint NOT NULL,
+    later bool NOT NULL DEFAULT false, -- given back to be tried again at `ready_at`
     worker text,
     claim_until bigint,
     PRIMARY KEY (run, tenant)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000,
         autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX run_queue_ready ON run_queue (tenant, priority DESC, ready_at, seq) WHERE worker IS NULL;
-CREATE INDEX run_queue_due ON run_queue (ready_at) WHERE worker IS NULL;
+CREATE INDEX run_queue_later ON run_queue (ready_at) WHERE later;
 CREATE INDEX run_queue_claimed ON run_queue (claim_until) WHERE worker IS NOT NULL;
 
 CREATE TABLE inbox (
@@ -154,7 +157,8 @@ CREATE TABLE task (
     delivery int NOT NULL DEFAULT 0,
     cancel bool NOT NULL DEFAULT false,
     progress text,
-    PRIMARY KEY (id, tenant)
+    PRIMARY KEY (id, tenant),
+    CHECK ((state = 2) = (worker IS NOT NULL)) -- so that a claim is checked by its worker and number alone
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX task_ready ON task (tenant, queue, priority DESC, due_at, seq) WHERE state = 1;
@@ -168,7 +172,7 @@ CREATE TABLE ended_task (
     failure text,
     PRIMARY KEY (id, tenant)
 );
-CREATE INDEX ended_task_seq ON ended_task (tenant, seq);
+CREATE INDEX ended_task_seq ON ended_task (seq);
 CREATE INDEX ended_task_since ON ended_task (since);
 
 CREATE TABLE attempt (
@@ -209,7 +213,7 @@ CREATE TABLE dead_letter (
     held bool NOT NULL,
     PRIMARY KEY (task, tenant)
 );
-CREATE INDEX dead_letter_seq ON dead_letter (tenant, seq);
+CREATE INDEX dead_letter_seq ON dead_letter (seq);
 CREATE INDEX dead_letter_run ON dead_letter (run) WHERE run IS NOT NULL;
 
 CREATE TABLE event (

@@ -20,10 +20,14 @@ pub async fn health(link: &Link) -> WorldResult<Health> {
         findings.push("this is a standby: connect to the primary".to_owned());
     }
     if let Some(age) = row.get::<_, Option<i64>>("oldest_snapshot").filter(|age| *age > OLD_SNAPSHOT_SECS) {
-        findings.push(format!("a transaction is open for {age} s: end it, it keeps dead rows from being cleaned up"));
+        findings.push(format!(
+            "a transaction is open for {age} s: end it, it keeps dead rows from being cleaned up"
+        ));
     }
     if row.get::<_, i64>("in_default") > 0 {
-        findings.push("history lies in the default partition: run upkeep so that months are prepared ahead".to_owned());
+        findings.push(
+            "history lies in the default partition: run upkeep so that months are prepared ahead".to_owned(),
+        );
     }
     if row.get::<_, i64>("free_connections") < 10 {
         findings.push("fewer than 10 connections are left: raise max_connections".to_owned());

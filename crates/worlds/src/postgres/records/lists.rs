@@ -3,8 +3,8 @@
 use rhythm_core::event::Event;
 use rhythm_core::{CommandId, Compensation, RunId, Status, TaskId, TenantId, Version};
 use rhythm_engine::world::{
-    AttemptRow, DeadLetter, DeadQuery, HistoryQuery, Page, Parent, QueueRow, RunQuery, RunSummary, Schedule, TaskQuery,
-    TaskSummary, WorkerRow, WorkflowRow, WorldError, WorldResult,
+    AttemptRow, DeadLetter, DeadQuery, HistoryQuery, Page, Parent, QueueRow, RunQuery, RunSummary, Schedule,
+    TaskQuery, TaskSummary, WorkerRow, WorkflowRow, WorldError, WorldResult,
 };
 use tokio_postgres::Row;
 

@@ -7,7 +7,8 @@ use tokio_postgres::Row;
 use super::lists::{dead_letter, run_summary};
 use crate::postgres::link::{Link, Param};
 use crate::postgres::rows::{
-    count, failure_option, from_json, message, payload, payload_option, run_row, task_summary, time, time_option,
+    count, failure_option, from_json, message, payload, payload_option, run_row, task_summary, time,
+    time_option,
 };
 use crate::postgres::sql;
 

@@ -1,8 +1,9 @@
 -- Tasks of any queue whose deadline passed before anybody ran them.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 picked AS MATERIALIZED (
-    SELECT t.id
-    FROM clock AS c JOIN task AS t ON t.tenant = $2 AND t.state < 2 AND t.deadline_at IS NOT NULL AND t.deadline_at <= c.now
+    SELECT t.id, t.tenant
+    FROM task AS t
+    WHERE t.tenant = $2 AND t.state < 2 AND t.deadline_at IS NOT NULL AND t.deadline_at <= (SELECT now FROM clock)
     ORDER BY t.priority DESC, t.due_at, t.seq
     LIMIT $4
     FOR UPDATE OF t SKIP LOCKED
@@ -11,7 +12,7 @@ claimed AS (
     UPDATE task AS t
     SET state = 2, claim = t.claim + 1, delivery = t.delivery + 1, worker = $3, claim_until = c.now + $5::bigint, since = c.now
     FROM clock AS c, picked AS p
-    WHERE t.id = p.id AND t.tenant = $2
+    WHERE t.id = p.id AND t.tenant = p.tenant
     RETURNING t.id, t.run, t.number, t.name, t.input, t.options, t.claim, t.attempt, t.delivery, t.progress, t.created_at,
         t.deadline_at, t.trace, t.priority, t.due_at, t.seq
 )

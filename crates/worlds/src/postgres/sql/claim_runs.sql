@@ -2,17 +2,18 @@
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 picked AS MATERIALIZED (
     SELECT q.run, q.tenant, q.priority, q.ready_at, q.seq
-    FROM clock AS c
-    JOIN run_queue AS q ON q.tenant = $2 AND q.worker IS NULL AND q.ready_at <= c.now
+    FROM run_queue AS q
+    CROSS JOIN LATERAL (
+        SELECT FROM live_run AS r WHERE r.id = q.run AND r.tenant = q.tenant FOR NO KEY UPDATE SKIP LOCKED) AS r
+    WHERE q.tenant = $2 AND q.worker IS NULL AND q.ready_at <= (SELECT now FROM clock)
         AND (q.kind = ANY ($4::text[]) OR q.workflow = ANY ($5::text[]))
         AND NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = q.tenant AND p.what = 'workflow' AND p.name = q.workflow)
-    JOIN live_run AS r ON r.id = q.run AND r.tenant = q.tenant
     ORDER BY q.priority DESC, q.ready_at, q.seq
     LIMIT $6
-    FOR UPDATE OF q, r SKIP LOCKED
+    FOR UPDATE OF q SKIP LOCKED
 ),
 held AS (
-    UPDATE run_queue AS q SET worker = $3, claim_until = c.now + $7::bigint
+    UPDATE run_queue AS q SET worker = $3, claim_until = c.now + $7::bigint, later = false
     FROM clock AS c, picked AS p
     WHERE q.run = p.run AND q.tenant = p.tenant
 ),

@@ -1,9 +1,9 @@
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 picked AS MATERIALIZED (
-    SELECT t.id, q.n
+    SELECT t.id, t.tenant, q.n
     FROM unnest($4::text[], $5::bigint[]) WITH ORDINALITY AS q(name, wanted, n)
     CROSS JOIN LATERAL (
-        SELECT t.id
+        SELECT t.id, t.tenant
         FROM task AS t
         WHERE t.tenant = $2 AND t.queue = q.name AND t.state = 1 AND ($6::text[] = '{}' OR t.name = ANY ($6))
         ORDER BY t.priority DESC, t.due_at, t.seq
@@ -16,7 +16,7 @@ claimed AS (
     UPDATE task AS t
     SET state = 2, claim = t.claim + 1, delivery = t.delivery + 1, worker = $3, claim_until = c.now + $7::bigint, since = c.now
     FROM clock AS c, picked AS p
-    WHERE t.id = p.id AND t.tenant = $2
+    WHERE t.id = p.id AND t.tenant = p.tenant
     RETURNING t.id, t.run, t.number, t.name, t.input, t.options, t.claim, t.attempt, t.delivery, t.progress, t.created_at,
         t.deadline_at, t.trace, p.n, t.priority, t.due_at, t.seq
 )

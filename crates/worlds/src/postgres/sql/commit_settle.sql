@@ -12,6 +12,6 @@ kept AS (
     INSERT INTO run_queue (run, tenant, kind, workflow, priority, ready_at)
     SELECT id, tenant, kind, workflow, priority, coalesce($1::bigint, now_ms()) FROM state WHERE stays
     ON CONFLICT (run, tenant) DO UPDATE
-        SET worker = NULL, claim_until = NULL, ready_at = excluded.ready_at, seq = excluded.seq
+        SET worker = NULL, claim_until = NULL, ready_at = excluded.ready_at, seq = excluded.seq, later = false
 )
 SELECT tenant, id, revision, arrived, stays FROM state

@@ -10,8 +10,8 @@ beat AS (
 gone AS (DELETE FROM worker WHERE id = $3 AND tenant = $2 AND $10),
 renewed AS (
     UPDATE task AS t SET claim_until = c.now + $11::bigint, progress = coalesce(i.progress, t.progress)
-    FROM clock AS c CROSS JOIN unnest($12::text[], $13::bigint[], $14::text[]) AS i(id, claim, progress)
-    WHERE t.id = i.id AND t.tenant = $2 AND t.state = 2 AND t.claim = i.claim AND t.worker = $3
+    FROM clock AS c CROSS JOIN unnest($12::text[], $13::text[], $14::bigint[], $15::text[]) AS i(tenant, id, claim, progress)
+    WHERE t.id = i.id AND t.tenant = i.tenant AND t.claim = i.claim AND t.worker = $3
     RETURNING t.id, t.cancel
 )
 SELECT c.now, r.id, r.cancel FROM clock AS c LEFT JOIN renewed AS r ON true

@@ -4,7 +4,7 @@ held AS (
     UPDATE task AS t SET state = 3, worker = NULL, claim_until = NULL, since = c.now
     FROM clock AS c CROSS JOIN unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[])
         AS i(tenant, id, claim, worker, failure)
-    WHERE t.id = i.id AND t.tenant = i.tenant AND t.state = 2 AND t.claim = i.claim AND t.worker = i.worker
+    WHERE t.id = i.id AND t.tenant = i.tenant AND t.claim = i.claim AND t.worker = i.worker
     RETURNING t.*, i.failure
 ),
 letters AS (

@@ -4,7 +4,7 @@ picked AS MATERIALIZED (
     SELECT t.id, t.tenant, t.run, t.attempt, t.delivery, t.worker, t.created_at, i.failure, c.now + i.delay AS next_at, i.delay
     FROM clock AS c CROSS JOIN unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[])
         AS i(tenant, id, claim, worker, failure, delay)
-    JOIN task AS t ON t.id = i.id AND t.tenant = i.tenant AND t.state = 2 AND t.claim = i.claim AND t.worker = i.worker
+    JOIN task AS t ON t.id = i.id AND t.tenant = i.tenant AND t.claim = i.claim AND t.worker = i.worker
     FOR UPDATE OF t
 ),
 again AS (

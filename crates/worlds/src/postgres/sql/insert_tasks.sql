@@ -9,7 +9,7 @@ FROM clock AS c CROSS JOIN unnest($2::text[], $3::text[], $4::text[], $5::bigint
     $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[])
     AS i(tenant, id, run, number, name, queue, priority, input, options, actor, trace, deadline, delay, worker, hold)
 CROSS JOIN LATERAL (SELECT i.worker IS NOT NULL AND i.delay = 0 AND NOT EXISTS (
-    SELECT FROM paused AS p WHERE p.tenant = i.tenant AND p.what = 'queue' AND p.name = i.queue) AS taken) AS t
+    SELECT FROM paused AS p WHERE p.tenant = i.tenant AND p.what = 'queue' AND p.name = i.queue) AS taken OFFSET 0) AS t
 WHERE i.run IS NOT NULL
     OR NOT EXISTS (SELECT FROM ended_task AS e WHERE e.id = i.id AND e.tenant = i.tenant)
 ON CONFLICT DO NOTHING

@@ -19,10 +19,10 @@ gone AS (
     DELETE FROM run_queue AS q USING freed AS f WHERE q.run = f.id AND q.tenant = f.tenant AND NOT f.stays
 ),
 kept AS (
-    INSERT INTO run_queue (run, tenant, kind, workflow, priority, ready_at)
-    SELECT f.id, f.tenant, f.kind, f.workflow, f.priority, c.now + coalesce(f.after, 0)
+    INSERT INTO run_queue (run, tenant, kind, workflow, priority, ready_at, later)
+    SELECT f.id, f.tenant, f.kind, f.workflow, f.priority, c.now + coalesce(f.after, 0), coalesce(f.after > 0, false)
     FROM clock AS c CROSS JOIN freed AS f WHERE f.stays
     ON CONFLICT (run, tenant) DO UPDATE
-        SET worker = NULL, claim_until = NULL, ready_at = excluded.ready_at, seq = excluded.seq
+        SET worker = NULL, claim_until = NULL, ready_at = excluded.ready_at, seq = excluded.seq, later = excluded.later
 )
 SELECT count(*) FROM freed WHERE stays

@@ -23,12 +23,14 @@ marked AS (
 buried AS (DELETE FROM worker AS w USING gone AS g WHERE w.id = g.id AND w.tenant = g.tenant RETURNING 1),
 -- claims that ran out, and those of the gone
 late_task AS MATERIALIZED (
-    SELECT t.id, t.tenant FROM clock AS c JOIN task AS t ON t.state = 2 AND t.claim_until < c.now AND t.claim_until >= $4
+    SELECT t.id, t.tenant FROM task AS t
+    WHERE t.state = 2 AND t.claim_until < (SELECT now FROM clock) AND t.claim_until >= $4
     ORDER BY t.claim_until LIMIT $2 FOR UPDATE OF t SKIP LOCKED
 ),
 left_task AS MATERIALIZED (
-    SELECT t.id, t.tenant FROM gone AS g JOIN task AS t ON t.worker = g.id AND t.tenant = g.tenant AND t.state = 2
-    FOR UPDATE OF t SKIP LOCKED
+    SELECT t.id, t.tenant FROM gone AS g CROSS JOIN LATERAL (
+        SELECT t.id, t.tenant FROM task AS t WHERE t.worker = g.id AND t.tenant = g.tenant AND t.state = 2
+        FOR UPDATE SKIP LOCKED) AS t
 ),
 freed_task AS (
     UPDATE task AS t SET state = 1, worker = NULL, claim_until = NULL, since = c.now
@@ -37,14 +39,15 @@ freed_task AS (
     RETURNING 1
 ),
 late_run AS MATERIALIZED (
-    SELECT q.run, q.tenant FROM clock AS c JOIN run_queue AS q ON q.worker IS NOT NULL AND q.claim_until < c.now
-    JOIN live_run AS r ON r.id = q.run AND r.tenant = q.tenant
+    SELECT q.run, q.tenant FROM run_queue AS q JOIN live_run AS r ON r.id = q.run AND r.tenant = q.tenant
+    WHERE q.worker IS NOT NULL AND q.claim_until < (SELECT now FROM clock)
     ORDER BY q.claim_until LIMIT $2 FOR UPDATE OF q, r SKIP LOCKED
 ),
 left_run AS MATERIALIZED (
-    SELECT q.run, q.tenant FROM gone AS g JOIN run_queue AS q ON q.worker = g.id AND q.tenant = g.tenant
-    JOIN live_run AS r ON r.id = q.run AND r.tenant = q.tenant
-    FOR UPDATE OF q, r SKIP LOCKED
+    SELECT q.run, q.tenant FROM gone AS g CROSS JOIN LATERAL (
+        SELECT q.run, q.tenant FROM run_queue AS q JOIN live_run AS r ON r.id = q.run AND r.tenant = q.tenant
+        WHERE q.worker = g.id AND q.tenant = g.tenant
+        FOR UPDATE OF q, r SKIP LOCKED) AS q
 ),
 freed_run AS MATERIALIZED (SELECT * FROM late_run UNION SELECT * FROM left_run),
 freed_place AS (
@@ -55,8 +58,8 @@ freed_place AS (
 -- due timers become messages; a delayed start only makes its run ready
 due AS MATERIALIZED (
     SELECT t.run, t.tenant, t.id, t.body, t.due_at, t.seq, r.kind, r.workflow, r.priority, r.paused OR r.aside AS quiet
-    FROM clock AS c JOIN timer AS t ON NOT t.dormant AND t.due_at <= c.now
-    JOIN live_run AS r ON r.id = t.run AND r.tenant = t.tenant
+    FROM timer AS t JOIN live_run AS r ON r.id = t.run AND r.tenant = t.tenant
+    WHERE NOT t.dormant AND t.due_at <= (SELECT now FROM clock)
     ORDER BY t.due_at, t.seq LIMIT $2 FOR UPDATE OF t, r SKIP LOCKED
 ),
 fired AS (
@@ -85,7 +88,7 @@ readied_run AS (
     RETURNING 1
 ),
 due_task AS MATERIALIZED (
-    SELECT t.id, t.tenant FROM clock AS c JOIN task AS t ON t.state = 0 AND t.due_at <= c.now
+    SELECT t.id, t.tenant FROM task AS t WHERE t.state = 0 AND t.due_at <= (SELECT now FROM clock)
     ORDER BY t.due_at, t.seq LIMIT $2 FOR UPDATE OF t SKIP LOCKED
 ),
 readied_task AS (
@@ -104,6 +107,6 @@ SELECT c.now, n.freed_tasks + n.freed_runs + n.fired + n.readied_tasks AS change
     CASE WHEN greatest(n.fired, n.readied_tasks) >= $2 THEN c.now ELSE least(
         (SELECT min(t.due_at) FROM timer AS t WHERE NOT t.dormant AND t.due_at > c.now),
         (SELECT min(t.due_at) FROM task AS t WHERE t.state = 0 AND t.due_at > c.now),
-        (SELECT min(q.ready_at) FROM run_queue AS q WHERE q.worker IS NULL AND q.ready_at > c.now)) END AS next_due,
+        (SELECT min(q.ready_at) FROM run_queue AS q WHERE q.later AND q.ready_at > c.now)) END AS next_due,
     (SELECT count(*) FROM late_task) < $2 AS all_late
 FROM clock AS c CROSS JOIN counts AS n
