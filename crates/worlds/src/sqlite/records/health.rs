@@ -7,7 +7,8 @@ use crate::sqlite::schema;
 use crate::sqlite::sql::{Sql, sql};
 
 pub fn health(sql: Sql<'_>) -> WorldResult<Health> {
-    let count = |statement: &'static str| -> WorldResult<u64> { Ok(sql.number(statement, [])?.unsigned_abs()) };
+    let count =
+        |statement: &'static str| -> WorldResult<u64> { Ok(sql.number(statement, [])?.unsigned_abs()) };
     let pages: i64 = pragma(sql, "page_count")?;
     let page_size: i64 = pragma(sql, "page_size")?;
     Ok(Health {
