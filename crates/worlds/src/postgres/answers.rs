@@ -21,7 +21,7 @@ pub struct Written {
 #[derive(Default)]
 pub struct Places {
     pub fence: usize,
-    pub settle: usize,
+    pub settle: Option<usize>,
     pub cancel: Option<usize>,
     pub tasks: Option<usize>,
     pub children: Option<usize>,
@@ -33,7 +33,7 @@ impl Places {
         let at = answers[self.fence].first().map_or(0, |row| row.get(1));
         let mut settled: HashMap<(&str, &str), (i64, i64)> = HashMap::new();
         let mut stays = false;
-        for row in &answers[self.settle] {
+        for row in self.settle.iter().flat_map(|place| &answers[*place]) {
             settled.insert((row.get(0), row.get(1)), (row.get(2), row.get(3)));
             stays |= row.get::<_, bool>(4);
         }
@@ -47,12 +47,14 @@ impl Places {
             }
         }
         let done = items.iter().map(|Transition { by, item }| {
+            // What was not asked for is as the fence fixed it.
+            let told = settled.get(&(by.tenant.as_str(), item.run.as_str()));
             let (revision, arrived) =
-                settled.get(&(by.tenant.as_str(), item.run.as_str())).copied().unwrap_or_default();
+                told.map_or((item.revision + 1, item.arrived), |told| (count(told.0), count(told.1)));
             let ours =
                 item.tasks.iter().filter(|task| taken.contains(&(by.tenant.as_str(), task.id.as_str())));
             let claimed = ours.map(|task| TaskClaim { task: task.id.clone(), claim: 1 }).collect();
-            Done { revision: count(revision), arrived: count(arrived), claimed }
+            Done { revision, arrived, claimed }
         });
         let readied =
             self.messages.and_then(|place| answers[place].first()).map_or(0, |row| row.get::<_, i64>(0));

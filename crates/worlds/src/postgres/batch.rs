@@ -138,7 +138,8 @@ impl<'a> Batch<'a> {
                 message.actor.0.as_str(),
                 message.trace.as_deref(),
                 json(&message.body),
-                super::columns::signal_of(&message.body)
+                super::columns::signal_of(&message.body),
+                message.body.ends_a_pending_run()
             ];
             self.pipeline.add(sql::PUT_TO_CHILDREN, values).await?;
         }
@@ -250,8 +251,15 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
+    /// Not for plain fused commits: their fence fixed `arrived`, and they leave the queue as it is.
     async fn settle(&mut self) -> Result<(), Fault> {
-        let items = self.items;
+        let quiet = self.places.messages.is_none() && self.places.cancel.is_none();
+        let plain = |item: &CommitItem| item.fence == Fence::Fused && item.end.is_none() && !item.more;
+        let items: Vec<&'a Transition> =
+            self.items.iter().copied().filter(|t| !(quiet && plain(&t.item))).collect();
+        if items.is_empty() {
+            return Ok(());
+        }
         let values: Vec<Owned<'a>> = params![
             self.now,
             items.iter().map(|t| t.by.tenant.as_str()).collect::<Vec<_>>(),
@@ -259,8 +267,9 @@ impl<'a> Batch<'a> {
             items.iter().map(|t| number(t.item.arrived)).collect::<Vec<_>>(),
             items.iter().map(|t| t.item.more).collect::<Vec<_>>(),
             items.iter().map(|t| t.item.end.is_some()).collect::<Vec<_>>(),
+            items.iter().map(|t| t.item.fence == Fence::Fused).collect::<Vec<_>>(),
         ];
-        self.places.settle = self.pipeline.add(sql::COMMIT_SETTLE, values).await?;
+        self.places.settle = Some(self.pipeline.add(sql::COMMIT_SETTLE, values).await?);
         Ok(())
     }
 

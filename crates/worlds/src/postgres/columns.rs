@@ -42,6 +42,7 @@ pub struct MessageColumns<'a> {
     trace: Vec<Option<&'a str>>,
     body: Vec<String>,
     signal: Vec<Option<String>>,
+    ends: Vec<bool>,
 }
 
 impl<'a> MessageColumns<'a> {
@@ -53,6 +54,7 @@ impl<'a> MessageColumns<'a> {
         self.trace.push(message.trace.as_deref());
         self.body.push(json(&message.body));
         self.signal.push(signal_of(&message.body));
+        self.ends.push(message.body.ends_a_pending_run());
     }
 
     pub fn is_empty(&self) -> bool {
@@ -68,7 +70,8 @@ impl<'a> MessageColumns<'a> {
             self.actor.clone(),
             self.trace.clone(),
             self.body.clone(),
-            self.signal.clone()
+            self.signal.clone(),
+            self.ends.clone()
         ]
     }
 }

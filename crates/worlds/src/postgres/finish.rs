@@ -150,7 +150,7 @@ impl FinishStatements {
         &self,
         client: &impl GenericClient,
         sql: Sql,
-        params: &[Owned<'_>],
+        params: Vec<Owned<'_>>,
     ) -> Result<Vec<Row>, Fault> {
         let params: Vec<Param<'_>> = params.iter().map(|param| &**param as Param<'_>).collect();
         let (_, statement) =
@@ -178,12 +178,11 @@ pub async fn finish_on(
         tasks.push(finished.task.as_str());
     }
     // Runs before tasks: the order in which everybody locks.
-    let locked = statements.query(client, sql::LOCK_RUNS_OF_TASKS, &params![tenants, tasks]).await?;
-    drop(locked);
+    statements.query(client, sql::LOCK_RUNS_OF_TASKS, params![tenants, tasks]).await?;
     let mut done: HashSet<(TenantId, TaskId)> = HashSet::new();
     let mut owners: Vec<(TenantId, TaskId, String)> = Vec::new();
     for (sql, params) in columns.into_statements(now, false) {
-        for row in statements.query(client, sql, &params).await? {
+        for row in statements.query(client, sql, params).await? {
             let (Some(tenant), Some(task)) =
                 (row.get::<_, Option<String>>(0), row.get::<_, Option<String>>(1))
             else {
@@ -205,8 +204,8 @@ pub async fn finish_on(
         }
     }
     if !messages.is_empty() {
-        statements.query(client, sql::PUT_MESSAGES, &messages.params(now)).await?;
-        statements.query(client, sql::PUT_DORMANT, &messages.params(now)).await?;
+        statements.query(client, sql::PUT_DORMANT, messages.params(now)).await?;
+        statements.query(client, sql::PUT_MESSAGES, messages.params(now)).await?;
     }
     let outcome = |request: &FinishTasks, finished: &FinishedTask| match done
         .contains(&(request.tenant.clone(), finished.task.clone()))

@@ -34,7 +34,7 @@ CREATE TABLE live_run (
     parent_child bigint,
     priority int NOT NULL,
     created_at bigint NOT NULL,
-    start_at bigint,
+    start_at bigint, -- while its delayed start is still to come
     deadline_at bigint,
     -- the fold's value
     snapshot bytea,
@@ -105,6 +105,7 @@ CREATE TABLE inbox (
     trace text,
     body text NOT NULL,
     signal text, -- the signal's name as a JSON string; absent for what is consumed at once
+    ends bool NOT NULL DEFAULT false, -- ends a run even before its delayed start
     PRIMARY KEY (run, tenant, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
@@ -129,6 +130,7 @@ CREATE TABLE timer (
     PRIMARY KEY (run, tenant, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX timer_due ON timer (due_at, seq) WHERE NOT dormant;
+CREATE INDEX timer_dormant ON timer (due_at, seq) WHERE dormant;
 
 -- state: 0 delayed, 1 ready, 2 running, 3 held; in ended_task 4 completed, 5 failed, 6 cancelled.
 -- A run's tasks have ids `run:number`, so they are found by a range of the primary key.

@@ -52,7 +52,7 @@ readied AS (
     INSERT INTO run_queue (run, tenant, kind, workflow, priority, ready_at)
     SELECT r.id, r.tenant, r.kind, r.workflow, r.priority, c.now
     FROM clock AS c CROSS JOIN told AS t JOIN live_run AS r ON r.id = t.run AND r.tenant = t.tenant
-    WHERE NOT r.paused AND NOT r.aside
+    WHERE NOT r.paused AND NOT r.aside AND r.start_at IS NULL
     ON CONFLICT DO NOTHING
 )
 SELECT (SELECT count(*) FROM flagged), (SELECT count(*) FROM gone)

@@ -1,17 +1,21 @@
--- Gives the claims back: a run stays ready when it has not ended and something is left to do.
+-- Gives the claims back: a run stays ready when it has not ended and something is left to do. A fused commit has not
+-- looked into the inbox, so a run that was ready stays so.
 WITH state AS MATERIALIZED (
-    SELECT r.id, r.tenant, r.kind, r.workflow, r.priority, r.revision, r.arrived,
-        NOT i.ended AND NOT r.paused AND NOT r.aside AND (i.more OR r.arrived <> i.arrived) AS stays
-    FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bool[], $6::bool[]) AS i(tenant, run, arrived, more, ended)
+    SELECT r.id, r.tenant, r.kind, r.workflow, r.priority, r.revision, r.arrived, i.fused AND NOT i.ended AS untouched,
+        NOT i.ended AND NOT r.paused AND NOT r.aside AND r.start_at IS NULL AND (i.more OR r.arrived <> i.arrived) AS stays
+    FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bool[], $6::bool[], $7::bool[])
+        AS i(tenant, run, arrived, more, ended, fused)
     JOIN live_run AS r ON r.id = i.run AND r.tenant = i.tenant
 ),
 gone AS (
-    DELETE FROM run_queue AS q USING state AS s WHERE q.run = s.id AND q.tenant = s.tenant AND NOT s.stays
+    DELETE FROM run_queue AS q USING state AS s
+    WHERE q.run = s.id AND q.tenant = s.tenant AND NOT s.stays AND NOT s.untouched
 ),
 kept AS (
     INSERT INTO run_queue (run, tenant, kind, workflow, priority, ready_at)
     SELECT id, tenant, kind, workflow, priority, coalesce($1::bigint, now_ms()) FROM state WHERE stays
     ON CONFLICT (run, tenant) DO UPDATE
         SET worker = NULL, claim_until = NULL, ready_at = excluded.ready_at, seq = excluded.seq, later = false
+        WHERE run_queue.worker IS NOT NULL
 )
 SELECT tenant, id, revision, arrived, stays FROM state

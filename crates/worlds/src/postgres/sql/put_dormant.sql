@@ -1,8 +1,10 @@
--- Messages for runs that have failed: kept for the case that they are reopened.
-INSERT INTO inbox (tenant, run, id, at, actor, trace, body, signal)
-SELECT i.tenant, i.run, i.id, coalesce($1::bigint, now_ms()), i.actor, i.trace, i.body, i.signal
-FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
-    AS i(tenant, run, id, actor, trace, body, signal)
+-- Messages for runs that have failed: kept for the case that they are reopened. The lock is against a reopening at
+-- the same moment, which would not see them.
+INSERT INTO inbox (tenant, run, id, at, actor, trace, body, signal, ends)
+SELECT i.tenant, i.run, i.id, coalesce($1::bigint, now_ms()), i.actor, i.trace, i.body, i.signal, i.ends
+FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bool[])
+    AS i(tenant, run, id, actor, trace, body, signal, ends)
 JOIN ended_run AS e ON e.id = i.run AND e.tenant = i.tenant AND e.status = 'failed'
 WHERE NOT EXISTS (SELECT FROM live_run AS r WHERE r.id = i.run AND r.tenant = i.tenant)
+FOR UPDATE OF e
 ON CONFLICT DO NOTHING

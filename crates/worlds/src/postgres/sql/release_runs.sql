@@ -13,7 +13,7 @@ freed AS (
         AS i(tenant, run, worker, claim, outcome, arrived, after, code, since, detail)
     WHERE r.id = i.run AND r.tenant = i.tenant AND r.claim = i.claim AND r.claimed_by = i.worker
     RETURNING r.id, r.tenant, r.kind, r.workflow, r.priority, i.after,
-        NOT r.paused AND (i.outcome = 1 OR i.outcome = 0 AND r.arrived <> i.arrived) AS stays
+        NOT r.paused AND r.start_at IS NULL AND (i.outcome = 1 OR i.outcome = 0 AND r.arrived <> i.arrived) AS stays
 ),
 gone AS (
     DELETE FROM run_queue AS q USING freed AS f WHERE q.run = f.id AND q.tenant = f.tenant AND NOT f.stays

@@ -57,27 +57,50 @@ freed_place AS (
 ),
 -- due timers become messages; a delayed start only makes its run ready
 due AS MATERIALIZED (
-    SELECT t.run, t.tenant, t.id, t.body, t.due_at, t.seq, r.kind, r.workflow, r.priority, r.paused OR r.aside AS quiet
+    SELECT t.run, t.tenant, t.id, t.body, t.due_at, t.seq, r.kind, r.workflow, r.priority,
+        r.paused OR r.aside OR r.start_at IS NOT NULL AND t.id NOT IN ('start', 'deadline') AS quiet
     FROM timer AS t JOIN live_run AS r ON r.id = t.run AND r.tenant = t.tenant
     WHERE NOT t.dormant AND t.due_at <= (SELECT now FROM clock)
     ORDER BY t.due_at, t.seq LIMIT $2 FOR UPDATE OF t, r SKIP LOCKED
 ),
+-- those of failed runs only wait with them; the lock is against a reopening at the same moment
+due_dormant AS MATERIALIZED (
+    SELECT t.run, t.tenant, t.id, t.body, t.due_at, t.seq
+    FROM timer AS t CROSS JOIN LATERAL (
+        SELECT FROM ended_run AS e WHERE e.id = t.run AND e.tenant = t.tenant FOR UPDATE SKIP LOCKED) AS e
+    WHERE t.dormant AND t.due_at <= (SELECT now FROM clock)
+    ORDER BY t.due_at, t.seq LIMIT $2 FOR UPDATE OF t SKIP LOCKED
+),
 fired AS (
-    DELETE FROM timer AS t USING due AS d WHERE t.run = d.run AND t.tenant = d.tenant AND t.id = d.id RETURNING 1
+    DELETE FROM timer AS t
+    USING (SELECT run, tenant, id FROM due UNION ALL SELECT run, tenant, id FROM due_dormant) AS d
+    WHERE t.run = d.run AND t.tenant = d.tenant AND t.id = d.id
+    RETURNING 1
+),
+told_dormant AS (
+    INSERT INTO inbox (tenant, run, id, at, actor, body)
+    SELECT d.tenant, d.run, d.id, c.now, 'system', d.body FROM clock AS c CROSS JOIN due_dormant AS d
+    WHERE d.body IS NOT NULL
+    ON CONFLICT DO NOTHING
 ),
 told AS (
-    INSERT INTO inbox (tenant, run, id, at, actor, body)
-    SELECT d.tenant, d.run, d.id, c.now, 'system', d.body FROM clock AS c CROSS JOIN due AS d WHERE d.body IS NOT NULL
+    INSERT INTO inbox (tenant, run, id, at, actor, body, ends)
+    SELECT d.tenant, d.run, d.id, c.now, 'system', d.body, d.id = 'deadline' FROM clock AS c CROSS JOIN due AS d
+    WHERE d.body IS NOT NULL
     ON CONFLICT DO NOTHING
     RETURNING tenant, run
 ),
--- one update for both reasons: a row can change only once in a statement
+-- one update for all reasons: a row can change only once in a statement
 changed_run AS (
     UPDATE live_run AS r
-    SET arrived = r.arrived + n.told, claimed_by = CASE WHEN n.freed THEN NULL ELSE r.claimed_by END
+    SET arrived = r.arrived + n.told, claimed_by = CASE WHEN n.freed THEN NULL ELSE r.claimed_by END,
+        start_at = CASE WHEN n.started THEN NULL ELSE r.start_at END
     FROM (
-        SELECT tenant, run, sum(told)::bigint AS told, bool_or(freed) AS freed
-        FROM (SELECT tenant, run, 1 AS told, false AS freed FROM told UNION ALL SELECT tenant, run, 0, true FROM freed_run) AS x
+        SELECT tenant, run, sum(told)::bigint AS told, bool_or(freed) AS freed, bool_or(started) AS started
+        FROM (
+            SELECT tenant, run, 1 AS told, false AS freed, false AS started FROM told
+            UNION ALL SELECT tenant, run, 0, true, false FROM freed_run
+            UNION ALL SELECT tenant, run, 0, false, true FROM due WHERE id = 'start') AS x
         GROUP BY tenant, run) AS n
     WHERE r.id = n.run AND r.tenant = n.tenant
 ),
@@ -106,6 +129,7 @@ SELECT c.now, n.freed_tasks + n.freed_runs + n.fired + n.readied_tasks AS change
     n.freed_tasks + n.readied_tasks > 0 OR EXISTS (SELECT FROM task AS t WHERE t.state = 1) AS tasks_ready,
     CASE WHEN greatest(n.fired, n.readied_tasks) >= $2 THEN c.now ELSE least(
         (SELECT min(t.due_at) FROM timer AS t WHERE NOT t.dormant AND t.due_at > c.now),
+        (SELECT min(t.due_at) FROM timer AS t WHERE t.dormant AND t.due_at > c.now),
         (SELECT min(t.due_at) FROM task AS t WHERE t.state = 0 AND t.due_at > c.now),
         (SELECT min(q.ready_at) FROM run_queue AS q WHERE q.later AND q.ready_at > c.now)) END AS next_due,
     (SELECT count(*) FROM late_task) < $2 AS all_late
