@@ -60,7 +60,7 @@ CREATE TABLE live_run (
     updated_at bigint NOT NULL,
     stuck bool NOT NULL DEFAULT false, -- reported as stuck since it last moved
     PRIMARY KEY (id, tenant)
-) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000,
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX live_run_place ON live_run (place);
 CREATE INDEX live_run_parent ON live_run (parent) WHERE parent IS NOT NULL;
