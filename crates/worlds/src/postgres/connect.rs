@@ -22,6 +22,8 @@ const HOT: &str = "\
     SET enable_seqscan = off; \
     SET enable_hashjoin = off; \
     SET enable_mergejoin = off; \
+    SET enable_bitmapscan = off; \
+    SET enable_indexonlyscan = off; \
     SET jit = off";
 
 /// A database, ready to be called.

@@ -1,6 +1,7 @@
 -- Hot tables are small and apart from what has ended; ids compare as bytes; times are milliseconds since 1970.
--- Plans are made while tables are still empty, so no index may look as good as the primary key for a lookup by id:
--- that is why none of them begins with `tenant` alone.
+-- Plans are made while tables are still small, so no index may look as good as the primary key for a lookup by id: none
+-- of them begins with `tenant` alone. For the same reason hot statements write `id = ANY (ARRAY[x])`: a plain equality
+-- could be merged, and so invites a walk through the whole index (tests/postgres_plans.rs).
 -- `born` is the month a run was created in (year * 12 + month): history and ended runs are partitioned by it.
 
 CREATE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE AS
@@ -59,7 +60,7 @@ CREATE TABLE live_run (
     updated_at bigint NOT NULL,
     stuck bool NOT NULL DEFAULT false, -- reported as stuck since it last moved
     PRIMARY KEY (id, tenant)
-) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000,
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX live_run_place ON live_run (place);
 CREATE INDEX live_run_parent ON live_run (parent) WHERE parent IS NOT NULL;

@@ -5,23 +5,23 @@ wanted AS (
     SELECT i.tenant, i.id FROM unnest($2::text[], $3::text[]) AS i(tenant, id)
     UNION
     SELECT t.tenant, t.id FROM unnest($4::text[], $5::text[]) AS i(tenant, run)
-    JOIN task AS t ON t.tenant = i.tenant AND t.id >= i.run || ':' AND t.id < i.run || ';' AND t.run = i.run
+    JOIN task AS t ON t.tenant = i.tenant AND t.id >= i.run || ':' AND t.id < i.run || ';' AND t.run = ANY (ARRAY[i.run])
 ),
 picked AS MATERIALIZED (
-    SELECT t.* FROM wanted AS w JOIN task AS t ON t.id = w.id AND t.tenant = w.tenant
+    SELECT t.* FROM wanted AS w JOIN task AS t ON t.id = ANY (ARRAY[w.id]) AND t.tenant = w.tenant
     ORDER BY t.id FOR UPDATE OF t
 ),
 flagged AS (
     UPDATE task AS t SET cancel = true FROM picked AS p
-    WHERE t.id = p.id AND t.tenant = p.tenant AND p.state = 2
+    WHERE t.id = ANY (ARRAY[p.id]) AND t.tenant = p.tenant AND p.state = 2
     RETURNING 1
 ),
 gone AS (
-    DELETE FROM task AS t USING picked AS p WHERE t.id = p.id AND t.tenant = p.tenant AND p.state <> 2
+    DELETE FROM task AS t USING picked AS p WHERE t.id = ANY (ARRAY[p.id]) AND t.tenant = p.tenant AND p.state <> 2
     RETURNING t.*
 ),
 letters AS (
-    DELETE FROM dead_letter AS d USING gone AS g WHERE d.task = g.id AND d.tenant = g.tenant
+    DELETE FROM dead_letter AS d USING gone AS g WHERE d.task = ANY (ARRAY[g.id]) AND d.tenant = g.tenant
 ),
 failed AS MATERIALIZED (
     SELECT g.id, $6::text || CASE WHEN g.attempt > 1 THEN ',"attempts":' || g.attempt - 1 ELSE '' END || '}' AS failure
@@ -39,7 +39,7 @@ told AS (
     SELECT g.tenant, g.run, 'task:' || g.number, c.now, 'system',
         '{"task_failed":{"task":' || g.number || ',"failure":' || f.failure || '}}'
     FROM clock AS c CROSS JOIN gone AS g JOIN failed AS f ON f.id = g.id
-    JOIN live_run AS r ON r.id = g.run AND r.tenant = g.tenant
+    JOIN live_run AS r ON r.id = ANY (ARRAY[g.run]) AND r.tenant = g.tenant
     ON CONFLICT DO NOTHING
     RETURNING tenant, run
 ),

@@ -15,12 +15,12 @@ picked AS MATERIALIZED (
 held AS (
     UPDATE run_queue AS q SET worker = $3, claim_until = c.now + $7::bigint, later = false
     FROM clock AS c, picked AS p
-    WHERE q.run = p.run AND q.tenant = p.tenant
+    WHERE q.run = ANY (ARRAY[p.run]) AND q.tenant = p.tenant
 ),
 claimed AS (
     UPDATE live_run AS r SET claim = r.claim + 1, claimed_by = $3, deliveries = r.deliveries + 1
     FROM picked AS p
-    WHERE r.id = p.run AND r.tenant = p.tenant
+    WHERE r.id = ANY (ARRAY[p.run]) AND r.tenant = p.tenant
     RETURNING r.id, r.tenant, r.workflow, r.version, r.kind, r.snapshot, r.format, r.seq, r.at, r.awaiting, r.cancelling,
         r.revision, r.arrived, r.paused, r.priority, r.parent, r.parent_child, r.created_at,
         r.claim, r.deliveries, r.last_commit IS NULL AS fresh, CASE WHEN r.last_commit IS NULL THEN r.input END AS input,

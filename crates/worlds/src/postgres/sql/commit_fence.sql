@@ -13,7 +13,7 @@ WITH moved AS (
     FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::bytea[],
         $10::int[], $11::bigint[], $12::bigint[], $13::text[], $14::bool[])
         AS i(tenant, run, worker, revision, claim, arrived, commit, snapshot, format, seq, at, awaiting, cancelling)
-    WHERE r.id = i.run AND r.tenant = i.tenant AND r.revision = i.revision
+    WHERE r.id = ANY (ARRAY[i.run]) AND r.tenant = i.tenant AND r.revision = i.revision
         AND CASE WHEN i.claim IS NULL
             THEN r.claimed_by IS NULL AND r.arrived = i.arrived AND NOT r.paused AND NOT EXISTS (
                 SELECT FROM paused AS p WHERE p.tenant = r.tenant AND p.what = 'workflow' AND p.name = r.workflow)

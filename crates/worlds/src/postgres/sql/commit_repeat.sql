@@ -1,6 +1,6 @@
 -- Whether this commit was written before, and what it answered.
 SELECT coalesce($1::bigint, now_ms()), coalesce(r.revision, e.revision), coalesce(r.arrived, e.arrived), ARRAY(
-    SELECT t.id FROM unnest($6::text[], $7::text[]) AS i(tenant, id) JOIN task AS t ON t.id = i.id AND t.tenant = i.tenant
+    SELECT t.id FROM unnest($6::text[], $7::text[]) AS i(tenant, id) JOIN task AS t ON t.id = ANY (ARRAY[i.id]) AND t.tenant = i.tenant
     WHERE t.claim = 1 AND t.worker = $5)
 FROM (SELECT 1) AS one
 LEFT JOIN live_run AS r ON r.id = $3 AND r.tenant = $2 AND r.last_commit = $4

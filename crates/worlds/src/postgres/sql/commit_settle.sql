@@ -5,11 +5,11 @@ WITH state AS MATERIALIZED (
         NOT i.ended AND NOT r.paused AND NOT r.aside AND r.start_at IS NULL AND (i.more OR r.arrived <> i.arrived) AS stays
     FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bool[], $6::bool[], $7::bool[])
         AS i(tenant, run, arrived, more, ended, fused)
-    JOIN live_run AS r ON r.id = i.run AND r.tenant = i.tenant
+    JOIN live_run AS r ON r.id = ANY (ARRAY[i.run]) AND r.tenant = i.tenant
 ),
 gone AS (
     DELETE FROM run_queue AS q USING state AS s
-    WHERE q.run = s.id AND q.tenant = s.tenant AND NOT s.stays AND NOT s.untouched
+    WHERE q.run = ANY (ARRAY[s.id]) AND q.tenant = s.tenant AND NOT s.stays AND NOT s.untouched
 ),
 kept AS (
     INSERT INTO run_queue (run, tenant, kind, workflow, priority, ready_at)

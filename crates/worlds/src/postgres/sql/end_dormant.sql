@@ -1,6 +1,8 @@
 -- Timers of runs that failed go on without them, for the case that they are reopened; the deadline they have outlived.
-WITH item AS MATERIALIZED (SELECT * FROM unnest($1::text[], $2::text[]) AS i(tenant, run)),
-outlived AS (DELETE FROM timer AS t USING item AS i WHERE t.run = i.run AND t.tenant = i.tenant AND t.id = 'deadline')
+WITH item AS MATERIALIZED (
+    SELECT i.*, 'deadline' AS deadline FROM unnest($1::text[], $2::text[]) AS i(tenant, run)
+),
+outlived AS (DELETE FROM timer AS t USING item AS i WHERE t.run = ANY (ARRAY[i.run]) AND t.tenant = i.tenant AND t.id = i.deadline)
 UPDATE timer AS t SET dormant = true
 FROM item AS i
-WHERE t.run = i.run AND t.tenant = i.tenant AND t.id <> 'deadline'
+WHERE t.run = ANY (ARRAY[i.run]) AND t.tenant = i.tenant AND t.id <> i.deadline

@@ -11,7 +11,7 @@ gone AS (DELETE FROM worker WHERE id = $3 AND tenant = $2 AND $10),
 renewed AS (
     UPDATE task AS t SET claim_until = c.now + $11::bigint, progress = coalesce(i.progress, t.progress)
     FROM clock AS c CROSS JOIN unnest($12::text[], $13::text[], $14::bigint[], $15::text[]) AS i(tenant, id, claim, progress)
-    WHERE t.id = i.id AND t.tenant = i.tenant AND t.claim = i.claim AND t.worker = $3
+    WHERE t.id = ANY (ARRAY[i.id]) AND t.tenant = i.tenant AND t.claim = i.claim AND t.worker = $3
     RETURNING t.id, t.cancel
 )
 SELECT c.now, r.id, r.cancel FROM clock AS c LEFT JOIN renewed AS r ON true

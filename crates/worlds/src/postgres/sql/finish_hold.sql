@@ -4,7 +4,7 @@ held AS (
     UPDATE task AS t SET state = 3, worker = NULL, claim_until = NULL, since = c.now
     FROM clock AS c CROSS JOIN unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[])
         AS i(tenant, id, claim, worker, failure)
-    WHERE t.id = i.id AND t.tenant = i.tenant AND t.claim = i.claim AND t.worker = i.worker
+    WHERE t.id = ANY (ARRAY[i.id]) AND t.tenant = i.tenant AND t.claim = i.claim AND t.worker = i.worker
     RETURNING t.*, i.failure
 ),
 letters AS (
@@ -18,7 +18,7 @@ letters AS (
 blocked AS (
     UPDATE live_run AS r
     SET blocked_code = 'dead_letter', blocked_since = h.since, blocked_detail = 'task ' || h.id || ' is out of attempts'
-    FROM held AS h WHERE r.id = h.run AND r.tenant = h.tenant
+    FROM held AS h WHERE r.id = ANY (ARRAY[h.run]) AND r.tenant = h.tenant
 )
 SELECT h.tenant, h.id, h.run, expect((SELECT count(*) FROM held), coalesce($7::bigint, (SELECT count(*) FROM held)))
 FROM (SELECT 1) AS one LEFT JOIN held AS h ON true

@@ -4,7 +4,7 @@ WITH gone AS (
     DELETE FROM task AS t
     USING unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::int[], $7::text[], $8::text[], $9::bool[])
         AS i(tenant, id, claim, worker, ended, output, failure, letter)
-    WHERE t.id = i.id AND t.tenant = i.tenant AND t.claim = i.claim AND t.worker = i.worker
+    WHERE t.id = ANY (ARRAY[i.id]) AND t.tenant = i.tenant AND t.claim = i.claim AND t.worker = i.worker
     RETURNING t.*, i.ended, i.output, i.failure, i.letter
 ),
 kept AS (

@@ -8,7 +8,7 @@ fresh AS (
     FROM clock AS c CROSS JOIN unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
         $9::text[], $10::text[], $11::text[], $12::bigint[], $13::int[], $14::bigint[], $15::bigint[])
         AS i(tenant, id, workflow, version, kind, input, actor, trace, tags, parent, parent_child, priority, delay, deadline)
-    WHERE NOT EXISTS (SELECT FROM ended_run AS e WHERE e.id = i.id AND e.tenant = i.tenant)
+    WHERE NOT EXISTS (SELECT FROM ended_run AS e WHERE e.id = ANY (ARRAY[i.id]) AND e.tenant = i.tenant)
     ON CONFLICT DO NOTHING
     RETURNING tenant, id, workflow, kind, priority, created_at, start_at, deadline_at
 ),

@@ -11,6 +11,6 @@ FROM clock AS c CROSS JOIN unnest($2::text[], $3::text[], $4::text[], $5::bigint
 CROSS JOIN LATERAL (SELECT i.worker IS NOT NULL AND i.delay = 0 AND NOT EXISTS (
     SELECT FROM paused AS p WHERE p.tenant = i.tenant AND p.what = 'queue' AND p.name = i.queue) AS taken OFFSET 0) AS t
 WHERE i.run IS NOT NULL
-    OR NOT EXISTS (SELECT FROM ended_task AS e WHERE e.id = i.id AND e.tenant = i.tenant)
+    OR (SELECT true FROM ended_task AS e WHERE e.id = ANY (ARRAY[i.id]) AND e.tenant = i.tenant LIMIT 1) IS NULL
 ON CONFLICT DO NOTHING
 RETURNING tenant, id, state = 2 AS taken

@@ -1,7 +1,7 @@
 -- Months that may go whole: their partition exists, nothing live was born in them, and whatever ended is old enough.
 SELECT m.born
 FROM (
-    SELECT substring(pg_get_expr(c.relpartbound, c.oid) FROM 'IN \(.?(\d+)')::int AS born
+    SELECT substring(pg_get_expr(c.relpartbound, c.oid) FROM 'IN \(\D?(\d+)')::int AS born
     FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
     WHERE i.inhparent = 'rhythm.ended_run'::regclass
 ) AS m

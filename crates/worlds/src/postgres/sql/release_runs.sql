@@ -11,12 +11,12 @@ freed AS (
     FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::int[], $7::bigint[], $8::bigint[], $9::text[],
         $10::bigint[], $11::text[])
         AS i(tenant, run, worker, claim, outcome, arrived, after, code, since, detail)
-    WHERE r.id = i.run AND r.tenant = i.tenant AND r.claim = i.claim AND r.claimed_by = i.worker
+    WHERE r.id = ANY (ARRAY[i.run]) AND r.tenant = i.tenant AND r.claim = i.claim AND r.claimed_by = i.worker
     RETURNING r.id, r.tenant, r.kind, r.workflow, r.priority, i.after,
         NOT r.paused AND r.start_at IS NULL AND (i.outcome = 1 OR i.outcome = 0 AND r.arrived <> i.arrived) AS stays
 ),
 gone AS (
-    DELETE FROM run_queue AS q USING freed AS f WHERE q.run = f.id AND q.tenant = f.tenant AND NOT f.stays
+    DELETE FROM run_queue AS q USING freed AS f WHERE q.run = ANY (ARRAY[f.id]) AND q.tenant = f.tenant AND NOT f.stays
 ),
 kept AS (
     INSERT INTO run_queue (run, tenant, kind, workflow, priority, ready_at, later)

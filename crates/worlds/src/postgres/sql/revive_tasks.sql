@@ -2,10 +2,10 @@
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 letter AS (
     DELETE FROM dead_letter AS d USING unnest($3::text[], $4::bigint[]) AS i(task, deadline)
-    WHERE d.task = i.task AND d.tenant = $2
+    WHERE d.task = ANY (ARRAY[i.task]) AND d.tenant = $2
     RETURNING d.*, i.deadline
 ),
-forgotten AS (DELETE FROM ended_task AS e USING letter AS l WHERE e.id = l.task AND e.tenant = l.tenant)
+forgotten AS (DELETE FROM ended_task AS e USING letter AS l WHERE e.id = ANY (ARRAY[l.task]) AND e.tenant = l.tenant)
 INSERT INTO task (tenant, id, run, number, name, queue, priority, input, options, actor, trace, created_at, deadline_at,
     state, due_at, since, claim)
 SELECT l.tenant, l.task, l.run, l.number, l.name, l.queue, l.priority, l.input, l.options, l.actor, l.trace, c.now,

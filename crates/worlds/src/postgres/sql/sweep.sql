@@ -35,7 +35,7 @@ left_task AS MATERIALIZED (
 freed_task AS (
     UPDATE task AS t SET state = 1, worker = NULL, claim_until = NULL, since = c.now
     FROM clock AS c CROSS JOIN (SELECT * FROM late_task UNION SELECT * FROM left_task) AS f
-    WHERE t.id = f.id AND t.tenant = f.tenant
+    WHERE t.id = ANY (ARRAY[f.id]) AND t.tenant = f.tenant
     RETURNING 1
 ),
 late_run AS MATERIALIZED (
@@ -52,7 +52,7 @@ left_run AS MATERIALIZED (
 freed_run AS MATERIALIZED (SELECT * FROM late_run UNION SELECT * FROM left_run),
 freed_place AS (
     UPDATE run_queue AS q SET worker = NULL, claim_until = NULL
-    FROM freed_run AS f WHERE q.run = f.run AND q.tenant = f.tenant
+    FROM freed_run AS f WHERE q.run = ANY (ARRAY[f.run]) AND q.tenant = f.tenant
     RETURNING 1
 ),
 -- due timers become messages; a delayed start only makes its run ready
@@ -74,7 +74,7 @@ due_dormant AS MATERIALIZED (
 fired AS (
     DELETE FROM timer AS t
     USING (SELECT run, tenant, id FROM due UNION ALL SELECT run, tenant, id FROM due_dormant) AS d
-    WHERE t.run = d.run AND t.tenant = d.tenant AND t.id = d.id
+    WHERE t.run = ANY (ARRAY[d.run]) AND t.tenant = d.tenant AND t.id = ANY (ARRAY[d.id])
     RETURNING 1
 ),
 told_dormant AS (
@@ -102,7 +102,7 @@ changed_run AS (
             UNION ALL SELECT tenant, run, 0, true, false FROM freed_run
             UNION ALL SELECT tenant, run, 0, false, true FROM due WHERE id = 'start') AS x
         GROUP BY tenant, run) AS n
-    WHERE r.id = n.run AND r.tenant = n.tenant
+    WHERE r.id = ANY (ARRAY[n.run]) AND r.tenant = n.tenant
 ),
 readied_run AS (
     INSERT INTO run_queue (run, tenant, kind, workflow, priority, ready_at)
@@ -115,7 +115,7 @@ due_task AS MATERIALIZED (
     ORDER BY t.due_at, t.seq LIMIT $2 FOR UPDATE OF t SKIP LOCKED
 ),
 readied_task AS (
-    UPDATE task AS t SET state = 1 FROM due_task AS d WHERE t.id = d.id AND t.tenant = d.tenant RETURNING 1
+    UPDATE task AS t SET state = 1 FROM due_task AS d WHERE t.id = ANY (ARRAY[d.id]) AND t.tenant = d.tenant RETURNING 1
 ),
 counts AS MATERIALIZED (
     SELECT (SELECT count(*) FROM freed_task) AS freed_tasks, (SELECT count(*) FROM freed_place) AS freed_runs,

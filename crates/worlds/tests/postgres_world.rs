@@ -1,0 +1,228 @@
+//! What only PostgreSQL can get wrong: opening, reconnecting, partitions, what people see.
+
+mod postgres_stage;
+
+use std::time::Duration;
+
+use postgres_stage::{Database, PostgresStage, cluster};
+use rhythm_core::TenantId;
+use rhythm_engine::conformance::Stage;
+use rhythm_engine::conformance::play::*;
+use rhythm_engine::world::*;
+use rhythm_worlds::postgres::{PostgresOptions, PostgresWorld, migrate, schema_status};
+
+async fn refusal(url: &str, options: PostgresOptions) -> WorldError {
+    PostgresWorld::connect(url, options).await.err().expect("it is refused")
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_denied() {
+    let (_, rest) = cluster().rsplit_once('@').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let error = refusal(&format!("postgres://rhythm:wrong@{rest}"), PostgresOptions::default()).await;
+    assert!(matches!(error, WorldError::Denied(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_unavailable() {
+    let error = refusal("postgres://rhythm:pw@127.0.0.1:1/postgres", PostgresOptions::default()).await;
+    assert!(matches!(error, WorldError::Unavailable(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn tls_is_refused_in_plain_words() {
+    let error = refusal(&format!("{}?sslmode=require", cluster()), PostgresOptions::default()).await;
+    assert!(error.to_string().contains("TLS is not built in yet"), "{error}");
+}
+
+#[tokio::test]
+async fn a_database_nobody_migrated_is_refused_unless_asked_to() {
+    let database = Database::create().await;
+    let careful = PostgresOptions { auto_migrate: false, ..PostgresOptions::default() };
+    let error = refusal(&database.url, careful.clone()).await;
+    assert_eq!(error, WorldError::OldSchema { found: 0, needed: 3 });
+    assert_eq!(schema_status(&database.url).await.unwrap().pending.len(), 3);
+    let (once, twice) = tokio::join!(migrate(&database.url), migrate(&database.url));
+    assert_eq!(once.unwrap().len() + twice.unwrap().len(), 3, "each step is applied once");
+    assert_eq!(schema_status(&database.url).await.unwrap().version, 3);
+    PostgresWorld::connect(&database.url, careful).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_newer_database_and_a_changed_step_are_refused() {
+    let database = Database::create().await;
+    migrate(&database.url).await.unwrap();
+    let client = database.client().await;
+    let newer = "INSERT INTO rhythm.schema_migrations VALUES (99, '0099_future', 'x')";
+    client.batch_execute(newer).await.unwrap();
+    let error = refusal(&database.url, PostgresOptions::default()).await;
+    assert_eq!(error, WorldError::NewerSchema { found: 99, known: 3 });
+    let changed = "DELETE FROM rhythm.schema_migrations WHERE version = 99; \
+        UPDATE rhythm.schema_migrations SET checksum = 'x' WHERE version = 2";
+    client.batch_execute(changed).await.unwrap();
+    let error = refusal(&database.url, PostgresOptions::default()).await;
+    assert_eq!(error, WorldError::Drift { version: 2 });
+}
+
+/// Ends every connection of the world, and waits until they are gone.
+async fn cut(stage: &PostgresStage) {
+    let client = stage.database.client().await;
+    let cut = "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity \
+        WHERE application_name = 'rhythm' AND datname = current_database()";
+    client.query(cut, &[]).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_world_comes_back_after_its_connections_were_cut() {
+    let stage = PostgresStage::open().await;
+    let play = Play::on(&stage).await;
+    play.beat(vec![]).await;
+    let run = play.waiting("r", |draft| draft.own_task(1)).await;
+    for round in 0..3 {
+        cut(&stage).await;
+        // The first call may find out that its connection is gone; nothing is asked more than a few times.
+        let mut tries = 0;
+        while let Err(error) = play.world.claim_tasks(play.take_request(1)).await {
+            assert!(matches!(error, WorldError::Unavailable(_)), "{error:?}");
+            tries += 1;
+            assert!(tries < 10, "round {round}: {error}");
+        }
+        while play.world.health().await.is_err() {}
+        assert!(play.find(&run).await.is_some());
+    }
+    // The advisory lock is held again: the worker is not taken for dead.
+    wait_for_lock(&stage).await;
+    play.pass(secs(1)).await;
+    play.pass(secs(2)).await;
+    assert_eq!(play.world.workers(&TenantId::default()).await.unwrap().len(), 1);
+}
+
+async fn wait_for_lock(stage: &PostgresStage) {
+    let client = stage.database.client().await;
+    let held = "SELECT EXISTS (SELECT FROM pg_locks AS l JOIN rhythm.worker AS w \
+        ON (l.classid::bigint << 32) | l.objid::bigint = w.lock_key WHERE l.locktype = 'advisory' AND l.granted)";
+    for _ in 0..500 {
+        if client.query_one(held, &[]).await.unwrap().get(0) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the advisory lock was not taken again");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_whose_answer_was_lost_is_written_once() {
+    let stage = PostgresStage::open().await;
+    let play = Play::on(&stage).await;
+    let run = play.start("r").await;
+    let draft = Draft::of(&play.claim().await).own_task(1);
+    let first = play.done(&draft).await;
+    cut(&stage).await;
+    let request = || Commit {
+        tenant: TenantId::default(),
+        worker: play.take_request(1).worker,
+        hold: secs(30),
+        items: vec![draft.item.clone()],
+        released: vec![],
+    };
+    let again = loop {
+        match play.world.commit(request()).await {
+            Ok(committed) => break committed,
+            Err(error) => assert!(matches!(error, WorldError::Unavailable(_)), "{error:?}"),
+        }
+    };
+    assert_eq!(again.outcomes, [CommitOutcome::Done(first)]);
+    assert_eq!(play.picture(&run).await.row.revision, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_transaction_is_left_open() {
+    let stage = PostgresStage::open().await;
+    let play = Play::on(&stage).await;
+    let run = play.waiting("r", |draft| draft.task(1)).await;
+    play.deliver(&run, signal("s1", "x")).await;
+    let task = play.take().await;
+    play.complete(&task).await;
+    play.upkeep(Upkeep::Retain { keep: days(1), limit: 10 }).await;
+    let gone = play.control(Control::RemoveSchedule { name: "none".into() }).await;
+    assert!(matches!(gone, Err(WorldError::NotFound(_))));
+    play.sweep().await;
+    let client = stage.database.client().await;
+    let open = "SELECT count(*) FROM pg_stat_activity \
+        WHERE datname = current_database() AND application_name = 'rhythm' AND state <> 'idle'";
+    assert_eq!(client.query_one(open, &[]).await.unwrap().get::<_, i64>(0), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_old_month_is_dropped_whole_once_nothing_live_was_born_in_it() {
+    let stage = PostgresStage::open().await;
+    let play = Play::on(&stage).await;
+    play.upkeep(Upkeep::Prepare).await;
+    let live = play.waiting("live", |draft| draft.awaiting(&["go"])).await;
+    let failed = play.waiting("failed", |draft| draft.failed()).await;
+    play.deliver(&failed, signal("s1", "x")).await;
+    let client = stage.database.client().await;
+    let there = "SELECT to_regclass('rhythm.event_2026_11') IS NOT NULL";
+    let rows = "SELECT count(*) FROM rhythm.event_2026_11";
+    assert!(client.query_one(rows, &[]).await.unwrap().get::<_, i64>(0) > 0, "history lies in its month");
+
+    stage.clock().advance(days(60));
+    play.upkeep(Upkeep::Retain { keep: days(7), limit: 0 }).await;
+    assert!(client.query_one(there, &[]).await.unwrap().get::<_, bool>(0), "a live run was born in it");
+
+    play.deliver(&live, signal("s2", "go")).await;
+    play.done(&Draft::of(&play.claim().await).completed()).await;
+    stage.clock().advance(days(8));
+    play.upkeep(Upkeep::Retain { keep: days(7), limit: 0 }).await;
+    assert!(!client.query_one(there, &[]).await.unwrap().get::<_, bool>(0));
+    assert_eq!((play.find(&live).await, play.find(&failed).await), (None, None));
+    let left = "SELECT (SELECT count(*) FROM rhythm.inbox) + (SELECT count(*) FROM rhythm.delivered)";
+    assert_eq!(client.query_one(left, &[]).await.unwrap().get::<_, i64>(0), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn partitions_are_made_ahead_once() {
+    let stage = PostgresStage::open().await;
+    let play = Play::on(&stage).await;
+    stage.clock().advance(days(100));
+    assert_eq!(play.upkeep(Upkeep::Prepare).await.changed, 12, "four tables, three months");
+    assert_eq!(play.upkeep(Upkeep::Prepare).await.changed, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn people_can_read_the_views() {
+    let stage = PostgresStage::open().await;
+    let play = Play::on(&stage).await;
+    play.beat(vec![]).await;
+    play.world
+        .register(Register { tenant: TenantId::default(), definitions: vec![definition("w", "source")] })
+        .await
+        .unwrap();
+    // jsonb cannot hold this one.
+    let odd = NewRun { input: json(r#"{"nul":"a\u0000b"}"#), ..new_run("odd") };
+    let run = play.start_as(odd).await;
+    play.done(&Draft::of(&play.claim().await).task(1).awaiting(&["go"])).await;
+    play.deliver(&run, signal("s1", "x")).await;
+    let task = play.take().await;
+    play.finish(&task, TaskOutcome::Exhausted { failure: failure("BROKEN"), hold: true }).await;
+    let client = stage.database.client().await;
+    for (view, rows) in [
+        ("runs", 1),
+        ("events", 1),
+        ("event_log", 1),
+        ("executions", 1),
+        ("workflow_definitions", 1),
+        ("workflow_execution_context", 1),
+        ("worker_heartbeats", 1),
+        ("applied_keys", 1),
+        ("approvals", 0),
+        ("dlq", 1),
+    ] {
+        let found = client.query(&format!("SELECT * FROM rhythm.{view}"), &[]).await.unwrap();
+        assert!(found.len() >= rows, "{view}: {} rows", found.len());
+    }
+    let shown = "SELECT r.status, r.blocked_code, c.awaiting::text, extract(year FROM r.created_at)::int \
+        FROM rhythm.runs AS r JOIN rhythm.workflow_execution_context AS c USING (tenant, run_id)";
+    let row = client.query_one(shown, &[]).await.unwrap();
+    let shown: (&str, &str, &str, i32) = (row.get(0), row.get(1), row.get(2), row.get(3));
+    assert_eq!(shown, ("waiting", "dead_letter", "[\"go\"]", 2026));
+}
