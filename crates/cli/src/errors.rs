@@ -162,7 +162,10 @@ fn engine_exit(error: &EngineError) -> u8 {
         | EngineError::UnknownLetter(_)
         | EngineError::UnknownSchedule(_)
         | EngineError::UnknownTask(_) => 3,
-        EngineError::Ended(_) | EngineError::InboxFull(_) | EngineError::KeyConflict(_) => 4,
+        EngineError::Ended(_)
+        | EngineError::InboxFull(_)
+        | EngineError::KeyConflict(_)
+        | EngineError::PastDeadline(_) => 4,
         EngineError::TooLarge { .. } | EngineError::Invalid(_) => 2,
     }
 }

@@ -1,5 +1,5 @@
 //! What programs and people ask for: start, signal, cancel, pause, retry, dead letters, schedules. Every call
-//! can be repeated safely when its answer was lost.
+//! that names a key or id can be repeated safely when its answer was lost.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use rhythm_core::message::{
     ApprovalDecided, Cancel, Message, MessageBody, Patched, SignalReceived, Start, TaskFailed,
 };
 use rhythm_core::{
-    Actor, Event, MessageId, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version,
-    WorkflowKind,
+    Actor, CommandId, Event, EventData, MessageId, Millis, Payload, RunId, Status, TaskId, TaskOptions,
+    TenantId, Timestamp, Version, WorkflowKind,
 };
 
 use crate::error::EngineError;
@@ -260,7 +260,7 @@ impl Client {
             if let Some(MessageBody::ChildFailed(failed)) = picture.failed_by.map(|message| message.body) {
                 let child = chain[place].child(failed.child);
                 let child_failed = self.world.picture(&self.tenant, &child).await?;
-                let reopen = child_failed.is_some_and(|c| c.summary.status == rhythm_core::Status::Failed);
+                let reopen = child_failed.is_some_and(|c| c.summary.status == Status::Failed);
                 if reopen {
                     chain.push(child);
                 }
@@ -291,21 +291,59 @@ impl Client {
                         redeliver.push(again(message, picture.summary.revision));
                     }
                 }
-                // The child is opened too, and answers by itself.
-                MessageBody::ChildFailed(_) => {}
+                MessageBody::ChildFailed(failed) => {
+                    // A child that is opened or started anew answers by itself.
+                    if !self.child_will_answer(&picture, failed.child).await? {
+                        redeliver.push(again(message, picture.summary.revision));
+                    }
+                }
                 // A run whose deadline came before its start has its start still to come.
                 MessageBody::DeadlineReached if picture.row.state.snapshot.is_none() => {
                     let body = MessageBody::Start(Start { input: picture.input.clone() });
                     let start = Message { id: MessageId::start(), body, ..message.clone() };
                     redeliver.push(again(&start, picture.summary.revision));
                 }
-                MessageBody::DeadlineReached => {}
+                MessageBody::DeadlineReached => return Err(EngineError::PastDeadline(run.to_string())),
                 _ => redeliver.push(again(message, picture.summary.revision)),
             }
         }
         let (run, revision, reason) = (run.clone(), picture.summary.revision, reason.to_owned());
         self.control(Control::Reopen { run, revision, reason, requeue, redeliver }).await?;
         Ok(())
+    }
+
+    /// Whether a child will answer its reopened parent: it failed and is opened too, or it never existed
+    /// and can be started now.
+    async fn child_will_answer(&self, parent: &Picture, child: CommandId) -> Result<bool, EngineError> {
+        let id = parent.summary.id.child(child);
+        if let Some(picture) = self.world.picture(&self.tenant, &id).await? {
+            return Ok(!picture.summary.status.is_final() || picture.summary.status == Status::Failed);
+        }
+        let history = self.history(&parent.summary.id).await?;
+        let started = history.iter().find_map(|event| match &event.data {
+            EventData::ChildStarted(started) if started.child == child => Some(started.clone()),
+            _ => None,
+        });
+        let Some(started) = started else { return Ok(false) };
+        let (tenant, workflow) = (self.tenant.clone(), started.workflow.clone());
+        let query = DefinitionQuery { tenant, workflow, version: started.version };
+        let Some(definition) = self.world.definition(query).await? else { return Ok(false) };
+        let run = NewRun {
+            id,
+            workflow: started.workflow,
+            version: definition.version,
+            kind: definition.kind,
+            input: started.input,
+            priority: 0,
+            delay: Millis::ZERO,
+            deadline: None,
+            tags: BTreeMap::new(),
+            parent: Some(Parent { run: parent.summary.id.clone(), child }),
+            actor: self.actor.clone(),
+            trace: None,
+        };
+        self.world.create_runs(CreateRuns { tenant: self.tenant.clone(), runs: vec![run] }).await?;
+        Ok(true)
     }
 
     /// Runs a dead letter again. When it failed its run, the run is opened again with it.
@@ -316,7 +354,7 @@ impl Client {
             let failed_run = picture.failed_by.as_ref().is_some_and(
                 |message| matches!(&message.body, MessageBody::TaskFailed(failed) if failed.task == number),
             );
-            if failed_run && picture.summary.status == rhythm_core::Status::Failed {
+            if failed_run && picture.summary.status == Status::Failed {
                 return self.retry_run(run, &format!("requeued {task}")).await;
             }
         }

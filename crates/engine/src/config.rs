@@ -7,6 +7,8 @@ use rhythm_core::{Millis, TenantId, WorkerId};
 pub struct Config {
     pub tenant: TenantId,
     pub worker: WorkerId,
+    /// This life of the worker; unique even when its name is used again.
+    pub incarnation: String,
     /// Queues to take tasks from, each with the most to run at once here.
     pub queues: Vec<(String, usize)>,
     /// The most tasks to run at once over all queues.
@@ -31,6 +33,7 @@ impl Config {
     pub fn new(worker: WorkerId) -> Self {
         Self {
             tenant: TenantId::default(),
+            incarnation: format!("{worker}#{}", crate::client::fresh_id()),
             worker,
             queues: vec![(rhythm_core::task::DEFAULT_QUEUE.to_owned(), usize::MAX)],
             concurrency: 100,

@@ -112,6 +112,7 @@ macro_rules! conformance_tests {
                 an_idle_run_waits_for_the_next_delivery
                 a_run_released_for_later_comes_back_in_time
                 a_run_set_aside_stays_there
+                a_run_set_aside_can_be_ended
                 a_commit_does_not_lift_a_quarantine
                 a_release_by_a_former_holder_is_ignored
                 a_commit_may_keep_its_run_ready
@@ -244,7 +245,8 @@ macro_rules! conformance_tests {
             cancelling {
                 a_queued_task_is_removed_and_answers_cancelled
                 a_running_task_is_asked_to_stop
-                a_retried_task_still_knows_it_was_cancelled
+                a_cancelled_task_is_not_tried_again
+                a_cancelled_task_whose_worker_is_gone_is_cancelled
                 a_held_task_is_cancelled_with_its_letter
                 cancelling_all_reaches_open_tasks_and_live_children
                 cancelling_all_spares_what_the_same_commit_starts

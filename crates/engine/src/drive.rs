@@ -62,6 +62,8 @@ pub struct Driver {
     results: mpsc::UnboundedSender<Finished>,
     inbox: tokio::sync::Mutex<mpsc::UnboundedReceiver<Finished>>,
     watched: std::sync::Mutex<Vec<Watched>>,
+    /// Held while results are on their way into the world: nothing may be aborted then.
+    settling: tokio::sync::Mutex<()>,
 }
 
 /// An attempt under way, as the watch loop sees it.
@@ -69,7 +71,8 @@ struct Watched {
     task: ClaimedTask,
     context: crate::worker::TaskContext,
     handle: JoinHandle<()>,
-    timeout_at: Instant,
+    timeout_at: Option<Instant>,
+    deadline_at: Option<Instant>,
     beats: u64,
     beat_at: Instant,
     cancelled_at: Option<Instant>,
@@ -89,6 +92,7 @@ impl Driver {
             results,
             inbox: tokio::sync::Mutex::new(inbox),
             watched: std::sync::Mutex::default(),
+            settling: tokio::sync::Mutex::new(()),
         })
     }
 
@@ -109,6 +113,7 @@ impl Driver {
         ];
         self.stopped().await;
         self.wind_down(patience).await;
+        let _settled = self.settling.lock().await;
         for task in loops {
             task.abort();
             let _ = task.await;
@@ -129,15 +134,16 @@ impl Driver {
         if self.worker.running() > 0 {
             self.worker.cancel_all(Cancellation::Shutdown);
             tokio::time::sleep(Duration::from_millis(100)).await;
+            for watched in self.lock_watched().drain(..) {
+                watched.handle.abort();
+            }
+            let _settling = self.settling.lock().await;
             match self.worker.hand_back().await {
                 Ok(count) => tracing::info!(count, "handed unfinished tasks back"),
                 Err(error) => {
                     tracing::warn!(%error, "unfinished tasks could not be handed back; they expire")
                 }
             }
-        }
-        for watched in self.lock_watched().drain(..) {
-            watched.handle.abort();
         }
     }
 
@@ -173,11 +179,20 @@ impl Driver {
                 }
                 Err(_) => backoff.next(),
             };
+            let wake_at = tokio::time::Instant::now() + pause;
+            self.until_due(wake_at).await;
+        }
+    }
+
+    /// Sleeps until then, or until something noted meanwhile falls due.
+    async fn until_due(&self, wake_at: tokio::time::Instant) {
+        let mut wake_at = wake_at;
+        loop {
             tokio::select! {
-                () = tokio::time::sleep(pause) => {}
+                () = tokio::time::sleep_until(wake_at) => return,
                 () = self.process.agenda.changed() => {
                     let due = duration(self.upkeep.pause()).max(MIN_SWEEP_PAUSE);
-                    tokio::time::sleep(due.min(pause)).await;
+                    wake_at = wake_at.min(tokio::time::Instant::now() + due);
                 }
             }
         }
@@ -194,19 +209,16 @@ impl Driver {
         let mut wakeups = self.process.world.wakeups().runs;
         let mut backoff = Backoff::default();
         loop {
-            match self.engine.tick().await {
-                Ok(ticked) => {
-                    backoff.reset();
-                    self.launch(ticked.attempts);
-                    if ticked.more {
-                        continue;
-                    }
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "runs could not be stepped; trying again");
-                    tokio::time::sleep(backoff.next()).await;
-                    continue;
-                }
+            let ticked = self.engine.tick().await;
+            self.launch(ticked.attempts);
+            if let Some(error) = ticked.error {
+                tracing::warn!(%error, "runs could not be stepped; trying again");
+                tokio::time::sleep(backoff.next()).await;
+                continue;
+            }
+            backoff.reset();
+            if ticked.more {
+                continue;
             }
             tokio::select! {
                 () = self.runs_due.notified() => {}
@@ -249,6 +261,7 @@ impl Driver {
         let mut inbox = self.inbox.lock().await;
         let mut batch = Vec::with_capacity(SETTLE_BATCH);
         while inbox.recv_many(&mut batch, SETTLE_BATCH).await > 0 {
+            let _settling = self.settling.lock().await;
             match self.worker.settle(std::mem::take(&mut batch)).await {
                 Ok(attempts) => self.launch(attempts),
                 Err(error) => tracing::warn!(%error, "results could not be written; they are sent again"),
@@ -288,9 +301,20 @@ impl Driver {
                     let _ = driver.results.send(Finished { task: attempt.task, result });
                 }
             });
-            let timeout_at = now + duration(task.options.timeout);
-            let watched =
-                Watched { timeout_at, beats: 0, beat_at: now, cancelled_at: None, task, context, handle };
+            let left = task.deadline_at.map(|deadline| duration(deadline.since(self.process.time.now())));
+            let deadline_at = left.and_then(|left| now.checked_add(left));
+            // A length no clock can add is no limit.
+            let timeout_at = now.checked_add(duration(task.options.timeout));
+            let watched = Watched {
+                timeout_at,
+                deadline_at,
+                beats: 0,
+                beat_at: now,
+                cancelled_at: None,
+                task,
+                context,
+                handle,
+            };
             self.lock_watched().push(watched);
         }
     }
@@ -343,7 +367,11 @@ impl Watched {
                 return Some(Failure::cancelled("the handler did not stop in time"));
             }
         }
-        if now >= self.timeout_at {
+        if self.deadline_at.is_some_and(|deadline| now >= deadline) {
+            let message = "the task's deadline passed while an attempt was running";
+            return Some(Failure::permanent(codes::DEADLINE_EXCEEDED, message));
+        }
+        if self.timeout_at.is_some_and(|timeout| now >= timeout) {
             let message = format!("the attempt took longer than {}", self.task.options.timeout);
             return Some(Failure::new(codes::TIMEOUT, message));
         }

@@ -15,6 +15,8 @@ use crate::world::*;
 const MAX_RUN_DELIVERIES: u32 = 5;
 /// A run whose version is missing here is offered again after this time.
 const RETRY_VERSION: Millis = Millis::from_secs(10);
+/// A run that could not be stepped because the world was in trouble is offered again after this time.
+const RETRY_TROUBLE: Millis = Millis::from_secs(1);
 
 pub struct Engine {
     process: Arc<Process>,
@@ -29,8 +31,10 @@ pub struct Ticked {
     pub runs: usize,
     /// There may be more to claim right now.
     pub more: bool,
-    /// Tasks this process now holds.
+    /// Tasks this process now holds. They must be performed whatever else went wrong.
     pub attempts: Vec<Attempt>,
+    /// What kept the tick from doing more.
+    pub error: Option<WorldError>,
 }
 
 enum Verdict {
@@ -44,11 +48,16 @@ impl Engine {
     }
 
     /// Claims a batch of ready runs and moves each as far as its messages go.
-    pub async fn tick(&self) -> WorldResult<Ticked> {
+    pub async fn tick(&self) -> Ticked {
         let mut ticked = Ticked::default();
+        ticked.error = self.advance(&mut ticked).await.err();
+        ticked
+    }
+
+    async fn advance(&self, ticked: &mut Ticked) -> WorldResult<()> {
         if self.process.has_unsettled() {
             let settled = self.process.resend().await?;
-            ticked.attempts.extend(self.worker.absorb(settled).await?);
+            ticked.attempts.extend(self.worker.absorb(settled).await);
         }
         let config = &self.process.config;
         let claimed = self
@@ -67,22 +76,34 @@ impl Engine {
         ticked.runs = claimed.runs.len();
         ticked.more = claimed.runs.len() == config.run_batch;
         if claimed.runs.is_empty() {
-            return Ok(ticked);
+            return Ok(());
         }
         let (mut items, mut after, mut released) = (Vec::new(), Vec::new(), Vec::new());
         let mut slots = self.worker.slots();
         for run in claimed.runs {
-            match self.step(run, &mut |task| slots.take(task)).await? {
-                Verdict::Commit(commit) => {
+            let (id, claim) = (run.run.id.clone(), run.claim);
+            match self.step(run, &mut |task| slots.take(task)).await {
+                Ok(Verdict::Commit(commit)) => {
                     items.push(commit.0);
                     after.push(commit.1);
                 }
-                Verdict::Release(release) => released.push(release),
+                Ok(Verdict::Release(release)) => released.push(release),
+                // Trouble with one run must not touch the others of its batch.
+                Err(error) => released.push(ReleasedRun { run: id, claim, outcome: self.put_off(&error) }),
             }
         }
         let settled = self.process.push(self.process.batch(items, released, after)).await?;
-        ticked.attempts.extend(self.worker.absorb(settled).await?);
-        Ok(ticked)
+        ticked.attempts.extend(self.worker.absorb(settled).await);
+        Ok(())
+    }
+
+    /// What becomes of a run whose blobs or definition could not be had.
+    fn put_off(&self, error: &WorldError) -> ReleaseOutcome {
+        if error.is_passing() {
+            return ReleaseOutcome::Later { after: RETRY_TROUBLE, blocked: None };
+        }
+        tracing::error!(%error, "run quarantined");
+        ReleaseOutcome::Aside(self.blocked(BlockedCode::Quarantined, error.to_string()))
     }
 
     async fn step(

@@ -26,6 +26,8 @@ pub enum EngineError {
     KeyConflict(String),
     #[error("the value has {size} bytes, the limit is {limit}")]
     TooLarge { size: u64, limit: u64 },
+    #[error("run {0} failed by its deadline: what it waited for was cancelled with it")]
+    PastDeadline(String),
     #[error("{0}")]
     Invalid(String),
 }
@@ -45,6 +47,7 @@ impl EngineError {
             Self::KeyConflict(_) => "ENGINE008",
             Self::TooLarge { .. } => "ENGINE009",
             Self::Invalid(_) => "ENGINE010",
+            Self::PastDeadline(_) => "ENGINE011",
         }
     }
 
@@ -61,6 +64,7 @@ impl EngineError {
             Self::KeyConflict(_) => "use another idempotency key for other input",
             Self::TooLarge { .. } => "store the content elsewhere and pass a reference to it",
             Self::Invalid(_) => "correct the request",
+            Self::PastDeadline(_) => "start a new run with a later deadline",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Answers why a run does not move: what it waits for, since when, what would move it, and the command that
 //! repairs it. There is an answer for every state.
 
+use rhythm_core::message::MessageBody;
 use rhythm_core::{BlockedCode, RunId, Status, Timestamp};
 use serde::Serialize;
 
@@ -73,7 +74,14 @@ fn reason(
 fn ended(picture: &Picture) -> Reason {
     let run = &picture.summary.id;
     let since = picture.summary.ended_at;
+    let past_deadline = picture.failed_by.as_ref().is_some_and(|message| {
+        message.body == MessageBody::DeadlineReached && picture.row.snapshot().is_some()
+    });
     match (picture.summary.status, &picture.failure) {
+        (Status::Failed, Some(failure)) if past_deadline => {
+            let moves_when = "never: what it waited for was cancelled with it; start a new run";
+            reason("failed", format!("it failed: {failure}"), since, moves_when, None)
+        }
         (Status::Failed, Some(failure)) => reason(
             "failed",
             format!("it failed: {failure}"),

@@ -56,11 +56,10 @@ impl Folding<'_> {
     /// Folds as many messages as one commit may carry. `claim` decides which new tasks to take at once.
     pub fn plan(self, claim: &mut dyn FnMut(&TaskSpec) -> bool) -> Planned {
         let mut sheet = Sheet::new(self.row, self.fence, self.commit.clone());
-        let mut waiting = order_for_start(self.messages);
+        let mut waiting = order_for_start(self.messages.clone());
         while let Some(place) = next_consumable(&waiting, &sheet.state) {
-            // A cancellation starts a commit of its own: it applies to everything committed before it.
-            let is_cancel = matches!(waiting[place].body, MessageBody::Cancel(_));
-            if is_cancel && !sheet.item.consumed.is_empty() {
+            // What cancels open work starts a commit of its own: it applies to everything committed before.
+            if waiting[place].body.ends_a_pending_run() && !sheet.item.consumed.is_empty() {
                 break;
             }
             let message = waiting.remove(place);
@@ -70,9 +69,10 @@ impl Folding<'_> {
             match step {
                 Ok(Ok(Advance::Advanced(advanced))) => sheet.add(self.row, message, *advanced, claim),
                 Ok(Ok(Advance::NeedBlobs(wanted))) => return Planned::NeedBlobs(wanted),
-                Ok(Err(error)) => return Planned::Unsteppable(error.to_string()),
+                Ok(Err(error)) => return self.give_up(&message, &waiting, error.to_string()),
                 Err(panic) => {
-                    return Planned::Unsteppable(format!("the step panicked: {}", panic_text(&*panic)));
+                    let detail = format!("the step panicked: {}", panic_text(&*panic));
+                    return self.give_up(&message, &waiting, detail);
                 }
             }
             if sheet.item.end.is_some() {
@@ -85,6 +85,24 @@ impl Folding<'_> {
         let fused = self.fence == Fence::Fused;
         let more = self.more || next_consumable(&waiting, &sheet.state).is_some();
         sheet.finish(self.row, fused, more)
+    }
+}
+
+impl Folding<'_> {
+    /// The program cannot step this run. What asks the run to end is obeyed all the same, without it.
+    fn give_up(&self, failed: &Message, waiting: &[Message], detail: String) -> Planned {
+        let mut all = std::iter::once(failed).chain(waiting);
+        let Some(end) = all.find(|message| message.body.ends_a_pending_run()) else {
+            return Planned::Unsteppable(detail);
+        };
+        let mut sheet = Sheet::new(self.row, self.fence, self.commit.clone());
+        // As if it were asked for the second time: the fold then ends the run at once.
+        sheet.state.cancelling = true;
+        let facts = self.row.facts();
+        let ended = advance(self.program, &facts, &sheet.state, end, self.now, self.blobs);
+        let Ok(Advance::Advanced(advanced)) = ended else { return Planned::Unsteppable(detail) };
+        sheet.add(self.row, end.clone(), *advanced, &mut |_| false);
+        sheet.finish(self.row, false, false)
     }
 }
 

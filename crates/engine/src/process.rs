@@ -64,10 +64,10 @@ impl Process {
         }
     }
 
-    /// A fresh name for a commit: never used before by this worker.
+    /// A fresh name for a commit: never used before, also not by an earlier process of the same worker.
     pub fn commit_id(&self) -> CommitId {
         let number = self.commits.fetch_add(1, Ordering::Relaxed);
-        CommitId::new(format!("{}/{number}", self.config.worker))
+        CommitId::new(format!("{}/{number}", self.config.incarnation))
     }
 
     /// Stores what must be there before the commit and pins the versions of children.
@@ -124,13 +124,33 @@ impl Process {
     pub async fn push(&self, batch: Batch) -> WorldResult<Vec<Settled>> {
         match self.world.commit(batch.commit.clone()).await {
             Ok(committed) => Ok(self.settle(batch, committed)),
-            Err(error) => {
-                if error.is_passing() {
-                    self.unsettled.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
-                }
+            Err(error) if error.is_passing() => {
+                self.unsettled.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
                 Err(error)
             }
+            Err(error) => self.push_singly(batch, error).await,
         }
+    }
+
+    /// The world will never take this batch: whichever item is to blame must not take the others with it.
+    async fn push_singly(&self, batch: Batch, error: WorldError) -> WorldResult<Vec<Settled>> {
+        let Batch { commit, after } = batch;
+        let mut settled = Vec::new();
+        let single = commit.items.len() + commit.released.len() <= 1;
+        for (item, after) in commit.items.iter().cloned().zip(after) {
+            if single {
+                tracing::error!(run = %item.run, %error, "the world refused a commit");
+                settled.push(Settled::Stale { run: item.run, finished: after.finished });
+                continue;
+            }
+            let alone = self.batch(vec![item], Vec::new(), vec![after]);
+            settled.extend(Box::pin(self.push(alone)).await?);
+        }
+        for released in commit.released.iter().filter(|_| !single) {
+            let alone = self.batch(Vec::new(), vec![released.clone()], Vec::new());
+            settled.extend(Box::pin(self.push(alone)).await?);
+        }
+        Ok(settled)
     }
 
     /// Sends again what got no answer.

@@ -30,6 +30,8 @@ pub struct Worker {
     rows: Mutex<HashMap<RunId, Cached>>,
     /// Results whose answer did not come.
     unfinished: Mutex<Vec<FinishedTask>>,
+    /// Results whose large output could not be stored yet.
+    unstored: Mutex<Vec<Finished>>,
     /// Takes on nothing new.
     closed: AtomicBool,
     /// The last claim got all it asked for: there may be more.
@@ -78,6 +80,7 @@ impl Worker {
             running: Mutex::default(),
             rows: Mutex::default(),
             unfinished: Mutex::default(),
+            unstored: Mutex::default(),
             closed: AtomicBool::new(false),
             backlog: AtomicBool::new(true),
             turn: AtomicUsize::new(0),
@@ -156,7 +159,7 @@ impl Worker {
         let mut attempts = Vec::with_capacity(tasks.len());
         for task in tasks {
             let Some(handler) = self.handlers.get(&task.name) else { continue };
-            let context = TaskContext::new(&task, self.process.time.own_millis());
+            let context = TaskContext::new(&task);
             let run = task.run.as_ref().map(|(run, _)| run.clone());
             if let Some(cached) = run.as_ref().and_then(|run| cache.get_mut(run)) {
                 cached.running += 1;
@@ -187,7 +190,7 @@ impl Worker {
     }
 
     /// Takes in what commits came to: new attempts to perform, stale results to finish the ordinary way.
-    pub async fn absorb(&self, settled: Vec<Settled>) -> WorldResult<Vec<Attempt>> {
+    pub async fn absorb(&self, settled: Vec<Settled>) -> Vec<Attempt> {
         let mut attempts = Vec::new();
         let mut fallen_back = Vec::new();
         for outcome in settled {
@@ -201,15 +204,15 @@ impl Worker {
                 }
             }
         }
-        if !fallen_back.is_empty() {
-            self.finish(fallen_back).await?;
+        if let Err(error) = self.finish(fallen_back).await {
+            tracing::warn!(%error, "results could not be written; they are sent again");
         }
-        Ok(attempts)
+        attempts
     }
 
     /// A heartbeat: renews claims, tells progress, passes cancellations on.
     pub async fn beat(&self, leaving: bool) -> WorldResult<()> {
-        let tasks: Vec<Beat> = self
+        let mut tasks: Vec<Beat> = self
             .lock_running()
             .iter()
             .map(|(task, running)| Beat {
@@ -217,6 +220,12 @@ impl Worker {
                 progress: running.context.take_progress(),
             })
             .collect();
+        if leaving {
+            // What is left here was handed back, or is to be freed with the worker.
+            tasks.clear();
+        }
+        let sent: BTreeMap<TaskId, u64> =
+            tasks.iter().map(|beat| (beat.claim.task.clone(), beat.claim.claim)).collect();
         let extended = self
             .process
             .world
@@ -231,16 +240,17 @@ impl Worker {
             .await?;
         self.process.time.observe(extended.at);
         let running = self.lock_running();
-        for task in extended.lost {
-            if let Some(running) = running.get(&task) {
-                running.context.cancel(Cancellation::Lost);
+        let told = |tasks: Vec<TaskId>, reason: Cancellation| {
+            for task in tasks {
+                // The answer is about the claim that was sent, not about one taken meanwhile.
+                let same = running.get(&task).filter(|now| sent.get(&task) == Some(&now.claim));
+                if let Some(running) = same {
+                    running.context.cancel(reason);
+                }
             }
-        }
-        for task in extended.cancelled {
-            if let Some(running) = running.get(&task) {
-                running.context.cancel(Cancellation::Requested);
-            }
-        }
+        };
+        told(extended.lost, Cancellation::Lost);
+        told(extended.cancelled, Cancellation::Requested);
         Ok(())
     }
 

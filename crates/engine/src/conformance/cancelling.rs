@@ -9,7 +9,11 @@ use crate::world::*;
 
 /// A run `r` that has these tasks cancelled by the step that consumes a cancel message.
 async fn cancel_tasks(play: &Play<'_>, tasks: &[&str]) -> Done {
-    play.deliver(&"r".into(), cancel("c1")).await;
+    cancel_tasks_of(play, "r", tasks).await
+}
+
+async fn cancel_tasks_of(play: &Play<'_>, run: &str, tasks: &[&str]) -> Done {
+    play.deliver(&run.into(), cancel("c1")).await;
     let tasks = tasks.iter().map(|&task| TaskId::new(task)).collect();
     play.done(&Draft::of(&play.claim().await).with(|item| item.cancel_tasks = tasks)).await
 }
@@ -60,17 +64,37 @@ pub async fn a_running_task_is_asked_to_stop(stage: &dyn Stage) {
     assert_eq!((play.find_task(&task.id).await, play.dead().await), (None, vec![]));
 }
 
-/// Asking to stop is not forgotten when the attempt fails instead.
-pub async fn a_retried_task_still_knows_it_was_cancelled(stage: &dyn Stage) {
+/// Asking to stop is not forgotten when the attempt ends otherwise first: nobody wants another try.
+pub async fn a_cancelled_task_is_not_tried_again(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let outcomes = [
+        TaskOutcome::Retry { failure: failure("X"), delay: secs(3600) },
+        TaskOutcome::Exhausted { failure: failure("X"), hold: true },
+        TaskOutcome::Released,
+    ];
+    for (place, outcome) in outcomes.into_iter().enumerate() {
+        let id = format!("r{place}");
+        let run = play.waiting(&id, |draft| draft.task(1)).await;
+        let task = play.take().await;
+        cancel_tasks_of(&play, &id, &[task.id.as_str()]).await;
+        assert_eq!(play.finish(&task, outcome).await, Finish::Done);
+        let claimed = play.claim().await;
+        assert_eq!(code_of(&claimed.messages[0].body), (CommandId(1), "CANCELLED"), "{id}");
+        assert_eq!((play.find_task(&task.id).await, play.dead().await), (None, vec![]), "{id}");
+        assert_eq!(play.picture(&run).await.summary.blocked, None, "{id}");
+        play.done(&Draft::of(&claimed)).await;
+    }
+}
+
+/// Nor is it when the worker dies with the attempt.
+pub async fn a_cancelled_task_whose_worker_is_gone_is_cancelled(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.waiting("r", |draft| draft.task(1)).await;
-    let task = play.take().await;
+    play.take().await;
     cancel_tasks(&play, &["r:1"]).await;
-    play.finish(&task, TaskOutcome::Retry { failure: failure("X"), delay: secs(1) }).await;
-    assert!(play.task(&task.id).await.cancel_requested);
-    play.pass(secs(1)).await;
-    let again = play.take().await;
-    assert_eq!(play.beat_for(&again, None).await.cancelled, [task.id]);
+    play.pass(secs(31)).await;
+    play.nothing_to_take().await;
+    assert_eq!(code_of(&play.claim().await.messages[0].body), (CommandId(1), "CANCELLED"));
 }
 
 pub async fn a_held_task_is_cancelled_with_its_letter(stage: &dyn Stage) {

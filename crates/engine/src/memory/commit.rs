@@ -98,7 +98,9 @@ impl State {
             new.claim && task.is_some_and(|task| task.claim == 1 && task.worker.as_ref() == Some(by.worker))
         });
         let claimed = claims.map(|new| TaskClaim { task: new.id.clone(), claim: 1 }).collect();
-        Some(CommitOutcome::Done(Done { revision: run.row.revision, arrived: run.row.arrived, claimed }))
+        // The original revision: an operator may have moved it since, and the caller has not seen that.
+        let revision = item.revision + 1;
+        Some(CommitOutcome::Done(Done { revision, arrived: run.row.arrived, claimed }))
     }
 
     fn fence_holds(&mut self, by: &Committer<'_>, item: &CommitItem) -> bool {
@@ -227,10 +229,11 @@ impl State {
             return;
         }
         live.claimed_by = None;
+        // Whoever gives a claim back has not crashed over it.
+        live.deliveries = 0;
         tenant.queue.remove(&release.run);
         match release.outcome {
             ReleaseOutcome::Idle { arrived } => {
-                live.deliveries = 0;
                 if live.row.arrived != arrived {
                     self.make_ready(tenant_id, &release.run, now);
                 }

@@ -2,7 +2,7 @@
 
 use rhythm_core::event::{Event, EventData, Note};
 use rhythm_core::message::{Actor, Message};
-use rhythm_core::{BlockedCode, Compensation, RunId, Status, TaskId, TenantId, Timestamp};
+use rhythm_core::{Blocked, BlockedCode, Compensation, RunId, Status, TaskId, TenantId, Timestamp};
 
 use super::state::{State, Task, Tenant};
 use crate::world::*;
@@ -16,7 +16,8 @@ impl State {
             Control::ResumeRun { run, reason } => self.resume_run(&id, &run, reason, actor, now),
             Control::Unblock { run } => {
                 let live = tenant.live_run(&run)?;
-                if live.blocked.as_ref().is_none_or(|blocked| blocked.code == BlockedCode::DeadLetter) {
+                let held = |blocked: &Blocked| blocked.code == BlockedCode::DeadLetter;
+                if !live.aside && live.blocked.as_ref().is_none_or(held) {
                     return Ok(Controlled::Unchanged);
                 }
                 live.blocked = None;

@@ -230,17 +230,19 @@ impl State {
     /// Gives a live run a place in the queue, unless it has one, is paused, set aside, or starts later.
     pub fn make_ready(&mut self, tenant_id: &TenantId, run: &RunId, at: Timestamp) {
         let start = (run.clone(), MessageId::start());
-        if !self.tenant(tenant_id).timers.contains_key(&start) {
+        let tenant = self.tenant(tenant_id);
+        let aside = tenant.live.get(run).is_some_and(|live| live.aside);
+        if !aside && !tenant.timers.contains_key(&start) {
             self.make_ready_now(tenant_id, run, at);
         }
     }
 
-    /// The same for messages that end a run even before its delayed start.
+    /// The same for messages that end a run even before its delayed start, or when it was set aside.
     pub fn make_ready_now(&mut self, tenant_id: &TenantId, run: &RunId, at: Timestamp) {
         let order = self.next_order();
         let tenant = self.tenant(tenant_id);
         let Some(live) = tenant.live.get(run) else { return };
-        if live.row.paused || live.aside {
+        if live.row.paused {
             return;
         }
         let place = Place { priority: live.row.priority, ready_at: at, order, claim_until: None };

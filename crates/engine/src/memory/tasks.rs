@@ -120,8 +120,17 @@ impl State {
         Finish::Done
     }
 
-    /// What the end of an attempt does to its task. The fence was checked.
+    /// What the end of an attempt does to its task. The fence was checked. A task that would be tried again
+    /// although somebody wants it stopped is cancelled instead.
     pub fn end_attempt(&mut self, tenant_id: &TenantId, finished: FinishedTask, now: Timestamp) {
+        let id = finished.task.clone();
+        self.apply_outcome(tenant_id, finished, now);
+        if self.tenant(tenant_id).tasks.get(&id).is_some_and(|task| task.cancel_requested) {
+            self.cancel_task(tenant_id, &id, now);
+        }
+    }
+
+    fn apply_outcome(&mut self, tenant_id: &TenantId, finished: FinishedTask, now: Timestamp) {
         let order = self.next_order();
         let tenant = self.tenant(tenant_id);
         let Some(task) = tenant.tasks.get_mut(&finished.task) else { return };
@@ -158,7 +167,9 @@ impl State {
                     task.state = TaskState::Held;
                     task.worker = None;
                     task.since = now;
-                    if let Some(live) = owner.and_then(|(run, _)| tenant.live.get_mut(&run)) {
+                    let live = owner.and_then(|(run, _)| tenant.live.get_mut(&run));
+                    // What set a run aside stays the reason.
+                    if let Some(live) = live.filter(|live| !live.aside) {
                         let detail = format!("task {} is out of attempts", finished.task);
                         live.blocked = Some(Blocked { code: BlockedCode::DeadLetter, since: now, detail });
                     }

@@ -113,11 +113,15 @@ impl State {
         let tenant = self.tenant(id);
         let gone = tenant.give_up_workers(&alive, silence, now);
         let mut freed = 0;
+        let mut unwanted = Vec::new();
         for task in tenant.tasks.values_mut().filter(|task| task.state == TaskState::Running) {
             let lost = task.worker.as_ref().is_some_and(|worker| gone.contains(worker));
             if lost || task.claim_until < now {
                 task.give_back(now);
                 freed += 1;
+                if task.cancel_requested {
+                    unwanted.push(task.new.id.clone());
+                }
             }
         }
         let tasks_freed = freed;
@@ -132,6 +136,9 @@ impl State {
         }
         self.hint.tasks |= tasks_freed > 0;
         self.hint.runs |= freed > tasks_freed;
+        for task in unwanted {
+            self.cancel_task(id, &task, now);
+        }
         freed
     }
 }

@@ -8,7 +8,15 @@ use crate::world::{Upkeep, WorldResult};
 pub const EVERY: Millis = Millis::from_secs(600);
 const LIMIT: usize = 1_000;
 
+/// The most rounds of one duty: what is left then waits for the next, and others get their turn.
+const ROUNDS: usize = 200;
+
 pub async fn run(process: &Process) -> WorldResult<()> {
-    process.world.upkeep(Upkeep::Retain { keep: process.config.keep, limit: LIMIT }).await?;
+    for _ in 0..ROUNDS {
+        let request = Upkeep::Retain { keep: process.config.keep, limit: LIMIT };
+        if process.world.upkeep(request).await?.changed < LIMIT as u64 {
+            break;
+        }
+    }
     Ok(())
 }

@@ -16,10 +16,14 @@ const LIMIT: usize = 100;
 pub async fn run(process: &Process) -> WorldResult<()> {
     let report = process.world.upkeep(Upkeep::DueSchedules { limit: LIMIT }).await?;
     process.time.observe(report.at);
+    let mut failed = Ok(());
     for (tenant, schedule) in report.schedules {
-        fire(process, &tenant, schedule, report.at).await?;
+        // One that cannot be fired must not keep the others from it.
+        if let Err(error) = fire(process, &tenant, schedule, report.at).await {
+            failed = Err(error);
+        }
     }
-    Ok(())
+    failed
 }
 
 async fn fire(process: &Process, tenant: &TenantId, schedule: Schedule, now: Timestamp) -> WorldResult<()> {
@@ -27,7 +31,10 @@ async fn fire(process: &Process, tenant: &TenantId, schedule: Schedule, now: Tim
     let due = match Cron::parse(&schedule.cron, &schedule.zone) {
         Ok(cron) => due_fires(&cron, expected, now, schedule.catch_up, rhythm_core::cron::CATCH_UP_LIMIT),
         Err(error) => {
-            tracing::error!(schedule = schedule.name, %error, "schedule cannot be read");
+            tracing::error!(schedule = schedule.name, %error, "schedule cannot be read; it is paused");
+            let control = Control::PauseSchedule { name: schedule.name };
+            let request = ControlRequest { tenant: tenant.clone(), actor: Actor::system(), control };
+            process.world.control(request).await?;
             return Ok(());
         }
     };

@@ -17,6 +17,8 @@ pub enum Cancellation {
     Lost,
     /// The worker is shutting down.
     Shutdown,
+    /// What the attempt needs could not be had just now; it was not begun.
+    Unready,
 }
 
 /// Passed to every handler; cheap to clone.
@@ -40,11 +42,10 @@ struct Inner {
     beats: AtomicU64,
     /// Set by whoever reports the attempt's end first.
     ended: AtomicBool,
-    started_millis: u64,
 }
 
 impl TaskContext {
-    pub(crate) fn new(task: &ClaimedTask, started_millis: u64) -> Self {
+    pub(crate) fn new(task: &ClaimedTask) -> Self {
         Self(Arc::new(Inner {
             task: task.id.clone(),
             run: task.run.as_ref().map(|(run, _)| run.clone()),
@@ -59,7 +60,6 @@ impl TaskContext {
             progress: Mutex::default(),
             beats: AtomicU64::new(0),
             ended: AtomicBool::new(false),
-            started_millis,
         }))
     }
 
@@ -120,9 +120,14 @@ impl TaskContext {
     }
 
     /// Tells that the handler is alive and how far it has come; a later delivery can go on from there.
+    /// Progress above 64 KiB is not kept.
     pub fn report(&self, progress: Payload) {
-        *self.0.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
         self.heartbeat();
+        if progress.size() > rhythm_core::payload::INLINE_MAX_BYTES as u64 {
+            tracing::warn!(task = %self.0.task, bytes = progress.size(), "progress is too large to be kept");
+            return;
+        }
+        *self.0.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
     }
 
     pub fn is_cancelled(&self) -> bool {
@@ -169,9 +174,5 @@ impl TaskContext {
 
     pub(crate) fn beats(&self) -> u64 {
         self.0.beats.load(Ordering::Relaxed)
-    }
-
-    pub fn started_millis(&self) -> u64 {
-        self.0.started_millis
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rhythm_core::failure::codes;
 use rhythm_core::fold::spill;
 use rhythm_core::message::{Actor, Message, MessageBody, TaskCompleted, TaskFailed};
+use rhythm_core::payload::INLINE_MAX_BYTES;
 use rhythm_core::retry::Verdict;
 use rhythm_core::task::MAX_DELIVERIES;
 use rhythm_core::{Blobs, Failure, MessageId, OnExhausted, Payload, RunId};
@@ -37,36 +38,51 @@ impl Attempt {
             let message = "the task's deadline passed before an attempt could succeed";
             return Err(Failure::permanent(codes::DEADLINE_EXCEEDED, message));
         }
-        let input = worker.load_input(&self.task.input).await?;
-        let handled = AssertUnwindSafe(self.handler.handle(self.context.clone(), input)).catch_unwind().await;
-        let output = match handled {
-            Ok(result) => result?,
-            Err(panic) => return Err(Failure::new(codes::PANIC, panic_text(&*panic))),
+        let input = match worker.load_input(&self.task.input).await {
+            Ok(input) => input?,
+            Err(error) => {
+                // Nothing was begun: somebody will try again, and this is no attempt.
+                self.context.cancel(Cancellation::Unready);
+                return Err(Failure::new(codes::BAD_PAYLOAD, error.to_string()));
+            }
         };
-        worker.store_output(output).await
+        let handled = AssertUnwindSafe(self.handler.handle(self.context.clone(), input)).catch_unwind().await;
+        match handled {
+            Ok(result) => result,
+            Err(panic) => Err(Failure::new(codes::PANIC, panic_text(&*panic))),
+        }
     }
 }
 
 impl Worker {
-    async fn load_input(&self, input: &Payload) -> Result<Payload, Failure> {
-        let Payload::Blob(blob) = input else { return Ok(input.clone()) };
+    /// The input in full. A world that is away for a while is an error, what it holds may be a failure.
+    async fn load_input(&self, input: &Payload) -> WorldResult<Result<Payload, Failure>> {
+        let Payload::Blob(blob) = input else { return Ok(Ok(input.clone())) };
         let unreadable = |error: String| Failure::new(codes::BAD_PAYLOAD, format!("the input: {error}"));
-        let content = self.process.world.read_blob(&self.process.config.tenant, blob).await;
-        let content = content.map_err(|error| unreadable(error.to_string()))?;
-        let text = String::from_utf8(content.to_vec()).map_err(|error| unreadable(error.to_string()))?;
-        Payload::parse(text).map_err(|error| unreadable(error.to_string()))
+        let content = match self.process.world.read_blob(&self.process.config.tenant, blob).await {
+            Ok(content) => content,
+            Err(error) if error.is_passing() => return Err(error),
+            Err(error) => return Ok(Err(unreadable(error.to_string()))),
+        };
+        let text = String::from_utf8(content.to_vec()).map_err(|error| error.to_string());
+        let parsed = text.and_then(|text| Payload::parse(text).map_err(|error| error.to_string()));
+        Ok(parsed.map_err(unreadable))
     }
 
-    async fn store_output(&self, output: Payload) -> Result<Payload, Failure> {
+    /// Moves a large output into a blob. What the handler did must not be forgotten because the world is
+    /// away: that is an error, and the result is kept.
+    async fn store_output(&self, output: Payload) -> WorldResult<Result<Payload, Failure>> {
         let size = output.size();
         if size > MAX_PAYLOAD_BYTES {
             let message = format!("the output has {size} bytes, the limit is {MAX_PAYLOAD_BYTES}");
-            return Err(Failure::permanent(codes::LIMIT_EXCEEDED, message));
+            return Ok(Err(Failure::permanent(codes::LIMIT_EXCEEDED, message)));
         }
-        let Some((blob, content)) = spill(&output) else { return Ok(output) };
-        let stored = self.process.world.put_blob(&self.process.config.tenant, &blob, &content).await;
-        stored.map_err(|error| Failure::new(codes::BAD_PAYLOAD, format!("the output: {error}")))?;
-        Ok(Payload::Blob(blob))
+        let Some((blob, content)) = spill(&output) else { return Ok(Ok(output)) };
+        match self.process.world.put_blob(&self.process.config.tenant, &blob, &content).await {
+            Ok(()) => Ok(Ok(Payload::Blob(blob))),
+            Err(error) if error.is_passing() => Err(error),
+            Err(error) => Ok(Err(Failure::new(codes::BAD_PAYLOAD, format!("the output: {error}")))),
+        }
     }
 
     /// Writes results: runs known here are stepped in the same commit, the others get a message.
@@ -79,6 +95,16 @@ impl Worker {
                 self.forget(&task.id);
                 continue;
             }
+            let result = match result {
+                Ok(output) => match self.store_output(output.clone()).await {
+                    Ok(stored) => stored,
+                    Err(_) => {
+                        self.lock_unstored().push(Finished { task, result: Ok(output) });
+                        continue;
+                    }
+                },
+                Err(failure) => Err(bounded(failure)),
+            };
             slots.give(&task.options.queue);
             let finished = self.outcome(&task, result);
             match &task.run {
@@ -112,7 +138,7 @@ impl Worker {
         for task in &done {
             self.forget(task);
         }
-        let attempts = self.absorb(settled?).await?;
+        let attempts = self.absorb(settled?).await;
         if let Err(error) = plainly {
             tracing::warn!(%error, "results could not be written; they are sent again");
         }
@@ -185,28 +211,50 @@ impl Worker {
                 }
                 Ok(())
             }
-            Err(error) => {
-                if error.is_passing() {
-                    self.lock_unfinished().extend(all);
-                }
+            Err(error) if error.is_passing() => {
+                self.lock_unfinished().extend(all);
                 Err(error)
+            }
+            Err(error) if all.len() == 1 => {
+                // The world will never take it: the claim is let go, and the task is delivered again.
+                tracing::error!(task = %all[0].task, %error, "the world refused a result");
+                self.forget(&all[0].task);
+                Ok(())
+            }
+            Err(_) => {
+                // Whichever is to blame must not take the others with it.
+                for (place, finished) in all.iter().enumerate() {
+                    if let Err(error) = Box::pin(self.finish(vec![finished.clone()])).await {
+                        self.lock_unfinished().extend(all[place + 1..].iter().cloned());
+                        return Err(error);
+                    }
+                }
+                Ok(())
             }
         }
     }
 
     /// Whether results wait for the world to come back.
     pub fn has_unfinished(&self) -> bool {
-        !self.lock_unfinished().is_empty()
+        !self.lock_unfinished().is_empty() || !self.lock_unstored().is_empty()
     }
 
     /// Sends again what got no answer.
     pub async fn resend(&self) -> WorldResult<Vec<Attempt>> {
         self.finish(Vec::new()).await?;
+        let mut attempts = Vec::new();
         if self.process.has_unsettled() {
             let settled = self.process.resend().await?;
-            return self.absorb(settled).await;
+            attempts.extend(self.absorb(settled).await);
         }
-        Ok(Vec::new())
+        let unstored = std::mem::take(&mut *self.lock_unstored());
+        if !unstored.is_empty() {
+            match self.settle(unstored).await {
+                Ok(more) => attempts.extend(more),
+                Err(error) => tracing::warn!(%error, "results could not be written; they are sent again"),
+            }
+        }
+        Ok(attempts)
     }
 
     /// The last word on an attempt: what the world writes and what the run hears.
@@ -231,8 +279,10 @@ impl Worker {
                     _ if reason == Some(Cancellation::Requested) => {
                         (TaskOutcome::Cancelled { failure }, tell(body))
                     }
-                    // It stopped because its worker does: that is no attempt.
-                    _ if reason == Some(Cancellation::Shutdown) => (TaskOutcome::Released, None),
+                    // It stopped because its worker does, or was never begun: that is no attempt.
+                    _ if matches!(reason, Some(Cancellation::Shutdown | Cancellation::Unready)) => {
+                        (TaskOutcome::Released, None)
+                    }
                     Verdict::Retry { delay } => (TaskOutcome::Retry { failure, delay }, None),
                     Verdict::Exhausted => {
                         let hold = task.run.is_some() && task.options.on_exhausted == OnExhausted::Hold;
@@ -268,7 +318,30 @@ impl Worker {
         self.lock_running().get(&task.id).and_then(|running| running.context.cancellation())
     }
 
+    fn lock_unstored(&self) -> std::sync::MutexGuard<'_, Vec<Finished>> {
+        self.unstored.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
     fn lock_unfinished(&self) -> std::sync::MutexGuard<'_, Vec<FinishedTask>> {
         self.unfinished.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
+}
+
+/// A failure that fits into history, inbox and dead letter, however much a handler wrote.
+fn bounded(mut failure: Failure) -> Failure {
+    const MESSAGE_MAX: usize = 16 * 1024;
+    if failure.message.len() > MESSAGE_MAX {
+        let end = failure.message.floor_char_boundary(MESSAGE_MAX);
+        failure.message.truncate(end);
+        failure.message.push_str(" ... (cut)");
+    }
+    failure.code.truncate(failure.code.floor_char_boundary(200));
+    failure.kind.truncate(failure.kind.floor_char_boundary(200));
+    if let Some(size) =
+        failure.data.as_ref().map(Payload::size).filter(|size| *size > INLINE_MAX_BYTES as u64)
+    {
+        failure.data = None;
+        failure.message.push_str(&format!(" (its data of {size} bytes was left out)"));
+    }
+    failure
 }

@@ -79,6 +79,7 @@ impl WorldError {
 
     /// Whether the same request may succeed later without anybody's help.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Unavailable(_) | Self::Locked(_) | Self::Full(_))
+        // A database that fails over is read-only for a while.
+        matches!(self, Self::Unavailable(_) | Self::Locked(_) | Self::Full(_) | Self::ReadOnly(_))
     }
 }

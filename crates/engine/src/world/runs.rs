@@ -156,7 +156,7 @@ pub struct ClaimedRun {
     pub messages: Vec<Message>,
     /// More messages wait than are listed.
     pub more: bool,
-    /// Claims since the last commit, this one included.
+    /// Claims since the last commit or orderly release, this one included.
     pub deliveries: u32,
 }
 

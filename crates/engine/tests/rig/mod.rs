@@ -221,10 +221,9 @@ impl Actor1 {
         let _ = self.upkeep.tick().await;
         let mut attempts: Vec<Attempt> = Vec::new();
         let mut moved = false;
-        if let Ok(ticked) = self.engine.tick().await {
-            moved |= ticked.runs > 0;
-            attempts.extend(ticked.attempts);
-        }
+        let ticked = self.engine.tick().await;
+        moved |= ticked.runs > 0 && ticked.error.is_none();
+        attempts.extend(ticked.attempts);
         attempts.extend(self.worker.tick().await.unwrap_or_default());
         attempts.extend(self.worker.resend().await.unwrap_or_default());
         moved |= !attempts.is_empty();
