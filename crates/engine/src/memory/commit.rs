@@ -67,6 +67,10 @@ impl State {
             live.blocked = None;
             live.aside = false;
         }
+        // Whoever claimed a run set aside, to end it, has shown that it can be stepped.
+        if item.fence != Fence::Fused && std::mem::take(&mut live.aside) {
+            live.blocked.take_if(|blocked| blocked.code == BlockedCode::Quarantined);
+        }
         let revision = live.row.revision;
         // A fused commit has not looked into the inbox: a run that was ready stays ready.
         if item.fence != Fence::Fused || item.end.is_some() {

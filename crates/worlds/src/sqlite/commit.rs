@@ -71,12 +71,12 @@ impl Committer<'_> {
             return self.repeat_of_ended(item);
         };
         if run.last_commit.as_deref() == Some(item.commit.as_str()) {
-            return self.repeat(item, run.revision, run.arrived);
+            return self.repeat(item, run.arrived);
         }
         let Some(finished) = self.fence(item, &run)? else { return Ok(CommitOutcome::Stale) };
         self.cancel(item, run.key)?;
         for (held, finished) in finished.iter().zip(&item.finished) {
-            held.end_attempt(tx, finished)?;
+            held.finish(tx, &self.request.tenant, finished)?;
         }
         self.take_out(item, run.key)?;
         self.write_row(item, run.key)?;
@@ -165,6 +165,7 @@ impl Committer<'_> {
             state.cancelling,
             state.snapshot.as_ref().map(|snapshot| snapshot.format),
             state.snapshot.as_ref().map(|snapshot| &snapshot.bytes[..]),
+            item.fence != Fence::Fused,
         ];
         self.tx.run(sql!("commit", "write_row"), row).map(drop)
     }
@@ -203,7 +204,8 @@ impl Committer<'_> {
         };
         // A fused commit has not seen what waits for a run that was ready before it.
         let was_ready = matches!(item.fence, Fence::Fused) && before.place != place::OUT;
-        let ready = !before.aside && (item.more || arrived != item.arrived || was_ready);
+        let aside = before.aside && item.fence == Fence::Fused;
+        let ready = !aside && (item.more || arrived != item.arrived || was_ready);
         let stays_out = quiet && before.place == place::OUT && !ready;
         if item.end.is_none() && !stays_out {
             let row = params![before.key, ready, tx.now.millis(), tx.next_number()];
@@ -217,14 +219,14 @@ impl Committer<'_> {
 
     fn repeat_of_ended(&self, item: &CommitItem) -> WorldResult<CommitOutcome> {
         let id = params![item.run.as_str(), self.request.tenant.as_str(), item.commit.as_str()];
-        match self.tx.one(sql!("commit", "ended"), id, |row| Ok((row.count()?, row.count()?)))? {
-            Some((revision, arrived)) => self.repeat(item, revision, arrived),
+        match self.tx.one(sql!("commit", "ended"), id, |row| row.count())? {
+            Some(arrived) => self.repeat(item, arrived),
             None => Ok(CommitOutcome::Stale),
         }
     }
 
-    /// The first answer again.
-    fn repeat(&self, item: &CommitItem, revision: u64, arrived: u64) -> WorldResult<CommitOutcome> {
+    /// The first answer again, with the revision of then: operators may have moved it since.
+    fn repeat(&self, item: &CommitItem, arrived: u64) -> WorldResult<CommitOutcome> {
         let mut claimed = Vec::new();
         for task in item.tasks.iter().filter(|task| task.claim) {
             let held =
@@ -233,6 +235,6 @@ impl Committer<'_> {
                 claimed.push(TaskClaim { task: task.id.clone(), claim: 1 });
             }
         }
-        Ok(CommitOutcome::Done(Done { revision, arrived, claimed }))
+        Ok(CommitOutcome::Done(Done { revision: item.revision + 1, arrived, claimed }))
     }
 }

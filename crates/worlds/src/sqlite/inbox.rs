@@ -23,10 +23,9 @@ pub enum Target {
 pub struct Live {
     key: i64,
     awaiting: String,
-    /// Paused or set aside.
-    kept_out: bool,
-    /// Its delayed start is still to come.
-    starts_later: bool,
+    paused: bool,
+    /// Set aside, or its delayed start is still to come: only what ends it wakes it up.
+    held_back: bool,
     place: i64,
     arrived: u64,
 }
@@ -35,8 +34,8 @@ fn live(row: &mut Columns<'_>) -> rusqlite::Result<Target> {
     Ok(Target::Live(Live {
         key: row.take()?,
         awaiting: row.take()?,
-        kept_out: row.take()?,
-        starts_later: row.take()?,
+        paused: row.take()?,
+        held_back: row.take()?,
         place: row.take()?,
         arrived: row.count()?,
     }))
@@ -94,7 +93,7 @@ impl Target {
 
 impl Live {
     fn count_arrival(&self, tx: &Tx<'_>, message: &Message) -> WorldResult<()> {
-        let waits = self.kept_out || (self.starts_later && !message.body.ends_a_pending_run());
+        let waits = self.paused || (self.held_back && !message.body.ends_a_pending_run());
         if self.place == place::OUT && !waits && awaits(&self.awaiting, message.body.signal_name()) {
             let row = params![self.key, tx.now.millis(), tx.next_number()];
             tx.run(sql!("inbox", "count_and_make_ready"), row)?;
@@ -135,6 +134,8 @@ fn deliver_one(tx: &Tx<'_>, tenant: &TenantId, delivery: &Delivery) -> WorldResu
     if tx.number(sql!("inbox", "is_delivered"), params![key, delivery.message.id.as_str()])? > 0 {
         return Ok(Delivered::Duplicate);
     }
+    // Only signals pile up; what ends or answers a run must always reach it.
+    let may_be_full = may_be_full && delivery.message.body.signal_name().is_some();
     if may_be_full && tx.number(sql!("inbox", "waiting"), params![key])? >= int(INBOX_LIMIT) {
         return Ok(Delivered::Full);
     }

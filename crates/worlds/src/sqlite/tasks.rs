@@ -24,6 +24,8 @@ pub struct Held {
     key: i64,
     run_key: Option<i64>,
     standalone: bool,
+    /// Somebody wants it stopped.
+    cancel: bool,
 }
 
 pub fn enqueue_tasks(tx: &Tx<'_>, request: &EnqueueTasks) -> WorldResult<Vec<Creation>> {
@@ -99,7 +101,7 @@ pub fn finish_tasks(tx: &Tx<'_>, request: &FinishTasks) -> WorldResult<Vec<Finis
             answers.push(Finish::Stale);
             continue;
         };
-        held.end_attempt(tx, finished)?;
+        held.finish(tx, &request.tenant, finished)?;
         if let (Some(run), Some(message)) = (held.run_key, &finished.message) {
             Target::of_key(tx, run)?.put(tx, message)?;
         }
@@ -118,11 +120,26 @@ impl Held {
     ) -> WorldResult<Option<Self>> {
         let claim = params![finished.task.as_str(), tenant.as_str(), int(finished.claim), worker.as_str()];
         tx.one(sql!("tasks", "held"), claim, |row| {
-            Ok(Self { key: row.take()?, run_key: row.take()?, standalone: row.take()? })
+            let (key, run_key, standalone) = (row.take()?, row.take()?, row.take()?);
+            Ok(Self { key, run_key, standalone, cancel: row.take()? })
         })
     }
 
-    pub fn end_attempt(&self, tx: &Tx<'_>, finished: &FinishedTask) -> WorldResult<()> {
+    /// Ends the attempt. A task that would be tried again although somebody wants it stopped is cancelled instead.
+    pub fn finish(&self, tx: &Tx<'_>, tenant: &TenantId, finished: &FinishedTask) -> WorldResult<()> {
+        self.end_attempt(tx, finished)?;
+        let stays = match finished.outcome {
+            TaskOutcome::Retry { .. } | TaskOutcome::Released => true,
+            TaskOutcome::Exhausted { hold, .. } => hold,
+            TaskOutcome::Completed { .. } | TaskOutcome::Cancelled { .. } => false,
+        };
+        if self.cancel && stays {
+            cancel(tx, tenant, &finished.task)?;
+        }
+        Ok(())
+    }
+
+    fn end_attempt(&self, tx: &Tx<'_>, finished: &FinishedTask) -> WorldResult<()> {
         let now = tx.now.millis();
         match &finished.outcome {
             TaskOutcome::Completed { output } => self.remove(tx, rows::COMPLETED, Some(output), None),
@@ -182,7 +199,8 @@ impl Held {
 /// Removes a task that is not running and answers for it; asks a running one to stop. False when there is none.
 pub fn cancel(tx: &Tx<'_>, tenant: &TenantId, task: &TaskId) -> WorldResult<bool> {
     let row = tx.one(sql!("tasks", "open"), params![task.as_str(), tenant.as_str()], |row| {
-        let held = Held { key: row.take()?, run_key: row.take()?, standalone: row.take()? };
+        let (key, run_key, standalone) = (row.take()?, row.take()?, row.take()?);
+        let held = Held { key, run_key, standalone, cancel: true };
         Ok((held, row.take::<i64>()?, row.take::<u32>()?, row.take::<Option<i64>>()?))
     })?;
     let Some((held, state, attempt, number)) = row else { return Ok(false) };

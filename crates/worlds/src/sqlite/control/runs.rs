@@ -18,12 +18,13 @@ struct Live {
     key: i64,
     paused: bool,
     blocked: Option<String>,
+    aside: bool,
 }
 
 fn live(tx: &Tx<'_>, tenant: &TenantId, run: &RunId) -> WorldResult<Live> {
     let id = params![run.as_str(), tenant.as_str()];
     let found = tx.one(sql!("control", "live"), id, |row| {
-        Ok(Live { key: row.take()?, paused: row.take()?, blocked: row.take()? })
+        Ok(Live { key: row.take()?, paused: row.take()?, blocked: row.take()?, aside: row.take()? })
     })?;
     if let Some(live) = found {
         return Ok(live);
@@ -74,7 +75,7 @@ pub fn resume(
 
 pub fn unblock(tx: &Tx<'_>, tenant: &TenantId, run: &RunId) -> WorldResult<Controlled> {
     let live = live(tx, tenant, run)?;
-    if live.blocked.as_deref().is_none_or(|code| code == "dead_letter") {
+    if !live.aside && live.blocked.as_deref().is_none_or(|code| code == "dead_letter") {
         return Ok(Controlled::Unchanged);
     }
     tx.run(sql!("control", "unblock"), params![live.key])?;

@@ -3,7 +3,7 @@ SELECT l.key, l.workflow, l.revision, l.last_commit, l.paused,
        l.aside AND l.blocked_code NOT IN ('no_worker', 'no_version'), q.place, q.worker, q.claim, q.arrived
 FROM live_run l JOIN run_queue q ON q.key = l.key WHERE l.run = ?1 AND l.tenant = ?2;
 -- name: ended
-SELECT revision, arrived FROM ended_run WHERE run = ?1 AND tenant = ?2 AND last_commit = ?3;
+SELECT arrived FROM ended_run WHERE run = ?1 AND tenant = ?2 AND last_commit = ?3;
 -- name: children
 SELECT key FROM live_run WHERE parent_run = ?1 AND tenant = ?2 ORDER BY key;
 -- name: delete_timer
@@ -12,11 +12,14 @@ DELETE FROM timer WHERE run_key = ?1 AND message = ?2;
 UPDATE live_run
 SET last_commit = ?2, updated_at = ?3, seq = ?4, at = ?5, awaiting = ?6, cancelling = ?7, format = ?8, snapshot = ?9,
     revision = revision + 1, stuck = 0,
-    -- Whoever commits is a worker and has the version.
-    aside = CASE WHEN blocked_code IN ('no_worker', 'no_version') THEN 0 ELSE aside END,
-    blocked_since = CASE WHEN blocked_code IN ('no_worker', 'no_version') THEN NULL ELSE blocked_since END,
-    blocked_detail = CASE WHEN blocked_code IN ('no_worker', 'no_version') THEN NULL ELSE blocked_detail END,
-    blocked_code = CASE WHEN blocked_code IN ('no_worker', 'no_version') THEN NULL ELSE blocked_code END
+    -- Whoever commits is a worker and has the version; whoever claimed a run set aside has shown that it can be stepped.
+    aside = CASE WHEN ?10 OR blocked_code IN ('no_worker', 'no_version') THEN 0 ELSE aside END,
+    blocked_since = CASE WHEN blocked_code IN ('no_worker', 'no_version') OR (?10 AND blocked_code = 'quarantined')
+                         THEN NULL ELSE blocked_since END,
+    blocked_detail = CASE WHEN blocked_code IN ('no_worker', 'no_version') OR (?10 AND blocked_code = 'quarantined')
+                          THEN NULL ELSE blocked_detail END,
+    blocked_code = CASE WHEN blocked_code IN ('no_worker', 'no_version') OR (?10 AND blocked_code = 'quarantined')
+                        THEN NULL ELSE blocked_code END
 WHERE key = ?1;
 -- name: arrived
 SELECT arrived FROM run_queue WHERE key = ?1;
@@ -31,9 +34,10 @@ SET place = arrived <> ?2, ready_at = ?3, ticket = ?4, worker = NULL, claim_unti
 WHERE key = ?1
 RETURNING place;
 -- name: release_later
-UPDATE run_queue SET place = 3, ready_at = ?2, ticket = ?3, worker = NULL, claim_until = NULL WHERE key = ?1;
+UPDATE run_queue SET place = 3, ready_at = ?2, ticket = ?3, worker = NULL, claim_until = NULL, deliveries = 0
+WHERE key = ?1;
 -- name: leave_queue
-UPDATE run_queue SET place = 0, worker = NULL, claim_until = NULL WHERE key = ?1;
+UPDATE run_queue SET place = 0, worker = NULL, claim_until = NULL, deliveries = 0 WHERE key = ?1;
 -- name: block
 UPDATE live_run SET blocked_code = ?2, blocked_since = ?3, blocked_detail = ?4, aside = ?5 WHERE key = ?1;
 -- name: claimed

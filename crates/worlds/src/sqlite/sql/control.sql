@@ -3,7 +3,7 @@ INSERT INTO paused (tenant, what, name, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT 
 -- name: resume_name
 DELETE FROM paused WHERE tenant = ?1 AND what = ?2 AND name = ?3;
 -- name: live
-SELECT key, paused, blocked_code FROM live_run WHERE run = ?1 AND tenant = ?2;
+SELECT key, paused, blocked_code, aside FROM live_run WHERE run = ?1 AND tenant = ?2;
 -- name: set_paused
 UPDATE live_run SET paused = ?2 WHERE key = ?1;
 -- name: waits_for_start

@@ -1,12 +1,12 @@
 -- name: live_by_id
-SELECT l.key, l.awaiting, l.paused OR l.aside,
-       CASE WHEN l.last_commit IS NULL
+SELECT l.key, l.awaiting, l.paused,
+       l.aside OR CASE WHEN l.last_commit IS NULL
             THEN EXISTS (SELECT 1 FROM timer t WHERE t.run_key = l.key AND t.message = 'start') ELSE 0 END,
        q.place, q.arrived
 FROM live_run l JOIN run_queue q ON q.key = l.key WHERE l.run = ?1 AND l.tenant = ?2;
 -- name: live_by_key
-SELECT l.key, l.awaiting, l.paused OR l.aside,
-       CASE WHEN l.last_commit IS NULL
+SELECT l.key, l.awaiting, l.paused,
+       l.aside OR CASE WHEN l.last_commit IS NULL
             THEN EXISTS (SELECT 1 FROM timer t WHERE t.run_key = l.key AND t.message = 'start') ELSE 0 END,
        q.place, q.arrived
 FROM live_run l JOIN run_queue q ON q.key = l.key WHERE l.key = ?1;

@@ -8,7 +8,7 @@ INSERT INTO task (key, tenant, task, run_key, run, number, name, queue, priority
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?13, ?14, 1, ?12, 0, ?15, ?16, ?17, ?18, ?19, ?20)
 ON CONFLICT (task, tenant) DO NOTHING;
 -- name: held
-SELECT key, run_key, run IS NULL FROM task
+SELECT key, run_key, run IS NULL, cancel FROM task
 WHERE task = ?1 AND tenant = ?2 AND state = 2 AND claim = ?3 AND worker = ?4;
 -- name: open
 SELECT key, run_key, run IS NULL, state, attempt, number FROM task WHERE task = ?1 AND tenant = ?2;
@@ -30,7 +30,8 @@ FROM task WHERE key = ?2;
 -- name: hold
 UPDATE task SET state = 3, worker = NULL, claim_until = NULL, since = ?2 WHERE key = ?1;
 -- name: block_run
-UPDATE live_run SET blocked_code = 'dead_letter', blocked_since = ?2, blocked_detail = ?3 WHERE key = ?1;
+UPDATE live_run SET blocked_code = 'dead_letter', blocked_since = ?2, blocked_detail = ?3
+WHERE key = ?1 AND NOT aside;
 -- name: unblock_run
 UPDATE live_run SET blocked_code = NULL, blocked_since = NULL, blocked_detail = NULL
 WHERE key = ?1 AND blocked_code = 'dead_letter'

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use rhythm_core::message::{Actor, Message, MessageBody};
-use rhythm_core::{MessageId, Millis, Timestamp};
+use rhythm_core::{MessageId, Millis, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::WorldResult;
 use rusqlite::params;
 
@@ -11,6 +11,7 @@ use crate::sqlite::claim_runs::ready_what_is_due;
 use crate::sqlite::inbox::Target;
 use crate::sqlite::runs::make_ready;
 use crate::sqlite::sql::{Columns, size, sql};
+use crate::sqlite::tasks::cancel;
 use crate::sqlite::tx::Tx;
 
 /// A handle's mark must be missing this long before its workers are given up.
@@ -61,19 +62,27 @@ fn fire_timers(tx: &Tx<'_>, limit: usize) -> WorldResult<u64> {
 /// Frees what dead and silent workers held, and every claim that ran out.
 fn free_claims(tx: &Tx<'_>, silence: Millis) -> WorldResult<u64> {
     let now = tx.now.millis();
-    let mut tasks = tx.run(sql!("upkeep", "free_expired_tasks"), params![now])?;
+    let mut tasks = tx.all(sql!("upkeep", "free_expired_tasks"), params![now], freed)?;
     let mut runs = tx.run(sql!("upkeep", "free_expired_runs"), params![now])?;
     for (tenant, worker) in give_up_workers(tx, silence)? {
-        tasks += tx.run(sql!("upkeep", "free_tasks_of"), params![tenant, worker, now])?;
+        tasks.extend(tx.all(sql!("upkeep", "free_tasks_of"), params![tenant, worker, now], freed)?);
         runs += tx.run(sql!("upkeep", "free_runs_of"), params![tenant, worker])?;
     }
-    if tasks > 0 {
+    // What nobody wants any more is not tried again.
+    for (tenant, task, _) in tasks.iter().filter(|(.., cancel)| *cancel) {
+        cancel(tx, tenant, task)?;
+    }
+    if !tasks.is_empty() {
         tx.hint_tasks();
     }
     if runs > 0 {
         tx.hint_runs();
     }
-    Ok((tasks + runs) as u64)
+    Ok((tasks.len() + runs) as u64)
+}
+
+fn freed(row: &mut Columns<'_>) -> rusqlite::Result<(TenantId, TaskId, bool)> {
+    Ok((row.id()?, row.id()?, row.take()?))
 }
 
 struct Worker {
