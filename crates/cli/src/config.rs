@@ -44,6 +44,8 @@ pub struct WorkerSettings {
     pub poll_interval: Option<Millis>,
     #[serde(with = "rhythm_core::duration::lenient_option")]
     pub patience: Option<Millis>,
+    #[serde(with = "rhythm_core::duration::lenient_option")]
+    pub retention: Option<Millis>,
     pub fast: bool,
     pub allow_shell: bool,
 }

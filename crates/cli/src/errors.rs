@@ -43,7 +43,7 @@ pub enum CliError {
     #[error("the answer cannot be written: {0}")]
     Output(String),
     #[error("{what} failed: {failure}")]
-    Failed { what: String, help: String, failure: Failure },
+    Failed { what: String, help: String, failure: Box<Failure> },
     #[error("{what} was cancelled")]
     Cancelled { what: String },
     #[error("run {run} does not verify: {problem}")]
@@ -113,7 +113,7 @@ impl CliError {
             Self::BadFile { .. } => "check the path and who may read it",
             Self::BadConfig { .. } => {
                 "rhythm.toml may hold world, tenant and [worker] queues, concurrency, poll_interval, patience, \
-                 fast, allow_shell"
+                 retention, fast, allow_shell"
             }
             Self::Usage(_) => "`rhythm --help` lists the commands, `rhythm COMMAND --help` their options",
             Self::Unconfirmed(_) => "add --yes if that is what you want",
@@ -184,7 +184,7 @@ impl Reporter {
     pub fn report(&self, error: &CliError) -> ExitCode {
         if !matches!(error, CliError::BrokenPipe) {
             let failure = match error {
-                CliError::Failed { failure, .. } => Some(failure),
+                CliError::Failed { failure, .. } => Some(&**failure),
                 _ => None,
             };
             let place = match error {

@@ -83,7 +83,7 @@ fn a_key_names_the_same_task(rig: &Rig) {
 
 fn a_queued_task_and_a_running_one_can_be_cancelled(rig: &Rig) {
     let queued = rig.ok(&["tasks", "enqueue", "sleep", "--input", r#"{"seconds": 600}"#]);
-    rig.ok(&["tasks", "cancel", &queued]);
+    assert_eq!(rig.ok(&["tasks", "cancel", &queued]), format!("task {queued} is cancelled"));
     assert_eq!(rig.json(&["tasks", "show", &queued])["state"], "cancelled");
     let running = rig.ok(&["tasks", "enqueue", "sleep", "--input", r#"{"seconds": 600}"#]);
     let _worker = rig.worker(&[]);

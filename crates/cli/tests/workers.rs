@@ -36,15 +36,20 @@ fn a_worker_that_is_told_to_stop_finishes_what_it_does(rig: &Rig) {
 }
 
 fn a_worker_without_patience_hands_its_task_back(rig: &Rig) {
-    let worker = rig.worker(&["--patience", "0s"]);
-    let task = rig.ok(&["tasks", "enqueue", "sleep", "--input", r#"{"seconds": 600}"#]);
-    rig.until(&["tasks", "show", &task], |shown| shown["state"] == "running");
+    let worker = rig.worker(&["--patience", "0s", "--allow-shell"]);
+    let sleep = rig.ok(&["tasks", "enqueue", "sleep", "--input", r#"{"seconds": 600}"#]);
+    let program = r#"{"command": "sleep", "args": ["600"]}"#;
+    let shell = rig.ok(&["tasks", "enqueue", "shell.exec", "--input", program]);
+    for task in [&sleep, &shell] {
+        rig.until(&["tasks", "show", task], |shown| shown["state"] == "running");
+    }
     worker.signal("INT");
     let (code, log) = worker.wait();
     assert_eq!(code, Some(0), "{log}");
-    let shown = rig.json(&["tasks", "show", &task]);
-    assert_eq!(shown["state"], "ready");
-    assert_eq!(shown["attempt"], 1);
+    for task in [&sleep, &shell] {
+        let shown = rig.json(&["tasks", "show", task]);
+        assert_eq!((shown["state"].as_str(), shown["attempt"].as_u64()), (Some("ready"), Some(1)), "{log}");
+    }
 }
 
 fn a_second_signal_ends_a_worker_at_once(rig: &Rig) {

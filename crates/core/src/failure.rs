@@ -23,8 +23,6 @@ pub mod codes {
     pub const PANIC: &str = "PANIC";
     /// A limit was exceeded; the message names it.
     pub const LIMIT_EXCEEDED: &str = "LIMIT_EXCEEDED";
-    /// No handler of that name is registered with the worker that owns the queue.
-    pub const UNKNOWN_TASK: &str = "UNKNOWN_TASK";
     /// The input or output of a task does not have the form its handler declares.
     pub const BAD_PAYLOAD: &str = "BAD_PAYLOAD";
     /// A workflow name that nothing is registered under.

@@ -192,6 +192,10 @@ impl Client {
 
     /// Asks a run to stop: once to let it clean up, twice to end it at once.
     pub async fn cancel(&self, run: &RunId, reason: &str) -> Result<(), EngineError> {
+        // A failed run would keep the message for the case that it is opened again: not what is meant here.
+        if self.picture(run).await?.summary.status.is_final() {
+            return Err(EngineError::Ended(run.to_string()));
+        }
         let id = MessageId::new(format!("cancel:{}", fresh_id()));
         self.send(run, id, MessageBody::Cancel(Cancel { reason: reason.to_owned() })).await
     }
@@ -360,12 +364,20 @@ impl Client {
                 self.definition(&start).await?;
             }
         }
+        let target = match new.target {
+            ScheduleTarget::Task { name, input, options } => {
+                ScheduleTarget::Task { name, input: self.store(input).await?, options }
+            }
+            ScheduleTarget::Workflow { workflow, input } => {
+                ScheduleTarget::Workflow { workflow, input: self.store(input).await? }
+            }
+        };
         let now = self.world.now().await?;
         let schedule = Schedule {
             name: new.name,
             cron: new.cron,
             zone: new.zone,
-            target: new.target,
+            target,
             catch_up: new.catch_up,
             overlap: new.overlap,
             paused: false,

@@ -333,6 +333,7 @@ macro_rules! conformance_tests {
                 a_large_value_travels_by_reference
             }
             records {
+                a_cursor_nobody_gave_is_refused
                 a_walk_through_runs_meets_each_once
                 runs_are_found_by_what_they_are
                 a_listed_run_is_the_one_of_its_picture

@@ -174,7 +174,7 @@ impl World for MemoryWorld {
 #[async_trait]
 impl Records for MemoryWorld {
     async fn list_runs(&self, query: RunQuery) -> WorldResult<Page<RunSummary>> {
-        Ok(self.transact(|state, _| state.tenant(&query.tenant).list_runs(&query)))
+        self.transact(|state, _| state.tenant(&query.tenant).list_runs(&query))
     }
 
     async fn picture(&self, tenant: &TenantId, run: &RunId) -> WorldResult<Option<Picture>> {
@@ -197,7 +197,7 @@ impl Records for MemoryWorld {
     }
 
     async fn list_tasks(&self, query: TaskQuery) -> WorldResult<Page<TaskSummary>> {
-        Ok(self.transact(|state, _| state.tenant(&query.tenant).list_tasks(&query)))
+        self.transact(|state, _| state.tenant(&query.tenant).list_tasks(&query))
     }
 
     async fn task(&self, tenant: &TenantId, task: &TaskId) -> WorldResult<Option<TaskSummary>> {
@@ -205,7 +205,7 @@ impl Records for MemoryWorld {
     }
 
     async fn list_dead(&self, query: DeadQuery) -> WorldResult<Page<DeadLetter>> {
-        Ok(self.transact(|state, _| state.tenant(&query.tenant).list_dead(&query)))
+        self.transact(|state, _| state.tenant(&query.tenant).list_dead(&query))
     }
 
     async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {

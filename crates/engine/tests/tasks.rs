@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use rhythm_core::cron::{CatchUp, Overlap};
 use rhythm_core::{BlobRef, Millis, Payload, Status, TenantId, Timestamp};
 use rhythm_engine::client::NewSchedule;
-use rhythm_engine::worker::Finished;
+use rhythm_engine::worker::{Cancellation, Finished};
 use rhythm_engine::world::*;
 use rig::{Rig, failing, task};
 use serde_json::json;
@@ -396,4 +396,28 @@ async fn lost_answers_cause_no_second_effect() {
         assert_eq!(calls.iter().filter(|call| *call == name).count(), times, "{name}");
     }
     assert_eq!(rig.picture(&run).await.dead, Vec::new());
+}
+
+#[tokio::test]
+async fn an_attempt_that_stops_because_its_worker_does_is_handed_back() {
+    let rig = Rig::new();
+    let task = rig.enqueue("a", json!({"retries": 1})).await;
+    let leaver = rig.another("leaver", |config| config);
+    let attempt = leaver.worker.tick().await.unwrap().remove(0);
+    leaver.worker.cancel_all(Cancellation::Shutdown);
+    let result = Err(rhythm_core::Failure::new("STOPPED", "going home"));
+    leaver.worker.settle(vec![Finished { task: attempt.task, result }]).await.unwrap();
+    assert_eq!(state(&rig, &task).await, TaskState::Ready);
+    rig.settle().await;
+    assert_eq!(state(&rig, &task).await, TaskState::Completed);
+}
+
+#[tokio::test]
+async fn a_task_past_its_deadline_is_not_executed() {
+    let rig = Rig::new();
+    let task = rig.enqueue("a", json!({"deadline": "1s"})).await;
+    rig.pass(Millis(1_000));
+    rig.settle().await;
+    assert_eq!(state(&rig, &task).await, TaskState::Failed);
+    assert!(rig.stage.calls().is_empty());
 }

@@ -1,6 +1,8 @@
 //! The main job on one screen: a workflow runs, its worker is killed with SIGKILL halfway, another worker goes on
 //! where it stopped, and nothing that was acknowledged is done twice. Run it with `make run`.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to its user")]
+
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};

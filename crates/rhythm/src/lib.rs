@@ -94,3 +94,8 @@ pub use rhythm_engine::world::{
     DeadQuery, RunQuery, Schedule, ScheduleTarget, TaskQuery, TaskState, World, WorldError,
 };
 pub use rhythm_worlds::{DEFAULT_URL, OpenOptions, redacted};
+
+/// The examples of the README run too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

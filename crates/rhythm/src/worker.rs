@@ -94,6 +94,12 @@ impl WorkerBuilder {
         Self { patience, ..self }
     }
 
+    /// Ended runs and tasks are kept this long; 30 days unless told.
+    pub fn retention(mut self, keep: Duration) -> Self {
+        self.config.keep = Millis(u64::try_from(keep.as_millis()).unwrap_or(u64::MAX));
+        self
+    }
+
     /// What listings show; unique among all workers. Made of host and process unless told.
     pub fn id(mut self, id: impl Into<WorkerId>) -> Self {
         self.config.worker = id.into();

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 
+use super::asked_to_stop;
+
 /// What is kept of each stream; the rest is read and dropped, so that the program does not stall.
 const KEPT_BYTES: usize = 256 * 1024;
 
@@ -38,7 +40,7 @@ pub async fn exec(context: TaskContext, input: Input) -> Result<Outcome, TaskErr
     // The child is killed when this future is dropped.
     let (stdout, stderr, status) = tokio::select! {
         ended = work => ended?,
-        _ = context.cancelled() => return Err(TaskError::cancelled()),
+        () = asked_to_stop(&context) => return Err(TaskError::cancelled()),
     };
     let outcome = Outcome {
         exit_code: status.code(),

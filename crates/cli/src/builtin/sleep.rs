@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use rhythm::{Cancellation, Payload, TaskContext, TaskError, codes};
+use rhythm::{Payload, TaskContext, TaskError, codes};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
+
+use super::asked_to_stop;
 
 const BEAT: Duration = Duration::from_millis(500);
 
@@ -33,18 +35,7 @@ pub async fn sleep(context: TaskContext, input: Input) -> Result<Slept, TaskErro
                 let seconds = began.elapsed().as_secs();
                 context.report(Payload::of(&serde_json::json!({ "slept": seconds }))?);
             }
-            reason = asked_to_stop(&context) => {
-                tracing::debug!(?reason, task = %context.task_id(), "sleep stops");
-                return Err(TaskError::cancelled());
-            }
+            () = asked_to_stop(&context) => return Err(TaskError::cancelled()),
         }
-    }
-}
-
-/// A worker that shuts down hands the task to another one; that is no reason to fail it.
-async fn asked_to_stop(context: &TaskContext) -> Cancellation {
-    match context.cancelled().await {
-        Cancellation::Shutdown => std::future::pending().await,
-        reason => reason,
     }
 }

@@ -90,6 +90,9 @@ fn options<'a>(arguments: impl Iterator<Item = &'a Arg>) -> String {
             form.push_str(&format!(" {}", placeholder(arg)));
         }
         let mut help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        if help.is_empty() && arg.is_positional() {
+            continue;
+        }
         let values: Vec<String> =
             arg.get_possible_values().iter().map(|value| format!("`{}`", value.get_name())).collect();
         if !values.is_empty() && arg.get_action().takes_values() {

@@ -18,7 +18,7 @@ pub enum Schedules {
     /// List the schedules
     List,
     Show(show::Show),
-    Add(add::Add),
+    Add(Box<add::Add>),
     /// Remove a schedule; what it started goes on
     Remove {
         name: String,

@@ -87,7 +87,7 @@ async fn wait_and_tell(session: &Session, run: &RunId) -> CliResult {
         }
         (Status::Failed, _, Some(failure)) => {
             let help = format!("`rhythm explain {run}` says why, `rhythm runs retry {run}` tries again");
-            Err(CliError::Failed { what, help, failure })
+            Err(CliError::Failed { what, help, failure: Box::new(failure) })
         }
         (Status::Completed, None, _) => session.out.raw("null\n"),
         _ => Err(CliError::Cancelled { what }),

@@ -30,6 +30,9 @@ pub struct Worker {
     /// How long running tasks may take to finish when the worker stops [default: 30s]
     #[arg(long, value_name = "DURATION")]
     patience: Option<String>,
+    /// How long ended runs and tasks are kept [default: 30d]
+    #[arg(long, value_name = "DURATION")]
+    retention: Option<String>,
     /// Also do shell.exec: run any program that a task names
     #[arg(long)]
     allow_shell: bool,
@@ -55,6 +58,9 @@ impl Worker {
         if let Some(every) = plan.poll_interval {
             worker = worker.poll_interval(every);
         }
+        if let Some(keep) = plan.retention {
+            worker = worker.retention(keep);
+        }
         let worker = builtin::add_to(worker, plan.allow_shell).start().await?;
         let queues: Vec<&str> = plan.queues.iter().map(|(name, _)| name.as_str()).collect();
         let queues = if queues.is_empty() { "default".to_owned() } else { queues.join(",") };
@@ -78,6 +84,10 @@ impl Worker {
             Some(text) => Some(input::duration("--patience", text)?),
             None => file.patience,
         };
+        let retention = match &self.retention {
+            Some(text) => Some(input::duration("--retention", text)?),
+            None => file.retention,
+        };
         let length = |millis: rhythm_core::Millis| Duration::from_millis(millis.as_u64());
         Ok(Plan {
             queues,
@@ -85,6 +95,7 @@ impl Worker {
             fast: self.fast || file.fast,
             patience: patience.map_or(Duration::from_secs(30), length),
             poll_interval: file.poll_interval.map(length),
+            retention: retention.map(length),
             allow_shell: self.allow_shell || file.allow_shell,
         })
     }
@@ -96,6 +107,7 @@ struct Plan {
     fast: bool,
     patience: Duration,
     poll_interval: Option<Duration>,
+    retention: Option<Duration>,
     allow_shell: bool,
 }
 

@@ -191,3 +191,15 @@ pub async fn health_names_the_world(stage: &dyn Stage) {
     assert!(!health.world.is_empty());
     assert_eq!(health.schema, health.schema_known);
 }
+
+pub async fn a_cursor_nobody_gave_is_refused(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let (tenant, cursor) = (play.tenant.clone(), Some("nonsense".to_owned()));
+    let runs = RunQuery { tenant: tenant.clone(), cursor: cursor.clone(), limit: 5, ..RunQuery::default() };
+    let tasks =
+        TaskQuery { tenant: tenant.clone(), cursor: cursor.clone(), limit: 5, ..TaskQuery::default() };
+    let dead = DeadQuery { tenant, cursor, limit: 5, ..DeadQuery::default() };
+    assert!(matches!(play.world.list_runs(runs).await, Err(WorldError::Invalid(_))));
+    assert!(matches!(play.world.list_tasks(tasks).await, Err(WorldError::Invalid(_))));
+    assert!(matches!(play.world.list_dead(dead).await, Err(WorldError::Invalid(_))));
+}

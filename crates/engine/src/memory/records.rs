@@ -6,7 +6,7 @@ use super::state::{Live, State, Task, Tenant};
 use crate::world::*;
 
 impl Tenant {
-    pub fn list_runs(&self, query: &RunQuery) -> Page<RunSummary> {
+    pub fn list_runs(&self, query: &RunQuery) -> WorldResult<Page<RunSummary>> {
         let all = self.live.values().map(|live| (live.order, self.summary(live)));
         let ended =
             self.ended.keys().filter_map(|id| Some((self.ended[id].run.order, self.run_summary(id)?)));
@@ -138,7 +138,7 @@ impl Tenant {
         open.or_else(|| self.ended_tasks.get(task).cloned())
     }
 
-    pub fn list_tasks(&self, query: &TaskQuery) -> Page<TaskSummary> {
+    pub fn list_tasks(&self, query: &TaskQuery) -> WorldResult<Page<TaskSummary>> {
         let open = self.tasks.values().map(Tenant::summary_of_task);
         let wanted = |task: &TaskSummary| {
             query.state.is_none_or(|state| task.state == state)
@@ -146,8 +146,13 @@ impl Tenant {
                 && query.name.as_ref().is_none_or(|name| task.name == *name)
         };
         let key = |task: &TaskSummary| (task.created_at.millis(), task.id.to_string());
-        let last_shown = query.cursor.as_deref().and_then(|text| text.split_once('/'));
-        let before = last_shown.map(|(at, id)| (at.parse().unwrap_or(i64::MIN), id.to_owned()));
+        let before = match &query.cursor {
+            None => None,
+            Some(text) => {
+                let (at, id) = text.split_once('/').ok_or_else(|| not_a_cursor(text))?;
+                Some((at.parse::<i64>().map_err(|_| not_a_cursor(text))?, id.to_owned()))
+            }
+        };
         let mut rows: Vec<TaskSummary> =
             open.chain(self.ended_tasks.values().cloned()).filter(wanted).collect();
         rows.retain(|task| before.as_ref().is_none_or(|before| key(task) < *before));
@@ -155,10 +160,10 @@ impl Tenant {
         let more = rows.len() > query.limit;
         rows.truncate(query.limit);
         let last = rows.last().map(|task| format!("{}/{}", task.created_at.millis(), task.id));
-        Page { next: last.filter(|_| more), rows }
+        Ok(Page { next: last.filter(|_| more), rows })
     }
 
-    pub fn list_dead(&self, query: &DeadQuery) -> Page<DeadLetter> {
+    pub fn list_dead(&self, query: &DeadQuery) -> WorldResult<Page<DeadLetter>> {
         let wanted = |letter: &DeadLetter| {
             query.run.as_ref().is_none_or(|run| letter.run.as_ref() == Some(run))
                 && query.queue.as_ref().is_none_or(|queue| letter.options.queue == *queue)
@@ -238,12 +243,19 @@ impl State {
 }
 
 /// One page of numbered rows, newest first.
-fn page<T: Clone>(mut rows: Vec<(u64, T)>, cursor: Option<&str>, limit: usize) -> Page<T> {
-    let before: u64 = cursor.and_then(|text| text.parse().ok()).unwrap_or(u64::MAX);
+fn page<T: Clone>(mut rows: Vec<(u64, T)>, cursor: Option<&str>, limit: usize) -> WorldResult<Page<T>> {
+    let before: u64 = match cursor {
+        None => u64::MAX,
+        Some(text) => text.parse().map_err(|_| not_a_cursor(text))?,
+    };
     rows.retain(|(order, _)| *order < before);
     rows.sort_by_key(|(order, _)| std::cmp::Reverse(*order));
     let more = rows.len() > limit;
     rows.truncate(limit);
     let next = if more { rows.last().map(|(order, _)| order.to_string()) } else { None };
-    Page { rows: rows.into_iter().map(|(_, row)| row).collect(), next }
+    Ok(Page { rows: rows.into_iter().map(|(_, row)| row).collect(), next })
+}
+
+fn not_a_cursor(text: &str) -> WorldError {
+    WorldError::Invalid(format!("not a cursor: {text}"))
 }

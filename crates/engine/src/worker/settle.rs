@@ -33,6 +33,10 @@ impl Attempt {
             let message = format!("{} deliveries of this attempt ended without an answer", MAX_DELIVERIES);
             return Err(Failure::permanent(codes::POISON, message));
         }
+        if self.task.deadline_at.is_some_and(|deadline| deadline <= worker.process.time.now()) {
+            let message = "the task's deadline passed before an attempt could succeed";
+            return Err(Failure::permanent(codes::DEADLINE_EXCEEDED, message));
+        }
         let input = worker.load_input(&self.task.input).await?;
         let handled = AssertUnwindSafe(self.handler.handle(self.context.clone(), input)).catch_unwind().await;
         let output = match handled {
@@ -207,7 +211,7 @@ impl Worker {
 
     /// The last word on an attempt: what the world writes and what the run hears.
     fn outcome(&self, task: &ClaimedTask, result: Result<Payload, Failure>) -> FinishedTask {
-        let cancelled = self.cancellation(task) == Some(Cancellation::Requested);
+        let reason = self.cancellation(task);
         let tell = |body: MessageBody| {
             let (_, number) = task.run.as_ref()?;
             let actor = Actor(format!("worker:{}", self.process.config.worker));
@@ -224,7 +228,11 @@ impl Worker {
                 let failure = failure.with_attempts(task.attempt);
                 let body = MessageBody::TaskFailed(TaskFailed { task: number, failure: failure.clone() });
                 match self.verdict(task, &failure) {
-                    _ if cancelled => (TaskOutcome::Cancelled { failure }, tell(body)),
+                    _ if reason == Some(Cancellation::Requested) => {
+                        (TaskOutcome::Cancelled { failure }, tell(body))
+                    }
+                    // It stopped because its worker does: that is no attempt.
+                    _ if reason == Some(Cancellation::Shutdown) => (TaskOutcome::Released, None),
                     Verdict::Retry { delay } => (TaskOutcome::Retry { failure, delay }, None),
                     Verdict::Exhausted => {
                         let hold = task.run.is_some() && task.options.on_exhausted == OnExhausted::Hold;

@@ -61,13 +61,16 @@ impl Which {
         if self.all {
             return self.run_all(&session, verb).await;
         }
-        for task in self.tasks {
-            let task = TaskId::new(task);
-            verb.apply(&session, &task).await?;
-            let past = verb.past();
-            session.out.done(format!("{past} {task}"), &json!({ "task": task, "done": past }))?;
+        for task in &self.tasks {
+            verb.apply(&session, &TaskId::new(task)).await?;
+            if !session.out.is_json() && !session.out.is_quiet() {
+                session.out.line(format!("{} {task}", verb.past()))?;
+            }
         }
-        Ok(())
+        match session.out.is_json() {
+            true => session.out.json(&json!({ "done": verb.past(), "tasks": self.tasks })),
+            false => Ok(()),
+        }
     }
 
     async fn run_all(&self, session: &Session, verb: Verb) -> CliResult {

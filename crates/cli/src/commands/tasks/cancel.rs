@@ -1,6 +1,6 @@
 use clap::Args;
 use rhythm_core::TaskId;
-use rhythm_engine::world::{Control, Controlled};
+use rhythm_engine::world::{Control, Controlled, TaskState};
 use serde_json::json;
 
 use crate::config::Settings;
@@ -17,10 +17,14 @@ impl Cancel {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::open(&settings).await?;
         let task = TaskId::new(self.task);
-        let text = match session.client.control(Control::CancelTask { task: task.clone() }).await? {
-            Controlled::Done => format!("task {task} is cancelled, or stops as soon as its handler does"),
-            Controlled::Unchanged => format!("task {task} has ended or was asked to stop already"),
+        let outcome = session.client.control(Control::CancelTask { task: task.clone() }).await?;
+        let found = session.rhythm.world().task(session.client.tenant(), &task).await?;
+        let state = found.map(|found| found.state);
+        let text = match (outcome, state) {
+            (Controlled::Unchanged, _) => format!("task {task} has ended or was asked to stop already"),
+            (Controlled::Done, Some(TaskState::Running)) => format!("task {task} was asked to stop"),
+            (Controlled::Done, _) => format!("task {task} is cancelled"),
         };
-        session.out.done(text, &json!({ "task": task, "cancelled": true }))
+        session.out.done(text, &json!({ "task": task, "state": state }))
     }
 }

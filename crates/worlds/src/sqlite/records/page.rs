@@ -1,10 +1,13 @@
 //! Pages of numbered rows.
 
-use rhythm_engine::world::Page;
+use rhythm_engine::world::{Page, WorldError, WorldResult};
 
 /// Where a page begins: everything older than this.
-pub fn before(cursor: Option<&str>) -> i64 {
-    cursor.and_then(|text| text.parse().ok()).unwrap_or(i64::MAX)
+pub fn before(cursor: Option<&str>) -> WorldResult<i64> {
+    match cursor {
+        None => Ok(i64::MAX),
+        Some(text) => text.parse().map_err(|_| WorldError::Invalid(format!("not a cursor: {text}"))),
+    }
 }
 
 /// One row more than wanted was asked for, to learn whether there are more.

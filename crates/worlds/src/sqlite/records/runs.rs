@@ -12,7 +12,7 @@ use crate::sqlite::sql::{Sql, int, size, sql};
 /// Finds the keys of one page first: that ends early, however many runs there are.
 pub fn list_runs(sql: Sql<'_>, query: &RunQuery) -> WorldResult<Page<RunSummary>> {
     let tenant = query.tenant.as_str();
-    let cursor = before(query.cursor.as_deref());
+    let cursor = before(query.cursor.as_deref())?;
     let limit = size(query.limit.saturating_add(1));
     let status = query.status.map(Status::as_str);
     let parent = query.parent.as_ref().map(RunId::as_str);

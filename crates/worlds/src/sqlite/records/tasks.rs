@@ -11,7 +11,7 @@ use crate::sqlite::sql::{Sql, size, sql};
 pub fn list_tasks(sql: Sql<'_>, query: &TaskQuery) -> WorldResult<Page<TaskSummary>> {
     let wanted = params![
         query.tenant.as_str(),
-        before(query.cursor.as_deref()),
+        before(query.cursor.as_deref())?,
         size(query.limit.saturating_add(1)),
         query.state.map(rows::task_state_number),
         query.queue,
@@ -30,7 +30,7 @@ pub fn task(sql: Sql<'_>, tenant: &TenantId, task: &TaskId) -> WorldResult<Optio
 pub fn list_dead(sql: Sql<'_>, query: &DeadQuery) -> WorldResult<Page<DeadLetter>> {
     let wanted = params![
         query.tenant.as_str(),
-        before(query.cursor.as_deref()),
+        before(query.cursor.as_deref())?,
         size(query.limit.saturating_add(1)),
         query.run.as_ref().map(RunId::as_str),
         query.queue,

@@ -1,0 +1,182 @@
+//! The shell examples of the guide, run as they stand.
+//!
+//! A block that begins with ```` ```sh run ```` is executed; all blocks of a page share one shell and one folder. With
+//! ```` ```sh run fails ```` its last command must fail. A ```` ```text ```` block right after it is what it prints, where
+//! `[..]` stands for anything within a line.
+
+mod rig;
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rig::eventually;
+
+struct Example {
+    line: usize,
+    script: String,
+    fails: bool,
+    prints: Option<String>,
+}
+
+/// The runnable blocks of a page.
+fn examples(page: &str) -> Vec<Example> {
+    let mut found: Vec<Example> = Vec::new();
+    let mut lines = page.lines().enumerate();
+    // Whether the last thing read was an example; text blocks further down belong to nothing.
+    let mut fresh = false;
+    while let Some((number, line)) = lines.next() {
+        let Some(kind) = line.strip_prefix("```") else {
+            fresh &= line.is_empty();
+            continue;
+        };
+        let body: Vec<&str> =
+            lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "```").collect();
+        let body = body.join("\n") + "\n";
+        let fails = kind == "sh run fails";
+        match kind {
+            "sh run" | "sh run fails" => {
+                found.push(Example { line: number + 1, script: body, fails, prints: None });
+                fresh = true;
+            }
+            "text" if fresh => {
+                found.last_mut().unwrap().prints = Some(body);
+                fresh = false;
+            }
+            _ => fresh = false,
+        }
+    }
+    found
+}
+
+/// One script of all blocks: each ends with a line that tells its exit code.
+fn script_of(examples: &[Example]) -> String {
+    let mut script = "exec 2>&1\n".to_owned();
+    for (number, example) in examples.iter().enumerate() {
+        script.push_str(&format!("{}printf '@@%s %s\\n' {number} $?\n", example.script));
+    }
+    script
+}
+
+/// A shell and all that it started; ended with the test.
+struct Shell(Child);
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let group = format!("-{}", self.0.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+        let _ = self.0.wait();
+    }
+}
+
+fn check(page: &Path) {
+    let text = std::fs::read_to_string(page).unwrap();
+    let examples = examples(&text);
+    assert!(!examples.is_empty(), "{} has no examples", page.display());
+    let folder = tempfile::tempdir().unwrap();
+    // Into a file: a worker in the background would keep a pipe open.
+    let printed = folder.path().join(".printed");
+    let programs = Path::new(rig::BINARY).parent().unwrap().display().to_string();
+    let path = format!("{programs}:{}", std::env::var("PATH").unwrap());
+    let mut command = Command::new("bash");
+    command.arg("-c").arg(script_of(&examples)).current_dir(folder.path()).env("PATH", path);
+    for variable in ["RHYTHM_WORLD", "RHYTHM_DATABASE_URL", "RHYTHM_LOG", "RHYTHM_WORKER_POLL_INTERVAL"] {
+        command.env_remove(variable);
+    }
+    command.stdin(Stdio::null()).stdout(std::fs::File::create(&printed).unwrap()).stderr(Stdio::null());
+    let mut shell = Shell(command.process_group(0).spawn().unwrap());
+    eventually("the page has been run", || shell.0.try_wait().unwrap().is_some());
+    let output = std::fs::read_to_string(&printed).unwrap();
+    compare(page, &examples, &output);
+}
+
+fn compare(page: &Path, examples: &[Example], output: &str) {
+    let mut rest = output;
+    for (number, example) in examples.iter().enumerate() {
+        let place = format!("{}:{}", page.display(), example.line);
+        let mark = format!("@@{number} ");
+        let (printed, after) =
+            rest.split_once(&mark).unwrap_or_else(|| panic!("{place} was not reached: {output}"));
+        let (code, after) = after.split_once('\n').unwrap();
+        rest = after;
+        assert_eq!(code != "0", example.fails, "{place}: exit code {code}: {printed}");
+        if let Some(expected) = &example.prints {
+            let fits = expected.lines().count() == printed.lines().count()
+                && expected.lines().zip(printed.lines()).all(|(pattern, line)| fits(pattern, line));
+            assert!(fits, "{place}\nexpected:\n{expected}\nprinted:\n{printed}");
+        }
+    }
+}
+
+/// Whether a line is as the pattern says.
+fn fits(pattern: &str, line: &str) -> bool {
+    let mut parts = pattern.split("[..]");
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = line.strip_prefix(first) else { return false };
+    let mut last = None;
+    for part in parts {
+        last = Some(part);
+        match rest.find(part) {
+            Some(place) => rest = &rest[place + part.len()..],
+            None => return false,
+        }
+    }
+    match last {
+        None => rest.is_empty(),
+        Some(end) => end.is_empty() || line.ends_with(end),
+    }
+}
+
+fn page(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
+}
+
+#[test]
+fn readme() {
+    check(&page("README.md"));
+}
+
+#[test]
+fn tasks() {
+    check(&page("docs/guide/tasks.md"));
+}
+
+#[test]
+fn workers() {
+    check(&page("docs/guide/workers.md"));
+}
+
+#[test]
+fn schedules() {
+    check(&page("docs/guide/schedules.md"));
+}
+
+#[test]
+fn dead_letters() {
+    check(&page("docs/guide/dead-letters.md"));
+}
+
+#[test]
+fn operations() {
+    check(&page("docs/guide/operations.md"));
+}
+
+#[test]
+fn every_page_of_the_guide_is_run() {
+    let mut pages: Vec<String> = std::fs::read_dir(page("docs/guide"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    pages.sort();
+    assert_eq!(pages, ["dead-letters.md", "operations.md", "schedules.md", "tasks.md", "workers.md"]);
+}
+
+#[test]
+fn anything_may_stand_where_the_dots_are() {
+    assert!(fits("a [..] c", "a b c"));
+    assert!(fits("[..]", ""));
+    assert!(fits("a[..]", "abc"));
+    assert!(!fits("a", "ab"));
+    assert!(!fits("a [..] c", "a b d"));
+    assert!(!fits("b[..]", "abc"));
+}

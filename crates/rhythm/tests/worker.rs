@@ -1,0 +1,180 @@
+//! What the SDK adds to the engine: typed handlers, workers that start and stop, typed results.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rhythm::{EnqueueTask, Error, Payload, Rhythm, TaskContext, TaskError, TaskOptions, WorkflowKind, codes};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Order {
+    customer: String,
+    cents: u32,
+}
+
+async fn world() -> Rhythm {
+    Rhythm::open("sqlite::memory:").await.unwrap()
+}
+
+fn once(name: &str, input: &impl Serialize) -> EnqueueTask {
+    let mut options = TaskOptions::default();
+    options.retries.max_attempts = 1;
+    EnqueueTask { name: name.into(), input: Payload::of(input).unwrap(), options, ..EnqueueTask::default() }
+}
+
+fn failure(result: Result<serde_json::Value, Error>) -> rhythm::Failure {
+    match result {
+        Err(Error::Failed(failure)) => failure,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn eventually(what: &str, is_so: impl AsyncFn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while !is_so().await {
+        assert!(Instant::now() < until, "{what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn inputs_and_outputs_are_typed_in_async_and_blocking_handlers() {
+    let rhythm = world().await;
+    let worker = rhythm
+        .worker()
+        .task("raise", |_ctx, order: Order| async move {
+            Ok::<_, TaskError>(Order { cents: order.cents + 1, ..order })
+        })
+        .blocking_task("name", |_ctx, order: Order| Ok::<_, TaskError>(order.customer))
+        .start()
+        .await
+        .unwrap();
+    let client = rhythm.client();
+    let order = Order { customer: "Ann".into(), cents: 1 };
+    let raised = client.enqueue("raise", &order).await.unwrap();
+    let name = client.enqueue("name", &order).await.unwrap();
+    assert_eq!(client.task_result::<Order>(&raised).await.unwrap().cents, 2);
+    assert_eq!(client.task_result::<String>(&name).await.unwrap(), "Ann");
+    let wrong = client.task_result::<u8>(&name).await.unwrap_err();
+    assert_eq!(wrong.code(), codes::BAD_PAYLOAD);
+    worker.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn failures_keep_code_type_data_and_permanence() {
+    let rhythm = world().await;
+    let worker = rhythm
+        .worker()
+        .task("io", |_ctx, (): ()| async move { Err::<(), _>(std::io::Error::other("disk on fire")) })
+        .task("declined", |_ctx, (): ()| async move {
+            Err::<(), _>(TaskError::permanent("CARD", "declined").with_data(&["visa"]))
+        })
+        .blocking_task("panics", |_ctx, (): ()| -> Result<(), TaskError> { panic!("out of cheese") })
+        .task("typed", |_ctx, order: Order| async move { Ok::<_, TaskError>(order.cents) })
+        .start()
+        .await
+        .unwrap();
+    let client = rhythm.client();
+    let ended = async |task: EnqueueTask| {
+        let task = client.enqueue_task(task).await.unwrap();
+        failure(client.task_result(&task).await)
+    };
+    let io = ended(once("io", &())).await;
+    assert_eq!((io.code.as_str(), io.kind.as_str()), (codes::FAILED, "io::Error"));
+    // The usual three attempts would take seconds; this one says that they would not help.
+    let declined = ended(EnqueueTask { options: TaskOptions::default(), ..once("declined", &()) }).await;
+    assert_eq!((declined.code.as_str(), declined.attempts), ("CARD", 1));
+    assert_eq!(declined.data.unwrap().text(), Some("[\"visa\"]"));
+    let panic = ended(once("panics", &())).await;
+    assert_eq!((panic.code.as_str(), panic.message.as_str()), (codes::PANIC, "out of cheese"));
+    let bad =
+        EnqueueTask { options: TaskOptions::default(), ..once("typed", &serde_json::json!({"customer": 1})) };
+    let bad = ended(bad).await;
+    assert_eq!((bad.code.as_str(), bad.attempts), (codes::BAD_PAYLOAD, 1));
+    assert!(bad.message.contains("customer: invalid type"), "{bad}");
+    worker.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_queue_limit_holds() {
+    let rhythm = world().await;
+    let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (counted, peak) = (running.clone(), most.clone());
+    let worker = rhythm
+        .worker()
+        .queue_limit("narrow", 2)
+        .task("count", move |_ctx, (): ()| {
+            let (counted, peak) = (counted.clone(), peak.clone());
+            async move {
+                let now = counted.fetch_add(1, Ordering::SeqCst) + 1;
+                peak.fetch_max(now, Ordering::SeqCst);
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                counted.fetch_sub(1, Ordering::SeqCst);
+                Ok::<_, TaskError>(())
+            }
+        })
+        .start()
+        .await
+        .unwrap();
+    let client = rhythm.client();
+    let narrow = TaskOptions { queue: "narrow".into(), ..TaskOptions::default() };
+    let tasks = (0..20).map(|_| EnqueueTask { options: narrow.clone(), ..once("count", &()) }).collect();
+    for task in client.enqueue_tasks(tasks).await.unwrap() {
+        client.task_result::<()>(&task).await.unwrap();
+    }
+    assert_eq!(most.load(Ordering::SeqCst), 2);
+    worker.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_worker_stops_with_its_future_and_with_its_handle() {
+    let rhythm = world().await;
+    let client = rhythm.client();
+    let listed = async || client.world().workers(client.tenant()).await.unwrap().len();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let running = tokio::spawn(rhythm.worker().run_until(async move { drop(stopped.await) }));
+    eventually("it is listed", async || listed().await == 1).await;
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
+    assert_eq!(listed().await, 0);
+    let worker = rhythm.worker().id("by-hand").start().await.unwrap();
+    assert_eq!(worker.id().as_str(), "by-hand");
+    assert_eq!(listed().await, 1);
+    drop(worker);
+    eventually("it has left", async || listed().await == 0).await;
+}
+
+#[tokio::test]
+async fn a_run_gives_a_typed_result_and_remembers_who_asked() {
+    let rhythm =
+        Rhythm::builder().world("sqlite::memory:").tenant("shop").actor("user:ann").open().await.unwrap();
+    let worker = rhythm
+        .worker()
+        .task("double", |_ctx: TaskContext, number: u32| async move { Ok::<_, TaskError>(number * 2) })
+        .start()
+        .await
+        .unwrap();
+    let client = rhythm.client();
+    let source = r#"{"steps": [{"task": {"name": "double", "input": 21}}]}"#;
+    client.register("sum", WorkflowKind::Drill, source).await.unwrap();
+    let run = client.start("sum", &()).await.unwrap();
+    let result: serde_json::Value = client.result(&run).await.unwrap();
+    assert!(result.to_string().contains("42"), "{result}");
+    let history = client.history(&run).await.unwrap();
+    assert_eq!(history[0].actor.0, "user:ann");
+    worker.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_world_that_cannot_be_opened_says_why() {
+    let code = async |url: &str| Rhythm::open(url).await.err().unwrap().code().to_owned();
+    assert_eq!(code("mysql://host/db").await, "WORLD013");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes.txt");
+    std::fs::write(&file, "these are notes, no database at all ".repeat(100)).unwrap();
+    assert_eq!(code(&format!("sqlite:{}", file.display())).await, "WORLD009");
+    let fresh =
+        Rhythm::builder().world(format!("sqlite:{}/new.db", folder.path().display())).auto_migrate(false);
+    assert_eq!(fresh.open().await.err().unwrap().code(), "WORLD011");
+}
