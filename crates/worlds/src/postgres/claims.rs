@@ -1,6 +1,7 @@
 //! Claiming runs and tasks, and heartbeats: short statements of their own, which never wait for a lock.
 
 use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
 
 use rhythm_core::message::{Message, MessageBody, Start};
 use rhythm_core::{Actor, MessageId, RunId, TaskId, Timestamp};
@@ -11,13 +12,16 @@ use rhythm_engine::world::{
 use tokio_postgres::Row;
 
 use super::columns::{json, millis, number, stored};
-use super::link::Link;
+use super::link::{Link, Param};
 use super::rows::{claimed_task, count, message, payload, run_row, small, time};
-use super::sql;
+use super::sql::{self, Sql};
+
+/// How often a claim looks again for what others had locked.
+const LOOK_AGAIN: u32 = 3;
 
 pub async fn claim_runs(link: &Link, now: Option<i64>, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
     let kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.as_str()).collect();
-    let params: &[super::link::Param<'_>] = &[
+    let params: &[Param<'_>] = &[
         &now,
         &request.tenant.as_str(),
         &request.worker.as_str(),
@@ -26,7 +30,7 @@ pub async fn claim_runs(link: &Link, now: Option<i64>, request: ClaimRuns) -> Wo
         &(request.limit as i64),
         &millis(request.hold),
     ];
-    let rows = link.query(sql::CLAIM_RUNS, params).await?;
+    let rows = claim(link, sql::CLAIM_RUNS, params).await?;
     let at = rows.first().map_or(Timestamp::default(), |row| Timestamp::from_millis(row.get(0)));
     let mut runs = Vec::with_capacity(rows.len());
     for row in rows.iter().filter(|row| row.get::<_, Option<&str>>("id").is_some()) {
@@ -34,6 +38,21 @@ pub async fn claim_runs(link: &Link, now: Option<i64>, request: ClaimRuns) -> Wo
     }
     add_messages(link, &request, &mut runs).await?;
     Ok(ClaimedRuns { at, runs })
+}
+
+/// Claims skip what is locked. When that hid all there is, a moment later it is free or taken: look again, so that
+/// a refused commit or finish never makes ready work invisible until the next poll.
+async fn claim(link: &Link, sql: Sql, params: &[Param<'_>]) -> WorldResult<Vec<Row>> {
+    let mut tries = 0;
+    loop {
+        let rows = link.query(sql, params).await?;
+        let hidden = rows.first().is_some_and(|row| row.get("hidden"));
+        if !hidden || tries == LOOK_AGAIN {
+            return Ok(rows);
+        }
+        tries += 1;
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
 }
 
 /// A claimed run with its start, if that has not been consumed yet.
@@ -94,7 +113,7 @@ pub async fn claim_tasks(link: &Link, now: Option<i64>, request: ClaimTasks) -> 
         let queues: Vec<&str> = request.queues.iter().map(|(queue, _)| queue.as_str()).collect();
         let limits: Vec<i64> = request.queues.iter().map(|(_, limit)| *limit as i64).collect();
         let names = &request.names;
-        link.query(sql::CLAIM_TASKS, &[&now, &tenant, &worker, &queues, &limits, names, &hold]).await?
+        claim(link, sql::CLAIM_TASKS, &[&now, &tenant, &worker, &queues, &limits, names, &hold]).await?
     };
     let at = rows.first().map_or(Timestamp::default(), |row| Timestamp::from_millis(row.get(0)));
     let claimed = rows.iter().filter(|row| row.get::<_, Option<&str>>("id").is_some());
@@ -122,7 +141,7 @@ pub async fn extend(link: &Link, now: Option<i64>, lock_key: i64, request: Exten
     let claims: Vec<i64> = beats.iter().map(|beat| number(beat.claim.claim)).collect();
     let progress: Vec<Option<String>> = beats.iter().map(|beat| stored(beat.progress.as_ref())).collect();
     let running = i32::try_from(request.running).unwrap_or(i32::MAX);
-    let params: &[super::link::Param<'_>] = &[
+    let params: &[Param<'_>] = &[
         &now,
         &request.tenant.as_str(),
         &card.id.as_str(),

@@ -26,5 +26,12 @@ claimed AS (
         r.claim, r.deliveries, r.last_commit IS NULL AS fresh, CASE WHEN r.last_commit IS NULL THEN r.input END AS input,
         r.actor, r.trace, p.priority AS rank, p.ready_at, p.seq AS place
 )
-SELECT c.now, k.* FROM clock AS c LEFT JOIN claimed AS k ON true
+-- ready but locked: whoever holds the lock may be about to leave it as it is
+SELECT c.now, $6 > 0 AND NOT EXISTS (SELECT FROM picked) AND EXISTS (
+    SELECT FROM run_queue AS q
+    WHERE q.tenant = $2 AND q.worker IS NULL AND q.ready_at <= c.now
+        AND (q.kind = ANY ($4::text[]) OR q.workflow = ANY ($5::text[]))
+        AND NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = $2 AND p.what = 'workflow' AND p.name = q.workflow)) AS hidden,
+    k.*
+FROM clock AS c LEFT JOIN claimed AS k ON true
 ORDER BY k.rank DESC, k.ready_at, k.place

@@ -20,5 +20,13 @@ claimed AS (
     RETURNING t.id, t.run, t.number, t.name, t.input, t.options, t.claim, t.attempt, t.delivery, t.progress, t.created_at,
         t.deadline_at, t.trace, p.n, t.priority, t.due_at, t.seq
 )
-SELECT c.now, k.* FROM clock AS c LEFT JOIN claimed AS k ON true
+-- ready but locked: whoever holds the lock may be about to leave it as it is
+SELECT c.now, NOT EXISTS (SELECT FROM picked) AND EXISTS (
+    SELECT FROM unnest($4::text[], $5::bigint[]) AS q(name, wanted)
+    CROSS JOIN LATERAL (
+        SELECT FROM task AS t
+        WHERE t.tenant = $2 AND t.queue = q.name AND t.state = 1 AND ($6::text[] = '{}' OR t.name = ANY ($6))
+        LIMIT least(q.wanted, 1)) AS t
+    WHERE NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = $2 AND p.what = 'queue' AND p.name = q.name)) AS hidden, k.*
+FROM clock AS c LEFT JOIN claimed AS k ON true
 ORDER BY k.n, k.priority DESC, k.due_at, k.seq
