@@ -201,10 +201,13 @@ impl CommitWork {
         let rows = session.query(sql::COMMIT_REPEAT, params).await?;
         let row = &rows[0];
         let at = Timestamp::from_millis(row.get(0));
-        let Some(revision) = row.get::<_, Option<i64>>(1) else { return Ok((at, CommitOutcome::Stale)) };
+        if row.get::<_, Option<i64>>(1).is_none() {
+            return Ok((at, CommitOutcome::Stale));
+        }
         let held: Vec<String> = row.get(3);
         let done = Done {
-            revision: count(revision),
+            // That of then: operators may have moved it since.
+            revision: item.revision + 1,
             arrived: count(row.get(2)),
             claimed: held.into_iter().map(|task| TaskClaim { task: TaskId(task), claim: 1 }).collect(),
         };

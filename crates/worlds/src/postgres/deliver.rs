@@ -42,7 +42,7 @@ async fn deliver_within(
                 let inbox = inboxes.entry(((*tenant).to_owned(), to.0.clone())).or_default();
                 if inbox.known.contains(message.id.as_str()) {
                     Delivered::Duplicate
-                } else if inbox.waiting >= INBOX_LIMIT {
+                } else if inbox.waiting >= INBOX_LIMIT && message.body.signal_name().is_some() {
                     Delivered::Full
                 } else {
                     inbox.known.insert(message.id.0.clone());

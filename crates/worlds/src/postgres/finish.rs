@@ -7,6 +7,7 @@ use rhythm_core::{Failure, TaskId, TenantId};
 use rhythm_engine::world::{Finish, FinishTasks, FinishedTask, TaskOutcome};
 use tokio_postgres::{GenericClient, Row, Statement};
 
+use super::batch::cancelled_prefix;
 use super::columns::{MessageColumns, json, millis, number};
 use super::errors::Fault;
 use super::link::{Param, Session};
@@ -127,7 +128,7 @@ pub struct FinishStatements {
     prepared: Vec<(&'static str, Statement)>,
 }
 
-const NEEDED: [Sql; 7] = [
+const NEEDED: [Sql; 9] = [
     sql::LOCK_RUNS_OF_TASKS,
     sql::FINISH_REMOVE,
     sql::FINISH_RETRY,
@@ -135,6 +136,8 @@ const NEEDED: [Sql; 7] = [
     sql::FINISH_RELEASE,
     sql::PUT_MESSAGES,
     sql::PUT_DORMANT,
+    sql::CANCEL_TASKS,
+    sql::UNBLOCK_HELD,
 ];
 
 impl FinishStatements {
@@ -181,6 +184,7 @@ pub async fn finish_on(
     statements.query(client, sql::LOCK_RUNS_OF_TASKS, params![tenants, tasks]).await?;
     let mut done: HashSet<(TenantId, TaskId)> = HashSet::new();
     let mut owners: Vec<(TenantId, TaskId, String)> = Vec::new();
+    let mut unwanted = Unwanted::default();
     for (sql, params) in columns.into_statements(now, false) {
         for row in statements.query(client, sql, params).await? {
             let (Some(tenant), Some(task)) =
@@ -188,12 +192,17 @@ pub async fn finish_on(
             else {
                 continue;
             };
-            if let Some(run) = row.get::<_, Option<String>>(2) {
+            let run = row.get::<_, Option<String>>(2);
+            if row.get::<_, Option<bool>>(3) == Some(true) {
+                unwanted.push(&tenant, &task, run.as_deref());
+            }
+            if let Some(run) = run {
                 owners.push((TenantId(tenant.clone()), TaskId(task.clone()), run));
             }
             done.insert((TenantId(tenant), TaskId(task)));
         }
     }
+    unwanted.cancel(client, statements, now).await?;
     owners.sort();
     let mut messages = MessageColumns::default();
     for (request, finished) in &all {
@@ -217,4 +226,40 @@ pub async fn finish_on(
         .iter()
         .map(|request| request.finished.iter().map(|finished| outcome(request, finished)).collect())
         .collect())
+}
+
+/// Tasks that would be tried again although somebody wants them stopped.
+#[derive(Default)]
+struct Unwanted {
+    tenants: Vec<String>,
+    tasks: Vec<String>,
+    run_tenants: Vec<String>,
+    runs: Vec<String>,
+}
+
+impl Unwanted {
+    fn push(&mut self, tenant: &str, task: &str, run: Option<&str>) {
+        self.tenants.push(tenant.to_owned());
+        self.tasks.push(task.to_owned());
+        if let Some(run) = run {
+            self.run_tenants.push(tenant.to_owned());
+            self.runs.push(run.to_owned());
+        }
+    }
+
+    async fn cancel(
+        self,
+        client: &impl GenericClient,
+        statements: &FinishStatements,
+        now: Option<i64>,
+    ) -> Result<(), Fault> {
+        if self.tasks.is_empty() {
+            return Ok(());
+        }
+        let none: Vec<String> = Vec::new();
+        let values = params![now, self.tenants, self.tasks, none.clone(), none, cancelled_prefix()];
+        statements.query(client, sql::CANCEL_TASKS, values).await?;
+        statements.query(client, sql::UNBLOCK_HELD, params![self.run_tenants, self.runs]).await?;
+        Ok(())
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use rhythm_core::{Millis, RunId, TenantId, Timestamp};
+use rhythm_core::{Millis, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::{Hint, UpkeepReport, WorldResult};
 use tokio_postgres::Row;
 
@@ -45,7 +45,7 @@ pub async fn sweep(
     hints: &Hints,
     watermark: &Watermark,
     (limit, silence): (usize, Millis),
-) -> WorldResult<UpkeepReport> {
+) -> WorldResult<(UpkeepReport, Vec<(TenantId, TaskId)>)> {
     let params: &[super::link::Param<'_>] =
         &[&time.param(), &(limit as i64), &millis(silence), &watermark.from()];
     let rows = link.query(sql::SWEEP, params).await?;
@@ -53,7 +53,11 @@ pub async fn sweep(
     let now: i64 = row.get("now");
     watermark.moved(now, row.get("all_late"));
     hints.send(Hint { runs: row.get("new_runs"), tasks: row.get("new_tasks"), cancels: false });
-    Ok(UpkeepReport { changed: count(row.get("changed")), ..report(row) })
+    // Freed claims of tasks that somebody wants stopped: they are not to be tried again.
+    let tenants: Vec<String> = row.get("unwanted_tenants");
+    let tasks: Vec<String> = row.get("unwanted_tasks");
+    let unwanted = tenants.into_iter().map(TenantId).zip(tasks.into_iter().map(TaskId)).collect();
+    Ok((UpkeepReport { changed: count(row.get("changed")), ..report(row) }, unwanted))
 }
 
 /// The columns that tell whether there is work.
@@ -75,26 +79,34 @@ pub async fn find_stuck(
     link: &Link,
     now: Option<i64>,
     (idle, limit): (Millis, usize),
-) -> WorldResult<Vec<(TenantId, RunId)>> {
+) -> WorldResult<UpkeepReport> {
     let rows = link.query(sql::FIND_STUCK, &[&now, &millis(idle), &(limit as i64)]).await?;
     let found = |row: &Row| Some((TenantId(row.get::<_, Option<String>>(1)?), RunId(row.get(2))));
-    Ok(rows.iter().filter_map(found).collect())
+    Ok(UpkeepReport { stuck: rows.iter().filter_map(found).collect(), ..at(&rows) })
+}
+
+/// These statements tell the time in the first column of every row, and have one.
+fn at(rows: &[Row]) -> UpkeepReport {
+    let at = rows.first().map_or(0, |row| row.get(0));
+    UpkeepReport { at: Timestamp::from_millis(at), ..UpkeepReport::default() }
 }
 
 pub async fn mark_unserved(
     link: &Link,
     now: Option<i64>,
     (idle, limit): (Millis, usize),
-) -> WorldResult<u64> {
+) -> WorldResult<UpkeepReport> {
     let rows = link.query(sql::MARK_UNSERVED, &[&now, &millis(idle), &(limit as i64)]).await?;
-    Ok(count(rows[0].get(1)))
+    Ok(UpkeepReport { changed: count(rows[0].get(1)), ..at(&rows) })
 }
 
-pub async fn due_schedules(
-    link: &Link,
-    now: Option<i64>,
-    limit: usize,
-) -> WorldResult<Vec<(TenantId, rhythm_engine::world::Schedule)>> {
+pub async fn due_schedules(link: &Link, now: Option<i64>, limit: usize) -> WorldResult<UpkeepReport> {
     let rows = link.query(sql::DUE_SCHEDULES, &[&now, &(limit as i64)]).await?;
-    rows.iter().map(|row| Ok((TenantId(row.get(0)), from_json("schedule", row.get(1))?))).collect()
+    let mut report = at(&rows);
+    for row in &rows {
+        if let Some(tenant) = row.get::<_, Option<String>>(1) {
+            report.schedules.push((TenantId(tenant), from_json("schedule", row.get(2))?));
+        }
+    }
+    Ok(report)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rhythm_core::{BlobRef, TenantId, Timestamp, Version};
+use rhythm_core::{Actor, BlobRef, Millis, TenantId, Timestamp, Version};
 use rhythm_engine::world::*;
 
 use super::commit::CommitWork;
@@ -188,26 +188,35 @@ impl World for PostgresWorld {
 
     async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {
         let now = self.time.param();
-        let (changed, stuck, schedules) = match request {
-            Upkeep::Sweep { limit, silence } => {
-                let duty = (limit, silence);
-                return upkeep::sweep(&self.claims, &self.time, &self.hints, &self.watermark, duty).await;
-            }
-            Upkeep::Retain { keep, limit } => {
-                (retain::retain(&self.office, now, keep, limit).await?, Vec::new(), Vec::new())
-            }
-            Upkeep::Prepare => (retain::prepare(&self.office, now).await?, Vec::new(), Vec::new()),
+        let changed = match request {
+            Upkeep::Sweep { limit, silence } => return self.sweep((limit, silence)).await,
             Upkeep::FindStuck { idle, limit } => {
-                (0, upkeep::find_stuck(&self.reader, now, (idle, limit)).await?, Vec::new())
+                return upkeep::find_stuck(&self.reader, now, (idle, limit)).await;
             }
             Upkeep::MarkUnserved { idle, limit } => {
-                (upkeep::mark_unserved(&self.claims, now, (idle, limit)).await?, Vec::new(), Vec::new())
+                return upkeep::mark_unserved(&self.claims, now, (idle, limit)).await;
             }
-            Upkeep::DueSchedules { limit } => {
-                (0, Vec::new(), upkeep::due_schedules(&self.claims, now, limit).await?)
-            }
+            Upkeep::DueSchedules { limit } => return upkeep::due_schedules(&self.claims, now, limit).await,
+            Upkeep::Retain { keep, limit } => retain::retain(&self.office, now, keep, limit).await?,
+            Upkeep::Prepare => retain::prepare(&self.office, now).await?,
         };
-        let report = upkeep::glance(&self.claims, now).await?;
-        Ok(UpkeepReport { changed, stuck, schedules, ..report })
+        Ok(UpkeepReport { changed, ..upkeep::glance(&self.claims, now).await? })
+    }
+}
+
+impl PostgresWorld {
+    async fn sweep(&self, duty: (usize, Millis)) -> WorldResult<UpkeepReport> {
+        let (report, unwanted) =
+            upkeep::sweep(&self.claims, &self.time, &self.hints, &self.watermark, duty).await?;
+        for (tenant, task) in unwanted {
+            let request =
+                ControlRequest { tenant, actor: Actor::system(), control: Control::CancelTask { task } };
+            match self.control(request).await {
+                // Somebody else took care of it.
+                Ok(_) | Err(WorldError::NotFound(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(report)
     }
 }

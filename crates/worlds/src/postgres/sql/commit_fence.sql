@@ -6,10 +6,14 @@ WITH moved AS (
         revision = r.revision + 1, last_commit = i.commit, deliveries = 0, claimed_by = NULL,
         updated_at = coalesce($1::bigint, now_ms()),
         stuck = false,
-        aside = r.aside AND NOT coalesce(r.blocked_code IN ('no_worker', 'no_version'), false),
-        blocked_since = CASE WHEN r.blocked_code NOT IN ('no_worker', 'no_version') THEN r.blocked_since END,
-        blocked_detail = CASE WHEN r.blocked_code NOT IN ('no_worker', 'no_version') THEN r.blocked_detail END,
-        blocked_code = CASE WHEN r.blocked_code NOT IN ('no_worker', 'no_version') THEN r.blocked_code END
+        -- Whoever commits is a worker and has the version; whoever claimed a run set aside has shown it can be stepped.
+        aside = r.aside AND i.claim IS NULL AND NOT coalesce(r.blocked_code IN ('no_worker', 'no_version'), false),
+        blocked_since = CASE WHEN r.blocked_code = 'dead_letter' OR r.blocked_code = 'quarantined' AND i.claim IS NULL
+            THEN r.blocked_since END,
+        blocked_detail = CASE WHEN r.blocked_code = 'dead_letter' OR r.blocked_code = 'quarantined' AND i.claim IS NULL
+            THEN r.blocked_detail END,
+        blocked_code = CASE WHEN r.blocked_code = 'dead_letter' OR r.blocked_code = 'quarantined' AND i.claim IS NULL
+            THEN r.blocked_code END
     FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::bytea[],
         $10::int[], $11::bigint[], $12::bigint[], $13::text[], $14::bool[])
         AS i(tenant, run, worker, revision, claim, arrived, commit, snapshot, format, seq, at, awaiting, cancelling)

@@ -18,7 +18,7 @@ letters AS (
 blocked AS (
     UPDATE live_run AS r
     SET blocked_code = 'dead_letter', blocked_since = h.since, blocked_detail = 'task ' || h.id || ' is out of attempts'
-    FROM held AS h WHERE r.id = ANY (ARRAY[h.run]) AND r.tenant = h.tenant
+    FROM held AS h WHERE r.id = ANY (ARRAY[h.run]) AND r.tenant = h.tenant AND NOT r.aside
 )
-SELECT h.tenant, h.id, h.run, expect((SELECT count(*) FROM held), coalesce($7::bigint, (SELECT count(*) FROM held)))
+SELECT h.tenant, h.id, h.run, h.cancel, expect((SELECT count(*) FROM held), coalesce($7::bigint, (SELECT count(*) FROM held)))
 FROM (SELECT 1) AS one LEFT JOIN held AS h ON true

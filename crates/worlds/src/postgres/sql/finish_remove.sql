@@ -22,5 +22,5 @@ letters AS (
     ON CONFLICT (task, tenant) DO UPDATE SET failure = excluded.failure, attempts = excluded.attempts,
         died_at = excluded.died_at, held = false, claim = excluded.claim
 )
-SELECT g.tenant, g.id, g.run, expect((SELECT count(*) FROM gone), coalesce($10::bigint, (SELECT count(*) FROM gone)))
+SELECT g.tenant, g.id, g.run, false AS cancel, expect((SELECT count(*) FROM gone), coalesce($10::bigint, (SELECT count(*) FROM gone)))
 FROM (SELECT 1) AS one LEFT JOIN gone AS g ON true

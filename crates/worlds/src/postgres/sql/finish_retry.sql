@@ -1,7 +1,7 @@
 -- Attempts that failed and are followed by another one.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 picked AS MATERIALIZED (
-    SELECT t.id, t.tenant, t.run, t.attempt, t.delivery, t.worker, t.created_at, i.failure, c.now + i.delay AS next_at, i.delay
+    SELECT t.id, t.tenant, t.run, t.cancel, t.attempt, t.delivery, t.worker, t.created_at, i.failure, c.now + i.delay AS next_at, i.delay
     FROM clock AS c CROSS JOIN unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[])
         AS i(tenant, id, claim, worker, failure, delay)
     JOIN task AS t ON t.id = ANY (ARRAY[i.id]) AND t.tenant = i.tenant AND t.claim = i.claim AND t.worker = i.worker
@@ -19,5 +19,5 @@ written AS (
         p.worker, c.now, p.failure, p.next_at
     FROM clock AS c CROSS JOIN picked AS p
 )
-SELECT p.tenant, p.id, p.run, expect((SELECT count(*) FROM picked), coalesce($8::bigint, (SELECT count(*) FROM picked)))
+SELECT p.tenant, p.id, p.run, p.cancel, expect((SELECT count(*) FROM picked), coalesce($8::bigint, (SELECT count(*) FROM picked)))
 FROM (SELECT 1) AS one LEFT JOIN picked AS p ON true

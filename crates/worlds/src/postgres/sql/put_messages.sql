@@ -19,7 +19,7 @@ readied AS (
     SELECT r.id, r.tenant, r.kind, r.workflow, r.priority, c.now
     FROM clock AS c CROSS JOIN told AS t
     JOIN live_run AS r ON r.id = ANY (ARRAY[t.run]) AND r.tenant = t.tenant
-    WHERE NOT r.paused AND NOT r.aside AND (r.start_at IS NULL OR t.ends)
+    WHERE NOT r.paused AND (t.ends OR NOT r.aside AND r.start_at IS NULL)
         AND (t.signal IS NULL OR strpos(r.awaiting, E'\n' || t.signal || E'\n') > 0)
     ON CONFLICT DO NOTHING
     RETURNING 1

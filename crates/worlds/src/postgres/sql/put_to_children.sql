@@ -15,7 +15,7 @@ readied AS (
     INSERT INTO run_queue (run, tenant, kind, workflow, priority, ready_at)
     SELECT r.id, r.tenant, r.kind, r.workflow, r.priority, c.now
     FROM clock AS c CROSS JOIN told AS t JOIN live_run AS r ON r.id = ANY (ARRAY[t.run]) AND r.tenant = t.tenant
-    WHERE NOT r.paused AND NOT r.aside AND (r.start_at IS NULL OR $9::bool)
+    WHERE NOT r.paused AND ($9::bool OR NOT r.aside AND r.start_at IS NULL)
         AND ($8::text IS NULL OR strpos(r.awaiting, E'\n' || $8 || E'\n') > 0)
     ON CONFLICT DO NOTHING
 )

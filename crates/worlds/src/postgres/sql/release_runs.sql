@@ -3,7 +3,7 @@ WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 freed AS (
     UPDATE live_run AS r
     SET claimed_by = NULL,
-        deliveries = CASE WHEN i.outcome = 0 THEN 0 ELSE r.deliveries END,
+        deliveries = 0,
         aside = r.aside OR i.outcome = 2,
         blocked_code = CASE WHEN i.outcome = 0 THEN r.blocked_code ELSE i.code END,
         blocked_since = CASE WHEN i.outcome = 0 THEN r.blocked_since ELSE i.since END,

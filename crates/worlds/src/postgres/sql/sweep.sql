@@ -36,7 +36,7 @@ freed_task AS (
     UPDATE task AS t SET state = 1, worker = NULL, claim_until = NULL, since = c.now
     FROM clock AS c CROSS JOIN (SELECT * FROM late_task UNION SELECT * FROM left_task) AS f
     WHERE t.id = ANY (ARRAY[f.id]) AND t.tenant = f.tenant
-    RETURNING 1
+    RETURNING t.tenant, t.id, t.cancel
 ),
 late_run AS MATERIALIZED (
     SELECT q.run, q.tenant FROM run_queue AS q JOIN live_run AS r ON r.id = q.run AND r.tenant = q.tenant
@@ -58,7 +58,7 @@ freed_place AS (
 -- due timers become messages; a delayed start only makes its run ready
 due AS MATERIALIZED (
     SELECT t.run, t.tenant, t.id, t.body, t.due_at, t.seq, r.kind, r.workflow, r.priority,
-        r.paused OR r.aside OR r.start_at IS NOT NULL AND t.id NOT IN ('start', 'deadline') AS quiet
+        r.paused OR t.id <> 'deadline' AND (r.aside OR r.start_at IS NOT NULL AND t.id <> 'start') AS quiet
     FROM timer AS t JOIN live_run AS r ON r.id = t.run AND r.tenant = t.tenant
     WHERE NOT t.dormant AND t.due_at <= (SELECT now FROM clock)
     ORDER BY t.due_at, t.seq LIMIT $2 FOR UPDATE OF t, r SKIP LOCKED
@@ -132,5 +132,7 @@ SELECT c.now, n.freed_tasks + n.freed_runs + n.fired + n.readied_tasks AS change
         (SELECT min(t.due_at) FROM timer AS t WHERE t.dormant AND t.due_at > c.now),
         (SELECT min(t.due_at) FROM task AS t WHERE t.state = 0 AND t.due_at > c.now),
         (SELECT min(q.ready_at) FROM run_queue AS q WHERE q.later AND q.ready_at > c.now)) END AS next_due,
-    (SELECT count(*) FROM late_task) < $2 AS all_late
+    (SELECT count(*) FROM late_task) < $2 AS all_late,
+    ARRAY(SELECT f.tenant FROM freed_task AS f WHERE f.cancel ORDER BY f.tenant, f.id) AS unwanted_tenants,
+    ARRAY(SELECT f.id FROM freed_task AS f WHERE f.cancel ORDER BY f.tenant, f.id) AS unwanted_tasks
 FROM clock AS c CROSS JOIN counts AS n
