@@ -119,7 +119,8 @@ async fn an_attempt_that_hangs_is_timed_out_and_one_without_heartbeat_too() {
     let running = tokio::spawn(async move { driver.run(Duration::ZERO).await });
     let hung = theatre.enqueue("hang", json!({"timeout": "200ms", "retries": 1})).await;
     let silent = theatre.enqueue("hang", json!({"heartbeat_timeout": "200ms", "retries": 1})).await;
-    for (task, code) in [(hung, "TIMEOUT"), (silent, "HEARTBEAT_TIMEOUT")] {
+    let late = theatre.enqueue("hang", json!({"deadline": "1s"})).await;
+    for (task, code) in [(hung, "TIMEOUT"), (silent, "HEARTBEAT_TIMEOUT"), (late, "DEADLINE_EXCEEDED")] {
         let ended = wait_for_task(&theatre.client, &task).await.unwrap();
         assert_eq!(ended.failure.unwrap().code, code);
     }

@@ -3,11 +3,11 @@
 mod rig;
 
 use rhythm_core::message::ApprovalDecided;
-use rhythm_core::{BlockedCode, CommandId, Millis, Payload, Status};
+use rhythm_core::{BlobRef, BlockedCode, CommandId, Millis, Payload, Status};
 use rhythm_engine::client::StartRun;
 use rhythm_engine::error::EngineError;
 use rhythm_engine::explain::explain;
-use rhythm_engine::world::{Control, Controlled, DeadQuery, RunQuery};
+use rhythm_engine::world::{Control, Controlled, DeadQuery, RunQuery, Upkeep, World};
 use rig::{Rig, failing, permanent, task};
 use serde_json::json;
 
@@ -397,4 +397,67 @@ async fn a_stuck_run_is_found_named_and_reported_once() {
     let warnings = rig.kinds(&run).await.iter().filter(|kind| *kind == "warning").count();
     assert_eq!(warnings, 1);
     rig.verify(&run).await;
+}
+
+#[tokio::test]
+async fn a_run_whose_input_is_lost_is_set_aside_alone_and_can_be_ended() {
+    let rig = Rig::new();
+    rig.register("main", json!({"steps": ["measure_input"]})).await;
+    let lost = Payload::Blob(BlobRef::of(b"nobody stored this"));
+    let start = StartRun { workflow: "main".into(), input: lost, ..StartRun::default() };
+    let bad = rig.client.start_run(start).await.unwrap();
+    rig.register("good", json!({"steps": [{"keep": 1}]})).await;
+    let good = rig.start_named("good").await;
+    rig.settle().await;
+    assert_eq!(rig.output(&good).await, json!([1]));
+    let blocked = rig.picture(&bad).await.summary.blocked.unwrap();
+    assert_eq!(blocked.code, BlockedCode::Quarantined);
+    rig.client.cancel(&bad, "not worth mending").await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.status(&bad).await, Status::Cancelled);
+}
+
+#[tokio::test]
+async fn a_child_that_could_not_start_is_started_when_its_parent_is_retried() {
+    let rig = Rig::new();
+    let run = rig.start(json!({"steps": [{"child": {"workflow": "late"}}]})).await;
+    rig.settle().await;
+    assert_eq!(rig.failure(&run).await, "UNKNOWN_WORKFLOW");
+    rig.client.retry_run(&run, "still nobody").await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.failure(&run).await, "UNKNOWN_WORKFLOW");
+    rig.register("late", json!({"steps": [{"keep": "here"}]})).await;
+    rig.client.retry_run(&run, "registered").await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.output(&run).await, json!([["here"]]));
+}
+
+#[tokio::test]
+async fn a_run_past_its_deadline_is_not_opened_again() {
+    let rig = Rig::new();
+    rig.register("main", json!({"steps": [{"task": {"name": "x", "options": {"queue": "nobody"}}}]})).await;
+    let start = StartRun { workflow: "main".into(), deadline: Some(Millis(1_000)), ..StartRun::default() };
+    let run = rig.client.start_run(start).await.unwrap();
+    rig.run_for(Millis(2_000)).await;
+    assert_eq!(rig.failure(&run).await, "DEADLINE_EXCEEDED");
+    let refused = rig.client.retry_run(&run, "again").await;
+    assert!(matches!(refused, Err(EngineError::PastDeadline(_))), "{refused:?}");
+    assert_eq!(explain(&rig.client, &run).await.unwrap().reasons[0].command, None);
+}
+
+#[tokio::test]
+async fn a_deadline_cancels_what_the_message_before_it_started() {
+    let rig = Rig::new();
+    let slow = json!({"name": "a", "options": {"queue": "nobody"}});
+    rig.register("main", json!({"steps": [{"signal": {"name": "go"}}, {"task": slow}]})).await;
+    let start = StartRun { workflow: "main".into(), deadline: Some(Millis(1_000)), ..StartRun::default() };
+    let run = rig.client.start_run(start).await.unwrap();
+    rig.settle().await;
+    // Both reach the inbox before anybody steps the run.
+    rig.client.signal(&run, "go", Payload::null(), None).await.unwrap();
+    rig.pass(Millis(1_000));
+    rig.memory.upkeep(Upkeep::Sweep { limit: 10, silence: Millis(60_000) }).await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.failure(&run).await, "DEADLINE_EXCEEDED");
+    assert!(rig.picture(&run).await.tasks.is_empty(), "nothing runs on behind a run that has failed");
 }

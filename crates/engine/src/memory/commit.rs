@@ -3,6 +3,7 @@
 
 use rhythm_core::fold::End;
 use rhythm_core::message::{Actor, Message, MessageBody, TaskFailed};
+use rhythm_core::run::Change;
 use rhythm_core::{BlockedCode, Failure, MessageId, RunId, Status, TaskId, TenantId, Timestamp, WorkerId};
 
 use super::state::{Ended, Live, State, Timer};
@@ -210,11 +211,12 @@ impl State {
         let tenant = self.tenant(by.tenant);
         let Some(live) = tenant.live.remove(run) else { return };
         tenant.queue.remove(run);
-        let (status, output, failure) = match end {
-            End::Completed(output) => (Status::Completed, Some(output), None),
-            End::Failed(failure) => (Status::Failed, None, Some(failure)),
-            End::Cancelled(reason) => (Status::Cancelled, None, Some(Failure::cancelled(reason))),
+        let (change, output, failure) = match end {
+            End::Completed(output) => (Change::Complete, Some(output), None),
+            End::Failed(failure) => (Change::Fail, None, Some(failure)),
+            End::Cancelled(reason) => (Change::Cancel, None, Some(Failure::cancelled(reason))),
         };
+        let Ok(status) = live.status().after(change, true) else { return };
         // A failed run may be opened again: what waits for it stays, except the deadline it has outlived.
         let failed = status == Status::Failed;
         let kept = |id: &MessageId| failed && *id != MessageId::deadline();

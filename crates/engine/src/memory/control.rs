@@ -2,7 +2,8 @@
 
 use rhythm_core::event::{Event, EventData, Note};
 use rhythm_core::message::{Actor, Message};
-use rhythm_core::{Blocked, BlockedCode, Compensation, RunId, Status, TaskId, TenantId, Timestamp};
+use rhythm_core::run::Change;
+use rhythm_core::{Blocked, BlockedCode, Compensation, RunId, TaskId, TenantId, Timestamp};
 
 use super::state::{State, Task, Tenant};
 use crate::world::*;
@@ -155,7 +156,8 @@ impl State {
             return Err(WorldError::Conflict(format!("run {run} has not ended")));
         }
         let ended = tenant.ended.get(run).ok_or_else(|| WorldError::NotFound(format!("run {run}")))?;
-        if ended.status != Status::Failed {
+        let started = ended.run.last_commit.is_some();
+        if ended.status.after(Change::Reopen, started).is_err() {
             return Err(WorldError::Conflict(format!("run {run} is {}, not failed", ended.status.as_str())));
         }
         if ended.run.row.revision != change.revision {

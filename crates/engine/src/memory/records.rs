@@ -1,6 +1,6 @@
 //! Reads for people. Lists are newest first; a cursor is the creation number of the last row shown.
 
-use rhythm_core::{RunId, Status, TaskId};
+use rhythm_core::{RunId, TaskId};
 
 use super::state::{Live, State, Task, Tenant};
 use crate::world::*;
@@ -33,11 +33,7 @@ impl Tenant {
 
     fn summary(&self, live: &Live) -> RunSummary {
         let row = &live.row;
-        let status = match (&live.claimed_by, &live.last_commit) {
-            (Some(_), _) => Status::Running,
-            (None, None) => Status::Pending,
-            (None, Some(_)) => Status::Waiting,
-        };
+        let status = live.status();
         RunSummary {
             id: row.id.clone(),
             workflow: row.workflow.clone(),

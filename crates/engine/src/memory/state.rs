@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rhythm_core::message::{Message, MessageBody};
+use rhythm_core::run::Change;
 use rhythm_core::{
     Actor, Blocked, CommitId, Failure, MessageId, Millis, Payload, RunId, Status, TaskId, TenantId,
     Timestamp, Version, WorkerId,
@@ -71,6 +72,17 @@ pub struct Live {
     /// Reported as stuck since it last moved.
     pub stuck: bool,
     pub order: u64,
+}
+
+impl Live {
+    /// Where the run stands, by the one table of `rhythm_core::run`.
+    pub fn status(&self) -> Status {
+        let resting = if self.last_commit.is_some() { Status::Waiting } else { Status::Pending };
+        match &self.claimed_by {
+            Some(_) => resting.after(Change::Claim, self.last_commit.is_some()).unwrap_or(Status::Running),
+            None => resting,
+        }
+    }
 }
 
 pub struct Ended {
