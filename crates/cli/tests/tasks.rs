@@ -103,6 +103,15 @@ fn many_tasks_are_enqueued_at_once(rig: &Rig) {
     });
 }
 
+fn a_task_nobody_knows_is_kept_and_named(rig: &Rig) {
+    let _worker = rig.worker(&[]);
+    let told = rig.run(&["tasks", "enqueue", "ecko"]);
+    assert_eq!(told.code, 0);
+    assert!(told.stderr.contains("note[unknown_task]: ") && told.stderr.contains("ecko"), "{told:?}");
+    let shown = rig.ok(&["tasks", "show", told.stdout.trim()]);
+    assert!(shown.contains("[unknown_task]"), "{shown}");
+}
+
 fn programs_run_only_where_that_is_allowed(rig: &Rig) {
     let worker = rig.worker(&[]);
     assert!(!rig.ok(&["workers"]).contains("shell.exec"));
@@ -132,5 +141,6 @@ on_both_worlds!(
     a_key_names_the_same_task,
     a_queued_task_and_a_running_one_can_be_cancelled,
     many_tasks_are_enqueued_at_once,
+    a_task_nobody_knows_is_kept_and_named,
     programs_run_only_where_that_is_allowed,
 );

@@ -2,7 +2,7 @@
 //! repairs it. There is an answer for every state.
 
 use rhythm_core::message::MessageBody;
-use rhythm_core::{BlockedCode, RunId, Status, Timestamp};
+use rhythm_core::{BlockedCode, RunId, Status, TaskId, Timestamp};
 use serde::Serialize;
 
 use crate::client::Client;
@@ -38,6 +38,18 @@ pub async fn explain(client: &Client, run: &RunId) -> Result<Explanation, Engine
     let queues = world.queues(client.tenant()).await?;
     let workers = world.workers(client.tenant()).await?;
     Ok(explain_picture(&picture, &queues, &workers))
+}
+
+/// Why an open task stands where it stands; nothing for one that has ended.
+pub async fn explain_task(client: &Client, task: &TaskId) -> Result<Option<Reason>, EngineError> {
+    let found = client.world().task(client.tenant(), task).await?;
+    let summary = found.ok_or_else(|| EngineError::UnknownTask(task.to_string()))?;
+    if matches!(summary.state, TaskState::Completed | TaskState::Failed | TaskState::Cancelled) {
+        return Ok(None);
+    }
+    let queues = client.world().queues(client.tenant()).await?;
+    let workers = client.world().workers(client.tenant()).await?;
+    Ok(Some(task_reason(&summary, &queues, &workers)))
 }
 
 /// The pure part: everything that is known about the run, turned into reasons, most pressing first.

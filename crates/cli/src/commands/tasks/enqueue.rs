@@ -2,6 +2,7 @@ use clap::Args;
 use rhythm::{EnqueueTask, TaskState};
 use rhythm_core::{Millis, TaskId};
 use rhythm_engine::drive::wait_for_task;
+use rhythm_engine::explain::explain_task;
 use rhythm_engine::world::TaskSummary;
 use serde_json::json;
 
@@ -61,6 +62,7 @@ impl Enqueue {
             let ended = session.wait(wait_for_task(&session.client, &id), hint).await?;
             return tell(&session, ended).await;
         }
+        remark(&session, &id).await?;
         match session.out.is_json() {
             true => session.out.json(&json!({ "task": id })),
             false => session.out.line(id.as_str()),
@@ -91,6 +93,17 @@ impl Enqueue {
         let text = format!("enqueued {} tasks {}", self.count, self.name);
         session.out.done(text, &json!({ "enqueued": self.count, "first": first, "last": last }))
     }
+}
+
+/// The task is safe; but whoever mistyped its name or queue should hear of it.
+async fn remark(session: &Session, task: &TaskId) -> CliResult {
+    let reason = explain_task(&session.client, task).await?;
+    if let Some(reason) = reason.filter(|r| ["unknown_task", "queue_paused"].contains(&r.code)) {
+        session
+            .out
+            .note(format!("note[{}]: {}; it is done when {}", reason.code, reason.what, reason.moves_when));
+    }
+    Ok(())
 }
 
 async fn hint(session: &Session, queue: &str) -> String {

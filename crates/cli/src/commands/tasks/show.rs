@@ -1,7 +1,8 @@
 use clap::Args;
 use rhythm_core::{Payload, TaskId, Timestamp};
 use rhythm_engine::error::EngineError;
-use rhythm_engine::world::TaskSummary;
+use rhythm_engine::explain::explain_task;
+use rhythm_engine::world::{TaskState, TaskSummary};
 
 use super::list::word;
 use crate::config::Settings;
@@ -45,6 +46,8 @@ async fn tell(session: &Session, task: &TaskSummary) -> CliResult {
         true => format!("{} (asked to stop)", word(task.state)),
         false => word(task.state).to_owned(),
     };
+    let waits = explain_task(&session.client, &task.id).await?;
+    let waits = waits.filter(|_| task.state == TaskState::Ready);
     session.out.details(&[
         ("task", task.id.to_string()),
         ("run", task.run.as_ref().map(ToString::to_string).unwrap_or_default()),
@@ -52,6 +55,7 @@ async fn tell(session: &Session, task: &TaskSummary) -> CliResult {
         ("queue", options.queue.clone()),
         ("priority", if options.priority == 0 { String::new() } else { options.priority.to_string() }),
         ("state", state),
+        ("because", waits.map(|reason| format!("[{}] {}", reason.code, reason.what)).unwrap_or_default()),
         ("since", time(task.since)),
         ("created", time(task.created_at)),
         ("deadline", task.deadline_at.map(time).unwrap_or_default()),
