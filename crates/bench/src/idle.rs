@@ -9,6 +9,9 @@ use tokio_postgres::NoTls;
 
 use crate::BenchError;
 
+/// Before the watch begins.
+const SETTLE: Duration = Duration::from_secs(12);
+
 #[derive(Clone, Debug, Serialize)]
 pub struct Idle {
     pub world: String,
@@ -28,7 +31,8 @@ pub async fn measure(
 ) -> Result<Idle, BenchError> {
     let mut worker =
         Killed(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
-    tokio::time::sleep(Duration::from_secs(4)).await;
+    // The server's counters lag by up to ten seconds: what the start did must be in them already.
+    tokio::time::sleep(SETTLE).await;
     let (transactions, cpu) = (transactions(url).await?, cpu_seconds(worker.0.id())?);
     tokio::time::sleep(watch).await;
     let seconds = watch.as_secs_f64();
