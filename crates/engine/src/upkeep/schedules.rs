@@ -10,7 +10,7 @@ use rhythm_core::{Actor, MessageId, Millis, RunId, TaskId, TenantId, Timestamp};
 use crate::process::Process;
 use crate::world::*;
 
-pub const EVERY: Millis = Millis::from_secs(2);
+pub const EVERY: Millis = Millis::from_secs(3);
 const LIMIT: usize = 100;
 
 pub async fn run(process: &Process) -> WorldResult<()> {
