@@ -1,0 +1,158 @@
+//! Opening failed runs again, and what becomes of dead letters.
+
+use std::collections::BTreeMap;
+
+use rhythm_core::message::{Message, MessageBody, Start, TaskFailed};
+use rhythm_core::{CommandId, EventData, MessageId, Millis, RunId, Status, TaskId, Timestamp};
+
+use super::Client;
+use crate::error::EngineError;
+use crate::world::*;
+
+impl Client {
+    /// Opens a failed run again: what failed it is tried anew. A child that failed it is opened with it.
+    pub async fn retry_run(&self, run: &RunId, reason: &str) -> Result<(), EngineError> {
+        let mut chain = vec![run.clone()];
+        let mut place = 0;
+        while place < chain.len() {
+            let picture = self.picture(&chain[place]).await?;
+            if let Some(MessageBody::ChildFailed(failed)) = picture.failed_by.map(|message| message.body) {
+                let child = chain[place].child(failed.child);
+                let child_failed = self.world.picture(&self.tenant, &child).await?;
+                let reopen = child_failed.is_some_and(|c| c.summary.status == Status::Failed);
+                if reopen {
+                    chain.push(child);
+                }
+            }
+            place += 1;
+        }
+        // Parents first: a child that ends at once must find its parent waiting.
+        for run in chain {
+            self.reopen(&run, reason).await?;
+        }
+        Ok(())
+    }
+
+    async fn reopen(&self, run: &RunId, reason: &str) -> Result<(), EngineError> {
+        let picture = self.picture(run).await?;
+        if picture.summary.blocked.is_some() && !picture.summary.status.is_final() {
+            self.control(Control::Unblock { run: run.clone() }).await?;
+            return Ok(());
+        }
+        let (mut requeue, mut redeliver) = (Vec::new(), Vec::new());
+        if let Some(message) = &picture.failed_by {
+            match &message.body {
+                MessageBody::TaskFailed(failed) => {
+                    let task = run.task(failed.task);
+                    if picture.dead.iter().any(|letter| letter.task == task) {
+                        requeue.push(task);
+                    } else {
+                        redeliver.push(again(message, picture.summary.revision));
+                    }
+                }
+                MessageBody::ChildFailed(failed) => {
+                    // A child that is opened or started anew answers by itself.
+                    if !self.child_will_answer(&picture, failed.child).await? {
+                        redeliver.push(again(message, picture.summary.revision));
+                    }
+                }
+                // A run whose deadline came before its start has its start still to come.
+                MessageBody::DeadlineReached if picture.row.state.snapshot.is_none() => {
+                    let body = MessageBody::Start(Start { input: picture.input.clone() });
+                    let start = Message { id: MessageId::start(), body, ..message.clone() };
+                    redeliver.push(again(&start, picture.summary.revision));
+                }
+                MessageBody::DeadlineReached => return Err(EngineError::PastDeadline(run.to_string())),
+                _ => redeliver.push(again(message, picture.summary.revision)),
+            }
+        }
+        let (run, revision, reason) = (run.clone(), picture.summary.revision, reason.to_owned());
+        self.control(Control::Reopen { run, revision, reason, requeue, redeliver }).await?;
+        Ok(())
+    }
+
+    /// Whether a child will answer its reopened parent: it failed and is opened too, or it never existed
+    /// and can be started now.
+    async fn child_will_answer(&self, parent: &Picture, child: CommandId) -> Result<bool, EngineError> {
+        let id = parent.summary.id.child(child);
+        if let Some(picture) = self.world.picture(&self.tenant, &id).await? {
+            return Ok(!picture.summary.status.is_final() || picture.summary.status == Status::Failed);
+        }
+        let history = self.history(&parent.summary.id).await?;
+        let started = history.iter().find_map(|event| match &event.data {
+            EventData::ChildStarted(started) if started.child == child => Some(started.clone()),
+            _ => None,
+        });
+        let Some(started) = started else { return Ok(false) };
+        let (tenant, workflow) = (self.tenant.clone(), started.workflow.clone());
+        let query = DefinitionQuery { tenant, workflow, version: started.version };
+        let Some(definition) = self.world.definition(query).await? else { return Ok(false) };
+        let run = NewRun {
+            id,
+            workflow: started.workflow,
+            version: definition.version,
+            kind: definition.kind,
+            input: started.input,
+            priority: 0,
+            delay: Millis::ZERO,
+            deadline: None,
+            tags: BTreeMap::new(),
+            parent: Some(Parent { run: parent.summary.id.clone(), child }),
+            actor: self.actor.clone(),
+            trace: None,
+        };
+        self.world.create_runs(CreateRuns { tenant: self.tenant.clone(), runs: vec![run] }).await?;
+        Ok(true)
+    }
+
+    /// Runs a dead letter again. When it failed its run, the run is opened again with it.
+    pub async fn requeue_dead(&self, task: &TaskId) -> Result<(), EngineError> {
+        let letter = self.dead_letter(task).await?;
+        if let (Some(run), Some(number)) = (&letter.run, letter.number) {
+            let picture = self.picture(run).await?;
+            let failed_run = picture.failed_by.as_ref().is_some_and(
+                |message| matches!(&message.body, MessageBody::TaskFailed(failed) if failed.task == number),
+            );
+            if failed_run && picture.summary.status == Status::Failed {
+                return self.retry_run(run, &format!("requeued {task}")).await;
+            }
+        }
+        self.control(Control::RequeueDead { task: task.clone() }).await?;
+        Ok(())
+    }
+
+    /// Drops a dead letter; a run held for it gets the failure.
+    pub async fn discard_dead(&self, task: &TaskId) -> Result<(), EngineError> {
+        let letter = self.dead_letter(task).await?;
+        let message = letter.number.filter(|_| letter.held).map(|number| Message {
+            id: MessageId::task(number),
+            at: Timestamp::default(),
+            actor: self.actor.clone(),
+            trace: None,
+            body: MessageBody::TaskFailed(TaskFailed { task: number, failure: letter.failure.clone() }),
+        });
+        self.control(Control::DiscardDead { task: task.clone(), message }).await?;
+        Ok(())
+    }
+
+    pub async fn dead_letter(&self, task: &TaskId) -> Result<DeadLetter, EngineError> {
+        let run = task.as_str().rsplit_once(':').map(|(run, _)| RunId::new(run));
+        let mut query = DeadQuery { tenant: self.tenant.clone(), run, limit: 500, ..DeadQuery::default() };
+        loop {
+            let page = self.world.list_dead(query.clone()).await?;
+            if let Some(letter) = page.rows.into_iter().find(|letter| letter.task == *task) {
+                return Ok(letter);
+            }
+            match page.next {
+                Some(next) => query.cursor = Some(next),
+                None => return Err(EngineError::UnknownLetter(task.to_string())),
+            }
+        }
+    }
+}
+
+/// The failing message once more, under a name of its own.
+fn again(message: &Message, revision: u64) -> Message {
+    let id = MessageId::new(format!("{}#{revision}", message.id));
+    Message { id, ..message.clone() }
+}
