@@ -2,7 +2,7 @@
 
 mod rig;
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -271,15 +271,19 @@ async fn overlap_and_catch_up_policies_hold() {
     }
 }
 
-/// Loses the answers of some commits and finishes: they are written, but the caller is told otherwise.
+/// Loses the answers of some commits and finishes: they are written, but the caller is told otherwise. It can
+/// also be away for blobs for a while, and refuse the result of one task.
 struct Forgetful {
     inner: Arc<dyn World>,
+    forgets: bool,
     calls: AtomicU32,
+    blobs_away: Arc<AtomicBool>,
+    refuses: Arc<Mutex<Option<rhythm_core::TaskId>>>,
 }
 
 impl Forgetful {
     fn loses(&self) -> bool {
-        !self.calls.fetch_add(1, Ordering::SeqCst).is_multiple_of(3)
+        self.forgets && !self.calls.fetch_add(1, Ordering::SeqCst).is_multiple_of(3)
     }
 }
 
@@ -358,6 +362,10 @@ impl World for Forgetful {
         if self.loses() { lost() } else { answer }
     }
     async fn finish_tasks(&self, request: FinishTasks) -> WorldResult<Vec<Finish>> {
+        let refused = self.refuses.lock().unwrap().clone();
+        if request.finished.iter().any(|finished| Some(&finished.task) == refused.as_ref()) {
+            return Err(WorldError::Invalid("this result is not to be had".into()));
+        }
         let answer = self.inner.finish_tasks(request).await;
         if self.loses() { lost() } else { answer }
     }
@@ -368,6 +376,9 @@ impl World for Forgetful {
         self.inner.control(request).await
     }
     async fn put_blob(&self, tenant: &TenantId, blob: &BlobRef, content: &[u8]) -> WorldResult<()> {
+        if self.blobs_away.load(Ordering::SeqCst) {
+            return lost();
+        }
         self.inner.put_blob(tenant, blob, content).await
     }
     async fn read_blob(&self, tenant: &TenantId, blob: &BlobRef) -> WorldResult<Arc<[u8]>> {
@@ -381,9 +392,69 @@ impl World for Forgetful {
     }
 }
 
+/// A rig on such a world, with the handles of its troubles.
+fn troubled(forgets: bool) -> (Rig, Arc<AtomicBool>, Arc<Mutex<Option<rhythm_core::TaskId>>>) {
+    let (blobs_away, refuses) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None)));
+    let (away, refused) = (blobs_away.clone(), refuses.clone());
+    let rig = Rig::with(|inner| {
+        Arc::new(Forgetful { inner, forgets, calls: AtomicU32::new(1), blobs_away: away, refuses: refused })
+    });
+    (rig, blobs_away, refuses)
+}
+
+#[tokio::test]
+async fn a_large_result_outlives_a_world_that_is_away() {
+    let (rig, blobs_away, _) = troubled(false);
+    rig.stage.on("a", |_, _| Ok(json!("x".repeat(100_000))));
+    let task = rig.enqueue("a", json!({"retries": 1})).await;
+    blobs_away.store(true, Ordering::SeqCst);
+    for _ in 0..3 {
+        rig.one.round().await;
+    }
+    assert_eq!(state(&rig, &task).await, TaskState::Running, "the result waits, the attempt is not failed");
+    blobs_away.store(false, Ordering::SeqCst);
+    rig.settle().await;
+    assert_eq!(state(&rig, &task).await, TaskState::Completed);
+    assert_eq!(rig.stage.calls().len(), 1, "what was done is not done again");
+}
+
+#[tokio::test]
+async fn a_result_the_world_refuses_takes_no_other_with_it_and_its_claim_is_let_go() {
+    let (rig, _, refuses) = troubled(false);
+    let mut tasks = Vec::new();
+    for _ in 0..5 {
+        tasks.push(rig.enqueue("a", json!({})).await);
+    }
+    *refuses.lock().unwrap() = Some(tasks[2].clone());
+    rig.settle().await;
+    for (place, task) in tasks.iter().enumerate() {
+        let expected = if place == 2 { TaskState::Running } else { TaskState::Completed };
+        assert_eq!(state(&rig, task).await, expected, "{place}");
+    }
+    assert_eq!(rig.one.worker.running(), 0, "nobody goes on renewing it");
+    *refuses.lock().unwrap() = None;
+    rig.run_for(Millis(31_000)).await;
+    assert_eq!(state(&rig, &tasks[2]).await, TaskState::Completed);
+}
+
+#[tokio::test]
+async fn a_failure_is_cut_to_what_can_be_kept() {
+    let rig = Rig::new();
+    rig.stage.on("a", |_, _| {
+        let mut failure = rhythm_core::Failure::permanent("HUGE", "é".repeat(1_000_000));
+        failure.data = Some(Payload::of(&"y".repeat(1_000_000)).unwrap());
+        Err(failure)
+    });
+    let task = rig.enqueue("a", json!({})).await;
+    rig.settle().await;
+    let kept = rig.client.world().task(rig.client.tenant(), &task).await.unwrap().unwrap().failure.unwrap();
+    assert!(kept.message.len() < 20_000 && kept.data.is_none(), "{}", kept.message.len());
+    assert!(kept.message.contains("(cut)") && kept.message.contains("was left out"));
+}
+
 #[tokio::test]
 async fn lost_answers_cause_no_second_effect() {
-    let rig = Rig::with(|inner| Arc::new(Forgetful { inner, calls: AtomicU32::new(1) }));
+    let (rig, ..) = troubled(true);
     let run = rig
         .start(json!({"steps": [{"repeat": {"times": 10, "task": task("a")}}, {"parallel": [task("b"), task("c")]}]}))
         .await;
@@ -420,4 +491,12 @@ async fn a_task_past_its_deadline_is_not_executed() {
     rig.settle().await;
     assert_eq!(state(&rig, &task).await, TaskState::Failed);
     assert!(rig.stage.calls().is_empty());
+}
+
+#[tokio::test]
+async fn a_worker_that_starts_again_under_its_old_name_makes_new_commits() {
+    let rig = Rig::new();
+    let first = rig.another("fixed", |config| config).process.commit_id();
+    let second = rig.another("fixed", |config| config).process.commit_id();
+    assert_ne!(first, second, "or the world would take the second for a repetition of the first");
 }
