@@ -24,7 +24,11 @@ pub struct Client {
     world: Arc<dyn World>,
     tenant: TenantId,
     actor: Actor,
+    ids: Ids,
 }
+
+/// Where names come from that the caller did not choose. The simulator derives them from its seed.
+type Ids = Arc<dyn Fn() -> String + Send + Sync>;
 
 /// A run to start.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +71,12 @@ pub struct NewSchedule {
 
 impl Client {
     pub fn new(world: Arc<dyn World>, tenant: TenantId, actor: Actor) -> Self {
-        Self { world, tenant, actor }
+        Self { world, tenant, actor, ids: Arc::new(fresh_id) }
+    }
+
+    /// The same client with another source of names; each call must give a new one.
+    pub fn with_ids(self, ids: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        Self { ids: Arc::new(ids), ..self }
     }
 
     pub fn world(&self) -> &Arc<dyn World> {
@@ -111,7 +120,7 @@ impl Client {
             let input = self.store(start.input).await?;
             let derived = start.key.as_ref().map(|key| RunId::for_key(&self.tenant, &start.workflow, key));
             runs.push(NewRun {
-                id: start.id.or(derived).unwrap_or_else(|| RunId::new(fresh_id())),
+                id: start.id.or(derived).unwrap_or_else(|| RunId::new((self.ids)())),
                 workflow: start.workflow,
                 version: pinned[&key].version.clone(),
                 kind: pinned[&key].kind,
@@ -151,7 +160,7 @@ impl Client {
             check_task(&task.name, &task.options)?;
             let derived = task.key.as_ref().map(|key| TaskId::for_key(&self.tenant, &task.name, key));
             new.push(NewTask {
-                id: task.id.or(derived).unwrap_or_else(|| TaskId::new(fresh_id())),
+                id: task.id.or(derived).unwrap_or_else(|| TaskId::new((self.ids)())),
                 run: None,
                 input: self.store(task.input).await?,
                 name: task.name,
@@ -186,7 +195,7 @@ impl Client {
             return Err(EngineError::Invalid(format!("{name:?} cannot be the name of a signal")));
         }
         let payload = self.store(payload).await?;
-        let id = MessageId::new(format!("signal:{}", id.unwrap_or_else(fresh_id)));
+        let id = MessageId::new(format!("signal:{}", id.unwrap_or_else(|| (self.ids)())));
         self.send(run, id, MessageBody::Signal(SignalReceived { name: name.to_owned(), payload })).await
     }
 
@@ -196,7 +205,7 @@ impl Client {
         if self.picture(run).await?.summary.status.is_final() {
             return Err(EngineError::Ended(run.to_string()));
         }
-        let id = MessageId::new(format!("cancel:{}", fresh_id()));
+        let id = MessageId::new(format!("cancel:{}", (self.ids)()));
         self.send(run, id, MessageBody::Cancel(Cancel { reason: reason.to_owned() })).await
     }
 
@@ -208,7 +217,7 @@ impl Client {
     /// Changes what one run does from here on.
     pub async fn patch(&self, run: &RunId, operations: Payload, reason: &str) -> Result<(), EngineError> {
         let operations = self.store(operations).await?;
-        let id = MessageId::new(format!("patch:{}", fresh_id()));
+        let id = MessageId::new(format!("patch:{}", (self.ids)()));
         self.send(run, id, MessageBody::Patch(Patched { operations, reason: reason.to_owned() })).await
     }
 

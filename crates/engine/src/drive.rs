@@ -15,7 +15,7 @@ use crate::error::EngineError;
 use crate::process::Process;
 use crate::time::Monotonic;
 use crate::upkeep::Upkeep;
-use crate::worker::{Attempt, Cancellation, Finished, Worker};
+use crate::worker::{Attempt, Cancellation, Finished, Watch, Worker};
 use crate::world::*;
 
 /// How often running attempts are looked at for timeouts.
@@ -61,21 +61,15 @@ pub struct Driver {
     tasks_due: Notify,
     results: mpsc::UnboundedSender<Finished>,
     inbox: tokio::sync::Mutex<mpsc::UnboundedReceiver<Finished>>,
-    watched: std::sync::Mutex<Vec<Watched>>,
+    launched: std::sync::Mutex<Vec<Launched>>,
     /// Held while results are on their way into the world: nothing may be aborted then.
     settling: tokio::sync::Mutex<()>,
 }
 
-/// An attempt under way, as the watch loop sees it.
-struct Watched {
-    task: ClaimedTask,
-    context: crate::worker::TaskContext,
+/// An attempt under way.
+struct Launched {
+    watch: Watch,
     handle: JoinHandle<()>,
-    timeout_at: Option<Instant>,
-    deadline_at: Option<Instant>,
-    beats: u64,
-    beat_at: Instant,
-    cancelled_at: Option<Instant>,
 }
 
 impl Driver {
@@ -91,7 +85,7 @@ impl Driver {
             tasks_due: Notify::new(),
             results,
             inbox: tokio::sync::Mutex::new(inbox),
-            watched: std::sync::Mutex::default(),
+            launched: std::sync::Mutex::default(),
             settling: tokio::sync::Mutex::new(()),
         })
     }
@@ -134,8 +128,8 @@ impl Driver {
         if self.worker.running() > 0 {
             self.worker.cancel_all(Cancellation::Shutdown);
             tokio::time::sleep(Duration::from_millis(100)).await;
-            for watched in self.lock_watched().drain(..) {
-                watched.handle.abort();
+            for launched in self.lock_launched().drain(..) {
+                launched.handle.abort();
             }
             let _settling = self.settling.lock().await;
             match self.worker.hand_back().await {
@@ -292,8 +286,8 @@ impl Driver {
     /// Starts attempts, each in a task of its own: one that blocks or panics harms no other.
     fn launch(self: &Arc<Self>, attempts: Vec<Attempt>) {
         for attempt in attempts {
-            let now = Instant::now();
-            let (task, context) = (attempt.task.clone(), attempt.context.clone());
+            let time = &self.process.time;
+            let watch = Watch::new(&attempt, time.own_millis(), time.now());
             let driver = self.clone();
             let handle = tokio::spawn(async move {
                 let result = attempt.perform(&driver.worker).await;
@@ -301,21 +295,7 @@ impl Driver {
                     let _ = driver.results.send(Finished { task: attempt.task, result });
                 }
             });
-            let left = task.deadline_at.map(|deadline| duration(deadline.since(self.process.time.now())));
-            let deadline_at = left.and_then(|left| now.checked_add(left));
-            // A length no clock can add is no limit.
-            let timeout_at = now.checked_add(duration(task.options.timeout));
-            let watched = Watched {
-                timeout_at,
-                deadline_at,
-                beats: 0,
-                beat_at: now,
-                cancelled_at: None,
-                task,
-                context,
-                handle,
-            };
-            self.lock_watched().push(watched);
+            self.lock_launched().push(Launched { watch, handle });
         }
     }
 
@@ -323,23 +303,16 @@ impl Driver {
     async fn watch_loop(self: Arc<Self>) {
         loop {
             tokio::time::sleep(WATCH_EVERY).await;
-            let now = Instant::now();
-            let grace = duration(self.process.config.grace);
+            let now = self.process.time.own_millis();
             let mut over = Vec::new();
-            self.lock_watched().retain_mut(|watched| {
-                if watched.handle.is_finished() {
+            self.lock_launched().retain_mut(|launched| {
+                if launched.handle.is_finished() {
                     return false;
                 }
-                match watched.verdict(now, grace) {
-                    None => true,
-                    Some(failure) => {
-                        watched.handle.abort();
-                        if watched.context.end() {
-                            over.push(Finished { task: watched.task.clone(), result: Err(failure) });
-                        }
-                        false
-                    }
-                }
+                let Some(finished) = launched.watch.look(now, self.process.config.grace) else { return true };
+                launched.handle.abort();
+                over.extend(finished);
+                false
             });
             for finished in over {
                 let _ = self.results.send(finished);
@@ -347,40 +320,8 @@ impl Driver {
         }
     }
 
-    fn lock_watched(&self) -> std::sync::MutexGuard<'_, Vec<Watched>> {
-        self.watched.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
-impl Watched {
-    /// Why this attempt must end now, if it must.
-    fn verdict(&mut self, now: Instant, grace: Duration) -> Option<Failure> {
-        let beats = self.context.beats();
-        if beats != self.beats {
-            self.beats = beats;
-            self.beat_at = now;
-        }
-        if self.context.cancellation().is_some() {
-            let since = *self.cancelled_at.get_or_insert(now);
-            let lost = self.context.cancellation() == Some(Cancellation::Lost);
-            if lost || now.duration_since(since) >= grace {
-                return Some(Failure::cancelled("the handler did not stop in time"));
-            }
-        }
-        if self.deadline_at.is_some_and(|deadline| now >= deadline) {
-            let message = "the task's deadline passed while an attempt was running";
-            return Some(Failure::permanent(codes::DEADLINE_EXCEEDED, message));
-        }
-        if self.timeout_at.is_some_and(|timeout| now >= timeout) {
-            let message = format!("the attempt took longer than {}", self.task.options.timeout);
-            return Some(Failure::new(codes::TIMEOUT, message));
-        }
-        let silent_for = self.task.options.heartbeat_timeout?;
-        if now.duration_since(self.beat_at) >= duration(silent_for) {
-            let message = format!("no heartbeat for {silent_for}");
-            return Some(Failure::new(codes::HEARTBEAT_TIMEOUT, message));
-        }
-        None
+    fn lock_launched(&self) -> std::sync::MutexGuard<'_, Vec<Launched>> {
+        self.launched.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 

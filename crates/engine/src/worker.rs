@@ -6,6 +6,7 @@ mod context;
 mod handler;
 mod settle;
 mod slots;
+mod watch;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,6 +18,7 @@ pub use context::{Cancellation, TaskContext};
 pub use handler::{Handler, Handlers};
 pub use settle::{Finished, MAX_PAYLOAD_BYTES};
 pub use slots::Slots;
+pub use watch::Watch;
 
 use crate::process::{Process, Settled};
 use crate::world::*;
