@@ -1,5 +1,6 @@
-//! The only file that spawns, sleeps or selects: turns the ticks of engine, worker and upkeep into a process
-//! that runs until it is told to stop.
+//! The only file that spawns, sleeps or selects, all by way of its [`Host`]: turns the ticks of engine, worker
+//! and upkeep into a process that runs until it is told to stop. Branches of a select are `biased`, so that the
+//! simulator can replay them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,11 +8,11 @@ use std::time::{Duration, Instant};
 use rhythm_core::failure::codes;
 use rhythm_core::{Failure, Millis, Payload, RunId, TaskId};
 use tokio::sync::{Notify, mpsc, watch};
-use tokio::task::JoinHandle;
 
 use crate::client::Client;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::host::{Host, Spawned, Tokio};
 use crate::process::Process;
 use crate::time::Monotonic;
 use crate::upkeep::Upkeep;
@@ -19,9 +20,9 @@ use crate::worker::{Attempt, Cancellation, Finished, Watch, Worker};
 use crate::world::*;
 
 /// How often running attempts are looked at for timeouts.
-const WATCH_EVERY: Duration = Duration::from_millis(100);
+const WATCH_EVERY: Millis = Millis(100);
 /// The shortest pause between two sweeps while timers fall due all the time.
-const MIN_SWEEP_PAUSE: Duration = Duration::from_millis(10);
+const MIN_SWEEP_PAUSE: Millis = Millis(10);
 /// The most results settled in one go.
 const SETTLE_BATCH: usize = 500;
 
@@ -52,6 +53,7 @@ impl Stopper {
 
 /// Runs one process: claims, steps, does tasks, keeps house.
 pub struct Driver {
+    host: Arc<dyn Host>,
     process: Arc<Process>,
     engine: Engine,
     worker: Arc<Worker>,
@@ -69,15 +71,21 @@ pub struct Driver {
 /// An attempt under way.
 struct Launched {
     watch: Watch,
-    handle: JoinHandle<()>,
+    handle: Box<dyn Spawned>,
 }
 
 impl Driver {
+    /// A process on the tokio runtime it will be run in.
     pub fn new(process: Arc<Process>, worker: Arc<Worker>) -> Arc<Self> {
+        Self::on(Arc::new(Tokio), process, worker)
+    }
+
+    pub fn on(host: Arc<dyn Host>, process: Arc<Process>, worker: Arc<Worker>) -> Arc<Self> {
         let (results, inbox) = mpsc::unbounded_channel();
         Arc::new(Self {
             engine: Engine::new(process.clone(), worker.clone()),
             upkeep: Upkeep::new(process.clone()),
+            host,
             process,
             worker,
             stop: Arc::new(watch::channel(false).0),
@@ -98,19 +106,19 @@ impl Driver {
     pub async fn run(self: &Arc<Self>, patience: Duration) -> WorldResult<()> {
         self.worker.beat(false).await?;
         let loops = [
-            tokio::spawn(self.clone().upkeep_loop()),
-            tokio::spawn(self.clone().engine_loop()),
-            tokio::spawn(self.clone().claim_loop()),
-            tokio::spawn(self.clone().settle_loop()),
-            tokio::spawn(self.clone().beat_loop()),
-            tokio::spawn(self.clone().watch_loop()),
+            self.host.spawn(Box::pin(self.clone().upkeep_loop())),
+            self.host.spawn(Box::pin(self.clone().engine_loop())),
+            self.host.spawn(Box::pin(self.clone().claim_loop())),
+            self.host.spawn(Box::pin(self.clone().settle_loop())),
+            self.host.spawn(Box::pin(self.clone().beat_loop())),
+            self.host.spawn(Box::pin(self.clone().watch_loop())),
         ];
         self.stopped().await;
         self.wind_down(patience).await;
         let _settled = self.settling.lock().await;
         for task in loops {
             task.abort();
-            let _ = task.await;
+            task.ended().await;
         }
         if self.worker.has_unfinished() {
             let _ = self.worker.resend().await;
@@ -121,13 +129,13 @@ impl Driver {
     /// Waits for running attempts, then hands back what is left.
     async fn wind_down(&self, patience: Duration) {
         self.worker.close();
-        let until = Instant::now() + patience;
-        while self.worker.running() > 0 && Instant::now() < until {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+        let until = self.own_millis().saturating_add(millis(patience).as_u64());
+        while self.worker.running() > 0 && self.own_millis() < until {
+            self.host.sleep(Millis(20)).await;
         }
         if self.worker.running() > 0 {
             self.worker.cancel_all(Cancellation::Shutdown);
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            self.host.sleep(Millis(100)).await;
             for launched in self.lock_launched().drain(..) {
                 launched.handle.abort();
             }
@@ -141,6 +149,10 @@ impl Driver {
         }
     }
 
+    fn own_millis(&self) -> u64 {
+        self.process.time.own_millis()
+    }
+
     async fn stopped(&self) {
         let mut stop = self.stop.subscribe();
         let _ = stop.wait_for(|stop| *stop).await;
@@ -151,7 +163,7 @@ impl Driver {
     }
 
     async fn upkeep_loop(self: Arc<Self>) {
-        let mut backoff = Backoff::default();
+        let mut backoff = Backoff::new(&*self.host);
         loop {
             let pause = match self.upkeep.tick().await {
                 Ok(kept) => {
@@ -165,28 +177,25 @@ impl Driver {
                     if self.worker.has_unfinished() || self.process.has_unsettled() {
                         self.resend().await;
                     }
-                    if kept.more {
-                        MIN_SWEEP_PAUSE
-                    } else {
-                        duration(self.upkeep.pause()).max(MIN_SWEEP_PAUSE)
-                    }
+                    if kept.more { MIN_SWEEP_PAUSE } else { self.upkeep.pause().max(MIN_SWEEP_PAUSE) }
                 }
                 Err(_) => backoff.next(),
             };
-            let wake_at = tokio::time::Instant::now() + pause;
-            self.until_due(wake_at).await;
+            self.until_due(self.own_millis().saturating_add(pause.as_u64())).await;
         }
     }
 
-    /// Sleeps until then, or until something noted meanwhile falls due.
-    async fn until_due(&self, wake_at: tokio::time::Instant) {
+    /// Sleeps until then by the process's own counter, or until something noted meanwhile falls due.
+    async fn until_due(&self, wake_at: u64) {
         let mut wake_at = wake_at;
         loop {
+            let left = Millis(wake_at.saturating_sub(self.own_millis()));
             tokio::select! {
-                () = tokio::time::sleep_until(wake_at) => return,
+                biased;
+                () = self.host.sleep(left) => return,
                 () = self.process.agenda.changed() => {
-                    let due = duration(self.upkeep.pause()).max(MIN_SWEEP_PAUSE);
-                    wake_at = wake_at.min(tokio::time::Instant::now() + due);
+                    let due = self.upkeep.pause().max(MIN_SWEEP_PAUSE);
+                    wake_at = wake_at.min(self.own_millis().saturating_add(due.as_u64()));
                 }
             }
         }
@@ -201,13 +210,13 @@ impl Driver {
 
     async fn engine_loop(self: Arc<Self>) {
         let mut wakeups = self.process.world.wakeups().runs;
-        let mut backoff = Backoff::default();
+        let mut backoff = Backoff::new(&*self.host);
         loop {
             let ticked = self.engine.tick().await;
             self.launch(ticked.attempts);
             if let Some(error) = ticked.error {
                 tracing::warn!(%error, "runs could not be stepped; trying again");
-                tokio::time::sleep(backoff.next()).await;
+                self.host.sleep(backoff.next()).await;
                 continue;
             }
             backoff.reset();
@@ -215,6 +224,7 @@ impl Driver {
                 continue;
             }
             tokio::select! {
+                biased;
                 () = self.runs_due.notified() => {}
                 _ = wakeups.changed() => {}
                 () = self.stopped() => return,
@@ -224,7 +234,7 @@ impl Driver {
 
     async fn claim_loop(self: Arc<Self>) {
         let mut wakeups = self.process.world.wakeups().tasks;
-        let mut backoff = Backoff::default();
+        let mut backoff = Backoff::new(&*self.host);
         loop {
             if self.is_stopping() {
                 return;
@@ -239,11 +249,12 @@ impl Driver {
                 }
                 Err(error) => {
                     tracing::warn!(%error, "tasks could not be claimed; trying again");
-                    tokio::time::sleep(backoff.next()).await;
+                    self.host.sleep(backoff.next()).await;
                     continue;
                 }
             }
             tokio::select! {
+                biased;
                 () = self.tasks_due.notified() => {}
                 _ = wakeups.changed() => {}
                 () = self.stopped() => return,
@@ -270,7 +281,8 @@ impl Driver {
         let mut cancels = self.process.world.wakeups().cancels;
         loop {
             tokio::select! {
-                () = tokio::time::sleep(duration(self.process.config.beat)) => {}
+                biased;
+                () = self.host.sleep(self.process.config.beat) => {}
                 _ = cancels.changed() => {
                     if self.worker.running() == 0 {
                         continue;
@@ -289,12 +301,12 @@ impl Driver {
             let time = &self.process.time;
             let watch = Watch::new(&attempt, time.own_millis(), time.now());
             let driver = self.clone();
-            let handle = tokio::spawn(async move {
+            let handle = self.host.spawn(Box::pin(async move {
                 let result = attempt.perform(&driver.worker).await;
                 if attempt.context.end() {
                     let _ = driver.results.send(Finished { task: attempt.task, result });
                 }
-            });
+            }));
             self.lock_launched().push(Launched { watch, handle });
         }
     }
@@ -302,11 +314,11 @@ impl Driver {
     /// Ends attempts that take too long, stopped telling of themselves, or ignore a cancellation.
     async fn watch_loop(self: Arc<Self>) {
         loop {
-            tokio::time::sleep(WATCH_EVERY).await;
+            self.host.sleep(WATCH_EVERY).await;
             let now = self.process.time.own_millis();
             let mut over = Vec::new();
             self.lock_launched().retain_mut(|launched| {
-                if launched.handle.is_finished() {
+                if launched.watch.is_over() {
                     return false;
                 }
                 let Some(finished) = launched.watch.look(now, self.process.config.grace) else { return true };
@@ -356,30 +368,28 @@ pub async fn wait_for_task(client: &Client, task: &TaskId) -> Result<TaskSummary
 }
 
 /// Full-jitter exponential waits between tries.
-#[derive(Default)]
-struct Backoff(u32);
+struct Backoff<'a> {
+    host: &'a dyn Host,
+    tries: u32,
+}
 
-impl Backoff {
-    fn reset(&mut self) {
-        self.0 = 0;
+impl<'a> Backoff<'a> {
+    fn new(host: &'a dyn Host) -> Self {
+        Self { host, tries: 0 }
     }
 
-    fn next(&mut self) -> Duration {
-        self.0 = (self.0 + 1).min(6);
-        let most = 50u64 << self.0;
-        // Any spread will do here; the low digits of the clock are at hand.
-        let spread = u64::from(
-            std::time::SystemTime::now()
-                .duration_since(std::time::UNIX_EPOCH)
-                .unwrap_or_default()
-                .subsec_nanos(),
-        );
-        Duration::from_millis(20 + spread % most)
+    fn reset(&mut self) {
+        self.tries = 0;
+    }
+
+    fn next(&mut self) -> Millis {
+        self.tries = (self.tries + 1).min(6);
+        Millis(20 + self.host.spread(50 << self.tries))
     }
 }
 
-fn duration(length: Millis) -> Duration {
-    Duration::from_millis(length.as_u64())
+fn millis(length: Duration) -> Millis {
+    Millis(u64::try_from(length.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// An output, for callers that only want that.

@@ -11,6 +11,7 @@ pub mod drive;
 pub mod engine;
 pub mod error;
 pub mod explain;
+pub mod host;
 pub mod memory;
 pub mod plan;
 pub mod process;

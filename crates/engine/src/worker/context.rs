@@ -172,6 +172,10 @@ impl TaskContext {
         !self.0.ended.swap(true, Ordering::SeqCst)
     }
 
+    pub(crate) fn has_ended(&self) -> bool {
+        self.0.ended.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn beats(&self) -> u64 {
         self.0.beats.load(Ordering::Relaxed)
     }
