@@ -1,0 +1,105 @@
+//! After the faults: gives every run what it waits for, so that all must end. What still does not end then has
+//! been forgotten by the engine.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rhythm_core::{Payload, RunId};
+use rhythm_engine::client::Client;
+use rhythm_engine::error::EngineError;
+use rhythm_engine::world::*;
+
+use crate::client::decide;
+use crate::network::Network;
+
+const EVERY_MS: u64 = 1_000;
+
+/// Works straight on the world; nothing of what it does is subject to faults.
+pub struct Caretaker {
+    pub network: Arc<Network>,
+    pub client: Client,
+    /// Set when nothing is left to do.
+    pub done: Arc<AtomicBool>,
+}
+
+impl Caretaker {
+    pub async fn work(self) {
+        let mut round = 0_u64;
+        loop {
+            round += 1;
+            // Requests may cross with what the engine does; the next round sees how it went.
+            if let Ok(true) = self.round(round).await {
+                self.done.store(true, Ordering::SeqCst);
+                return;
+            }
+            self.network.kernel.sleep(EVERY_MS).await;
+        }
+    }
+
+    /// Gives whether all has ended.
+    async fn round(&self, round: u64) -> Result<bool, EngineError> {
+        let (world, tenant) = (self.client.world(), self.client.tenant());
+        for schedule in world.schedules(tenant).await?.iter().filter(|schedule| !schedule.paused) {
+            self.client.control(Control::PauseSchedule { name: schedule.name.clone() }).await?;
+        }
+        for queue in world.queues(tenant).await?.into_iter().filter(|queue| queue.paused) {
+            self.client.control(Control::ResumeQueue { queue: queue.name }).await?;
+        }
+        for row in world.workflows(tenant).await?.into_iter().filter(|row| row.paused) {
+            self.client.control(Control::ResumeWorkflow { workflow: row.workflow }).await?;
+        }
+        let mut ended = true;
+        for run in live_runs(&self.client).await? {
+            ended = false;
+            self.care_for(&run, round).await?;
+        }
+        let query = TaskQuery { tenant: tenant.clone(), limit: 500, ..TaskQuery::default() };
+        for task in world.list_tasks(query).await?.rows {
+            match task.state {
+                TaskState::Held => self.client.requeue_dead(&task.id).await?,
+                TaskState::Completed | TaskState::Failed | TaskState::Cancelled => continue,
+                TaskState::Delayed | TaskState::Ready | TaskState::Running => {}
+            }
+            ended = false;
+        }
+        Ok(ended)
+    }
+
+    async fn care_for(&self, run: &RunId, round: u64) -> Result<(), EngineError> {
+        let picture = self.client.picture(run).await?;
+        if picture.summary.paused {
+            let reason = "the calm has come".to_owned();
+            self.client.control(Control::ResumeRun { run: run.clone(), reason }).await?;
+        }
+        let quarantined = picture.summary.blocked.is_some() && picture.ready_since.is_none();
+        if quarantined && picture.dead.iter().all(|letter| !letter.held) {
+            self.client.retry_run(run, "the calm has come").await?;
+        }
+        for name in picture.row.awaiting().iter() {
+            if name.starts_with("@approval") {
+                decide(&self.client, run).await?;
+            } else {
+                let id = format!("calm-{run}-{round}");
+                self.client.signal(run, name, Payload::null(), Some(id)).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn live_runs(client: &Client) -> Result<Vec<RunId>, EngineError> {
+    Ok(all_runs(client).await?.into_iter().filter(|run| !run.status.is_final()).map(|run| run.id).collect())
+}
+
+pub async fn all_runs(client: &Client) -> Result<Vec<RunSummary>, EngineError> {
+    let mut query = RunQuery { tenant: client.tenant().clone(), limit: 500, ..RunQuery::default() };
+    let mut runs = Vec::new();
+    loop {
+        let page = client.world().list_runs(query.clone()).await?;
+        runs.extend(page.rows);
+        match page.next {
+            Some(next) => query.cursor = Some(next),
+            None => return Ok(runs),
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The checkers: they see what reached the world and what it answered, and at the end all that is left. They
+//! share no code with the engine beyond its data types.
+
+mod acknowledged;
+mod commands;
+mod early;
+mod effects;
+mod endings;
+mod fences;
+mod fold;
+mod gaps;
+mod schedules;
+mod view;
+
+use std::collections::BTreeMap;
+
+use rhythm_core::{RunId, TaskId, Timestamp};
+use rhythm_engine::world::*;
+
+pub use fold::Fold;
+pub use view::{Seen, View};
+
+/// A request that reached the world, with its answer.
+pub enum Applied<'a> {
+    CreateRuns(&'a CreateRuns, &'a [Creation]),
+    EnqueueTasks(&'a EnqueueTasks, &'a [Creation]),
+    Deliver(&'a Deliver, &'a [Delivered]),
+    ClaimRuns(&'a ClaimRuns, &'a ClaimedRuns),
+    ClaimTasks(&'a ClaimTasks, &'a ClaimedTasks),
+    Commit(&'a Commit, &'a Committed),
+    FinishTasks(&'a FinishTasks, &'a [Finish]),
+    Control(&'a ControlRequest, &'a Controlled),
+}
+
+/// A promise that was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    pub check: &'static str,
+    pub what: String,
+    /// Ids a reader of the trace should look for.
+    pub about: Vec<String>,
+}
+
+/// One checker. It may object to a single request or to how everything ended.
+pub trait Check: Send {
+    fn name(&self) -> &'static str;
+
+    fn applied(&mut self, _applied: &Applied<'_>, _now: Timestamp) -> Result<(), Objection> {
+        Ok(())
+    }
+
+    fn ended(&mut self, _view: &View<'_>) -> Result<(), Objection> {
+        Ok(())
+    }
+}
+
+/// What a checker found wrong.
+pub struct Objection {
+    what: String,
+    about: Vec<String>,
+}
+
+impl Objection {
+    pub fn of_run(run: &RunId, what: impl Into<String>) -> Self {
+        Self { what: format!("run {run}: {}", what.into()), about: vec![run.to_string()] }
+    }
+
+    pub fn of_task(task: &TaskId, what: impl Into<String>) -> Self {
+        let run = task.as_str().rsplit_once(':').map(|(run, _)| run.to_owned());
+        let about = std::iter::once(task.to_string()).chain(run).collect();
+        Self { what: format!("task {task}: {}", what.into()), about }
+    }
+
+    pub fn general(what: impl Into<String>) -> Self {
+        Self { what: what.into(), about: Vec::new() }
+    }
+}
+
+/// All checkers, what they found, and what there was to see.
+pub struct Checks {
+    all: Vec<Box<dyn Check>>,
+    found: Vec<Violation>,
+    pub transitions: u64,
+    /// How often each event type, cancel command and refused write was seen.
+    pub tally: BTreeMap<&'static str, u64>,
+}
+
+impl Default for Checks {
+    fn default() -> Self {
+        let all: Vec<Box<dyn Check>> = vec![
+            Box::new(fences::Fences::default()),
+            Box::new(gaps::Gaps::default()),
+            Box::new(early::Early::default()),
+            Box::new(commands::Commands),
+            Box::new(effects::Effects::default()),
+            Box::new(acknowledged::Acknowledged),
+            Box::new(endings::Endings),
+            Box::new(schedules::Schedules::default()),
+        ];
+        Self { all, found: Vec::new(), transitions: 0, tally: BTreeMap::new() }
+    }
+}
+
+impl Checks {
+    pub fn applied(&mut self, applied: &Applied<'_>, now: Timestamp) {
+        self.count(applied);
+        for check in &mut self.all {
+            if let Err(objection) = check.applied(applied, now) {
+                self.found.push(objection.by(check.name()));
+            }
+        }
+    }
+
+    pub fn ended(&mut self, view: &View<'_>) {
+        for check in &mut self.all {
+            if let Err(objection) = check.ended(view) {
+                self.found.push(objection.by(check.name()));
+            }
+        }
+    }
+
+    pub fn object(&mut self, check: &'static str, objection: Objection) {
+        self.found.push(objection.by(check));
+    }
+
+    pub fn found(&self) -> &[Violation] {
+        &self.found
+    }
+
+    fn count(&mut self, applied: &Applied<'_>) {
+        let Applied::Commit(commit, committed) = applied else { return };
+        for (item, outcome) in commit.items.iter().zip(&committed.outcomes) {
+            let CommitOutcome::Done(_) = outcome else {
+                self.tick("stale commit", 1);
+                continue;
+            };
+            self.transitions += item.events.iter().filter(|event| event.message.is_some()).count() as u64;
+            for event in &item.events {
+                self.tick(event.data.kind(), 1);
+            }
+            self.tick("cancel_task", item.cancel_tasks.len() as u64);
+            self.tick("cancel_timer", item.cancel_timers.len() as u64);
+            let cancels = item.deliveries.iter().filter(|delivery| {
+                matches!(delivery.message.body, rhythm_core::message::MessageBody::Cancel(_))
+            });
+            self.tick("cancel_child", cancels.count() as u64);
+            if item.fence == Fence::Fused {
+                self.tick("fused commit", 1);
+            }
+        }
+    }
+
+    fn tick(&mut self, what: &'static str, by: u64) {
+        if by > 0 {
+            *self.tally.entry(what).or_default() += by;
+        }
+    }
+}
+
+impl Objection {
+    fn by(self, check: &'static str) -> Violation {
+        Violation { check, what: self.what, about: self.about }
+    }
+}
+
+impl Applied<'_> {
+    /// One line for the trace.
+    pub fn show(&self) -> String {
+        let list = |parts: Vec<String>| parts.join(", ");
+        match self {
+            Self::CreateRuns(request, answers) => list(
+                request.runs.iter().zip(*answers).map(|(run, answer)| format!("{} {answer:?}", run.id)).collect(),
+            ),
+            Self::EnqueueTasks(request, answers) => list(
+                request
+                    .tasks
+                    .iter()
+                    .zip(*answers)
+                    .map(|(task, answer)| format!("{} {answer:?}", task.id))
+                    .collect(),
+            ),
+            Self::Deliver(request, answers) => list(
+                request
+                    .deliveries
+                    .iter()
+                    .zip(*answers)
+                    .map(|(delivery, answer)| {
+                        format!("{} to {} {answer:?}", delivery.message.id, delivery.to)
+                    })
+                    .collect(),
+            ),
+            Self::ClaimRuns(_, answer) => list(answer.runs.iter().map(show_claimed_run).collect()),
+            Self::ClaimTasks(_, answer) => list(
+                answer
+                    .tasks
+                    .iter()
+                    .map(|task| {
+                        format!(
+                            "{} claim {} attempt {} delivery {}",
+                            task.id, task.claim, task.attempt, task.delivery
+                        )
+                    })
+                    .collect(),
+            ),
+            Self::Commit(request, answer) => list(
+                request
+                    .items
+                    .iter()
+                    .zip(&answer.outcomes)
+                    .map(show_item)
+                    .chain(
+                        request.released.iter().map(|free| format!("{} released {:?}", free.run, free.outcome)),
+                    )
+                    .collect(),
+            ),
+            Self::FinishTasks(request, answers) => list(
+                request
+                    .finished
+                    .iter()
+                    .zip(*answers)
+                    .map(|(task, answer)| {
+                        format!("{} claim {} {} {answer:?}", task.task, task.claim, show_outcome(&task.outcome))
+                    })
+                    .collect(),
+            ),
+            Self::Control(request, answer) => format!("{:?} {answer:?}", request.control),
+        }
+    }
+}
+
+fn show_claimed_run(claimed: &ClaimedRun) -> String {
+    let messages: Vec<&str> = claimed.messages.iter().map(|message| message.id.as_str()).collect();
+    format!(
+        "{} claim {} revision {} arrived {} [{}]",
+        claimed.run.id,
+        claimed.claim,
+        claimed.run.revision,
+        claimed.run.arrived,
+        messages.join(" ")
+    )
+}
+
+fn show_item((item, outcome): (&CommitItem, &CommitOutcome)) -> String {
+    let rows: Vec<String> =
+        item.events.iter().map(|event| format!("{} {}", event.seq, event.data.kind())).collect();
+    let fence = match item.fence {
+        Fence::Claim(claim) => format!("claim {claim}"),
+        Fence::Fused => "fused".to_owned(),
+    };
+    let end = if item.end.is_some() { " ends" } else { "" };
+    let outcome = match outcome {
+        CommitOutcome::Done(done) => format!("done, revision {}", done.revision),
+        CommitOutcome::Stale => "STALE".to_owned(),
+    };
+    format!("{} {} {fence} [{}]{end} {outcome}", item.run, item.commit, rows.join("; "))
+}
+
+fn show_outcome(outcome: &TaskOutcome) -> &'static str {
+    match outcome {
+        TaskOutcome::Completed { .. } => "completed",
+        TaskOutcome::Retry { .. } => "retry",
+        TaskOutcome::Exhausted { .. } => "exhausted",
+        TaskOutcome::Cancelled { .. } => "cancelled",
+        TaskOutcome::Released => "released",
+    }
+}

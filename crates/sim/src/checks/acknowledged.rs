@@ -1,0 +1,55 @@
+//! I1: what a client was told is done, is done.
+
+use rhythm_core::MessageId;
+
+use super::{Check, Objection, View};
+use crate::client::{Acknowledged as Told, ClientLog};
+
+pub struct Acknowledged;
+
+impl Check for Acknowledged {
+    fn name(&self) -> &'static str {
+        "acknowledged"
+    }
+
+    fn ended(&mut self, view: &View<'_>) -> Result<(), Objection> {
+        let log: &ClientLog = view.client;
+        for told in log.acknowledged().iter() {
+            match told {
+                Told::Started(run) => {
+                    if !view.runs.contains_key(run) {
+                        return Err(Objection::of_run(run, "its start was acknowledged, it does not exist"));
+                    }
+                }
+                Told::Enqueued(task) => {
+                    if !view.tasks.iter().any(|known| known.id == *task) {
+                        return Err(Objection::of_task(task, "it was acknowledged, it does not exist"));
+                    }
+                }
+                Told::Delivered(run, message) => self.arrived(view, run, message)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Acknowledged {
+    /// A delivered message was consumed once, or still waits, or its run ended without asking for it.
+    fn arrived(
+        &self,
+        view: &View<'_>,
+        run: &rhythm_core::RunId,
+        message: &MessageId,
+    ) -> Result<(), Objection> {
+        let Some(seen) = view.runs.get(run) else {
+            return Err(Objection::of_run(run, format!("{message} was acknowledged, the run does not exist")));
+        };
+        let consumed = seen.history.iter().filter(|event| event.message.as_ref() == Some(message)).count();
+        let waits = seen.picture.inbox.iter().any(|waiting| waiting.id == *message);
+        let over = seen.picture.summary.status.is_final();
+        if consumed == 1 || (consumed == 0 && (waits || over)) {
+            return Ok(());
+        }
+        Err(Objection::of_run(run, format!("{message} was acknowledged and consumed {consumed} times")))
+    }
+}

@@ -1,0 +1,94 @@
+//! I5: only the newest claim may write. Claim numbers only grow, and nothing is accepted from a holder that was
+//! taken over.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rhythm_core::{CommitId, RunId, TaskId, Timestamp};
+use rhythm_engine::world::*;
+
+use super::{Applied, Check, Objection};
+
+#[derive(Default)]
+pub struct Fences {
+    runs: BTreeMap<RunId, u64>,
+    tasks: BTreeMap<TaskId, u64>,
+    commits: BTreeSet<CommitId>,
+}
+
+impl Check for Fences {
+    fn name(&self) -> &'static str {
+        "fences"
+    }
+
+    fn applied(&mut self, applied: &Applied<'_>, _now: Timestamp) -> Result<(), Objection> {
+        match applied {
+            Applied::ClaimRuns(_, claimed) => {
+                for run in &claimed.runs {
+                    let newest = self.runs.entry(run.run.id.clone()).or_default();
+                    if run.claim <= *newest {
+                        let what = format!("claim {} follows claim {newest}", run.claim);
+                        return Err(Objection::of_run(&run.run.id, what));
+                    }
+                    *newest = run.claim;
+                }
+                Ok(())
+            }
+            Applied::ClaimTasks(_, claimed) => claimed
+                .tasks
+                .iter()
+                .try_for_each(|task| self.task_claimed(&TaskClaim { task: task.id.clone(), claim: task.claim })),
+            Applied::Commit(commit, committed) => commit
+                .items
+                .iter()
+                .zip(&committed.outcomes)
+                .try_for_each(|(item, outcome)| self.committed(item, outcome)),
+            Applied::FinishTasks(request, answers) => request
+                .finished
+                .iter()
+                .zip(*answers)
+                .filter(|(_, answer)| **answer == Finish::Done)
+                .try_for_each(|(finished, _)| self.accepted(&finished.task, finished.claim)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Fences {
+    fn task_claimed(&mut self, claim: &TaskClaim) -> Result<(), Objection> {
+        let newest = self.tasks.entry(claim.task.clone()).or_default();
+        if claim.claim <= *newest {
+            let what = format!("claim {} follows claim {newest}", claim.claim);
+            return Err(Objection::of_task(&claim.task, what));
+        }
+        *newest = claim.claim;
+        Ok(())
+    }
+
+    fn committed(&mut self, item: &CommitItem, outcome: &CommitOutcome) -> Result<(), Objection> {
+        let CommitOutcome::Done(done) = outcome else { return Ok(()) };
+        if !self.commits.insert(item.commit.clone()) {
+            // The same commit again: the answer is repeated, nothing is written.
+            return Ok(());
+        }
+        if let Fence::Claim(claim) = item.fence {
+            let newest = self.runs.get(&item.run).copied().unwrap_or_default();
+            if claim != newest {
+                let what = format!("a commit under claim {claim} was accepted, the newest is {newest}");
+                return Err(Objection::of_run(&item.run, what));
+            }
+        }
+        for finished in &item.finished {
+            self.accepted(&finished.task, finished.claim)?;
+        }
+        done.claimed.iter().try_for_each(|claim| self.task_claimed(claim))
+    }
+
+    fn accepted(&self, task: &TaskId, claim: u64) -> Result<(), Objection> {
+        let newest = self.tasks.get(task).copied().unwrap_or_default();
+        if claim == newest {
+            return Ok(());
+        }
+        let what = format!("a result under claim {claim} was accepted, the newest is {newest}");
+        Err(Objection::of_task(task, what))
+    }
+}

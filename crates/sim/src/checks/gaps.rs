@@ -1,0 +1,87 @@
+//! I3: each transition is written once, and a history has no gaps and nothing that no commit wrote.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rhythm_core::{CommitId, Event, EventData, MessageId, RunId, TaskId, Timestamp};
+use rhythm_engine::world::{CommitOutcome, Control, Controlled};
+
+use super::{Applied, Check, Objection, View};
+
+#[derive(Default)]
+pub struct Gaps {
+    commits: BTreeSet<CommitId>,
+    rows: BTreeMap<(RunId, u64), Event>,
+    consumed: BTreeSet<(RunId, MessageId)>,
+}
+
+impl Check for Gaps {
+    fn name(&self) -> &'static str {
+        "gaps"
+    }
+
+    fn applied(&mut self, applied: &Applied<'_>, _now: Timestamp) -> Result<(), Objection> {
+        let (commit, committed) = match applied {
+            Applied::Commit(commit, committed) => (commit, committed),
+            Applied::Control(request, Controlled::Done) => {
+                if let Control::Reopen { run, requeue, .. } = &request.control {
+                    // A task that failed its run and is tried anew answers once more.
+                    let answers = |id: &MessageId| requeue.iter().any(|task| answer_of(task) == *id);
+                    self.consumed.retain(|(of, id)| of != run || !answers(id));
+                }
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        for (item, outcome) in commit.items.iter().zip(&committed.outcomes) {
+            if *outcome == CommitOutcome::Stale || !self.commits.insert(item.commit.clone()) {
+                continue;
+            }
+            for event in &item.events {
+                if self.rows.insert((item.run.clone(), event.seq), event.clone()).is_some() {
+                    return Err(Objection::of_run(&item.run, format!("row {} was written twice", event.seq)));
+                }
+                let Some(message) = &event.message else { continue };
+                if !self.consumed.insert((item.run.clone(), message.clone())) {
+                    return Err(Objection::of_run(&item.run, format!("message {message} was consumed twice")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, view: &View<'_>) -> Result<(), Objection> {
+        for (run, seen) in &view.runs {
+            for (place, event) in seen.history.iter().enumerate() {
+                if event.seq != place as u64 + 1 {
+                    return Err(Objection::of_run(run, format!("row {} stands at {}", event.seq, place + 1)));
+                }
+                match self.rows.remove(&(run.clone(), event.seq)) {
+                    Some(written) if written == *event => {}
+                    Some(_) => return Err(Objection::of_run(run, format!("row {} was changed", event.seq))),
+                    None if is_operators(&event.data) => {}
+                    None => {
+                        let what = format!("no commit wrote row {} ({})", event.seq, event.data.kind());
+                        return Err(Objection::of_run(run, what));
+                    }
+                }
+            }
+        }
+        match self.rows.keys().next() {
+            Some((run, seq)) => Err(Objection::of_run(run, format!("row {seq} was acknowledged and is gone"))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn answer_of(task: &TaskId) -> MessageId {
+    let number = task.as_str().rsplit_once(':').map_or("", |(_, number)| number);
+    MessageId::new(format!("task:{number}"))
+}
+
+/// Rows that operators and background duties write beside transitions.
+fn is_operators(data: &EventData) -> bool {
+    matches!(
+        data,
+        EventData::Paused(_) | EventData::Resumed(_) | EventData::Reopened(_) | EventData::Warning(_)
+    )
+}

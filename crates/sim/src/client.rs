@@ -1,0 +1,209 @@
+//! A client process: does the actions of the workload one after the other, repeats a call whose answer is
+//! unknown under the same name, and remembers what it was told.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rhythm_core::message::ApprovalDecided;
+use rhythm_core::{Actor, CommandId, EventData, MessageId, Payload, RunId, Status, TaskId, TenantId};
+use rhythm_engine::client::{Client, EnqueueTask, NewSchedule, StartRun};
+use rhythm_engine::error::EngineError;
+use rhythm_engine::world::{Control, DeadQuery, ScheduleTarget, World};
+use serde_json::Value;
+
+use crate::dice::Dice;
+use crate::faults::Fault;
+use crate::kernel::Owner;
+use crate::network::Network;
+use crate::workload::{Act, Action};
+
+/// What a client was told is done.
+#[derive(Clone, Debug)]
+pub enum Acknowledged {
+    Started(RunId),
+    Enqueued(TaskId),
+    Delivered(RunId, MessageId),
+}
+
+/// Kept outside the engine; outlives the client.
+#[derive(Default)]
+pub struct ClientLog {
+    acknowledged: Mutex<Vec<Acknowledged>>,
+    next_action: AtomicU64,
+    names: AtomicU64,
+}
+
+impl ClientLog {
+    pub fn acknowledged(&self) -> MutexGuard<'_, Vec<Acknowledged>> {
+        self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn done(&self) -> usize {
+        usize::try_from(self.next_action.load(Ordering::SeqCst)).unwrap_or(usize::MAX)
+    }
+}
+
+/// A client whose chosen names come from a counter of the simulation.
+pub fn client_on(world: Arc<dyn World>, log: &Arc<ClientLog>) -> Client {
+    let log = log.clone();
+    let name = move || format!("n{}", log.names.fetch_add(1, Ordering::SeqCst));
+    Client::new(world, TenantId::default(), Actor("user:sim".into())).with_ids(name)
+}
+
+pub struct Caller {
+    pub owner: Owner,
+    pub network: Arc<Network>,
+    pub client: Client,
+    pub log: Arc<ClientLog>,
+    pub dice: Dice,
+}
+
+impl Caller {
+    /// Goes on where the last client stopped. A client that died in a call either repeats it or moves on.
+    pub async fn work(mut self, actions: Arc<Vec<Action>>) {
+        while let Some(action) = actions.get(self.log.done()) {
+            let now = self.network.kernel.now();
+            self.network.kernel.sleep(action.at.saturating_sub(now)).await;
+            if self.network.strikes(Fault::ClientCrash) {
+                if self.dice.chance(0.5) {
+                    self.log.next_action.fetch_add(1, Ordering::SeqCst);
+                }
+                let (kernel, owner, after) = (self.network.kernel.clone(), self.owner, self.dice.skewed(50));
+                let assassin = async move {
+                    kernel.sleep(after).await;
+                    kernel.kill(owner);
+                };
+                self.network.kernel.spawn(crate::kernel::NOBODY, Box::pin(assassin));
+            }
+            self.until_known(&action.act).await;
+            self.log.next_action.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    async fn until_known(&mut self, act: &Act) {
+        loop {
+            let outcome = self.perform(act).await;
+            self.network.trace.note(self.owner, "client", u64::from(outcome.is_ok()), || match &outcome {
+                Ok(()) => format!("{act:?} acknowledged"),
+                Err(error) => format!("{act:?} {error}"),
+            });
+            match outcome {
+                Err(EngineError::World(error)) if error.is_passing() && is_repeatable(act) => {
+                    let pause = self.dice.skewed(2_000);
+                    self.network.kernel.sleep(pause).await;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    async fn perform(&self, act: &Act) -> Result<(), EngineError> {
+        let client = &self.client;
+        match act {
+            Act::Start { run, workflow, input, delay, deadline, priority } => {
+                let start = StartRun {
+                    workflow: workflow.clone(),
+                    input: payload(input),
+                    id: Some(RunId::new(run.clone())),
+                    delay: *delay,
+                    deadline: *deadline,
+                    priority: *priority,
+                    ..StartRun::default()
+                };
+                let run = client.start_run(start).await?;
+                self.log.acknowledged().push(Acknowledged::Started(run));
+                Ok(())
+            }
+            Act::Signal { run, name, id, payload: content } => {
+                let run = RunId::new(run.clone());
+                client.signal(&run, name, payload(content), Some(id.clone())).await?;
+                let message = MessageId::new(format!("signal:{id}"));
+                self.log.acknowledged().push(Acknowledged::Delivered(run, message));
+                Ok(())
+            }
+            Act::Enqueue { task, name, input, options } => {
+                let (id, name) = (Some(TaskId::new(task.clone())), name.clone());
+                let (input, options) = (payload(input), options.clone());
+                let task =
+                    client.enqueue_task(EnqueueTask { id, name, input, options, ..EnqueueTask::default() }).await?;
+                self.log.acknowledged().push(Acknowledged::Enqueued(task));
+                Ok(())
+            }
+            Act::Cancel { run } => client.cancel(&RunId::new(run.clone()), "enough").await,
+            Act::Patch { run, operations } => {
+                client.patch(&RunId::new(run.clone()), payload(operations), "another way").await
+            }
+            Act::Decide { run } => decide(client, &RunId::new(run.clone())).await,
+            Act::Retry { run } => retry(client, &RunId::new(run.clone())).await,
+            Act::SettleDead { requeue } => settle_dead(client, *requeue).await,
+            Act::Schedule { name, workflow, catch_up, overlap } => {
+                let (name, workflow, cron) = (name.clone(), workflow.clone(), "* * * * *".to_owned());
+                let target = ScheduleTarget::Workflow { workflow, input: Payload::null() };
+                let (zone, catch_up, overlap) = ("UTC".to_owned(), *catch_up, *overlap);
+                client.put_schedule(NewSchedule { name, cron, zone, target, catch_up, overlap }).await?;
+                Ok(())
+            }
+            operators => client.control(control(operators)).await.map(|_| ()),
+        }
+    }
+}
+
+/// Calls that name what they do may be made again.
+fn is_repeatable(act: &Act) -> bool {
+    !matches!(act, Act::Cancel { .. } | Act::Patch { .. } | Act::Retry { .. } | Act::SettleDead { .. })
+}
+
+fn control(act: &Act) -> Control {
+    let reason = || "as an operator wants".to_owned();
+    match act {
+        Act::PauseRun { run } => Control::PauseRun { run: RunId::new(run.clone()), reason: reason() },
+        Act::ResumeRun { run } => Control::ResumeRun { run: RunId::new(run.clone()), reason: reason() },
+        Act::PauseWorkflow { workflow } => Control::PauseWorkflow { workflow: workflow.clone() },
+        Act::ResumeWorkflow { workflow } => Control::ResumeWorkflow { workflow: workflow.clone() },
+        Act::PauseQueue { queue } => Control::PauseQueue { queue: queue.clone() },
+        Act::ResumeQueue { queue } => Control::ResumeQueue { queue: queue.clone() },
+        Act::CancelTask { task } => Control::CancelTask { task: TaskId::new(task.clone()) },
+        other => unreachable!("{other:?} is no control"),
+    }
+}
+
+/// Answers the newest open approval of a run, if there is one.
+pub async fn decide(client: &Client, run: &RunId) -> Result<(), EngineError> {
+    let history = client.history(run).await?;
+    let mut open: Vec<CommandId> = Vec::new();
+    for event in &history {
+        match &event.data {
+            EventData::ApprovalCreated(created) => open.push(created.approval),
+            EventData::ApprovalDecided(decided) => open.retain(|approval| *approval != decided.approval),
+            _ => {}
+        }
+    }
+    let Some(approval) = open.pop() else { return Ok(()) };
+    let (decision, by) = ("approved".to_owned(), "user:sim".to_owned());
+    let decided = ApprovalDecided { approval, decision, by, comments: String::new(), data: Payload::null() };
+    client.decide(run, decided).await
+}
+
+/// Opens a run again that failed or was set aside.
+async fn retry(client: &Client, run: &RunId) -> Result<(), EngineError> {
+    let summary = client.picture(run).await?.summary;
+    if summary.status == Status::Failed || summary.blocked.is_some() {
+        client.retry_run(run, "once more").await?;
+    }
+    Ok(())
+}
+
+/// Requeues or discards the newest dead letter.
+pub async fn settle_dead(client: &Client, requeue: bool) -> Result<(), EngineError> {
+    let query = DeadQuery { tenant: client.tenant().clone(), limit: 1, ..DeadQuery::default() };
+    let page = client.world().list_dead(query).await?;
+    let Some(letter) = page.rows.first() else { return Ok(()) };
+    match requeue {
+        true => client.requeue_dead(&letter.task).await,
+        false => client.discard_dead(&letter.task).await,
+    }
+}
+
+pub fn payload(value: &Value) -> Payload {
+    Payload::of(value).expect("JSON values serialise")
+}

@@ -1,0 +1,110 @@
+//! The faults, how often each strikes under a seed, and how often each really did.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::dice::Dice;
+
+macro_rules! faults {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $most:literal;)*) => {
+        /// Something that goes wrong on purpose.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Fault {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Fault {
+            pub const ALL: &[Fault] = &[$(Fault::$name,)*];
+
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Fault::$name => $text,)*
+                }
+            }
+
+            /// The highest rate a seed may choose.
+            fn most(self) -> f64 {
+                match self {
+                    $(Fault::$name => $most,)*
+                }
+            }
+        }
+    };
+}
+
+faults! {
+    /// A process dies and its write never leaves it.
+    CrashBeforeWrite = "crash before a write", 0.02;
+    /// A process dies while its write is on the way; it arrives later.
+    CrashDuringWrite = "crash during a write", 0.02;
+    /// A process dies after its write came through, before the answer.
+    CrashAfterWrite = "crash after a write", 0.02;
+    /// A process dies at some moment.
+    Crash = "crash at any time", 0.3;
+    /// A process is told to stop and does.
+    Restart = "orderly restart", 0.15;
+    /// A process stands still for longer than its claims hold.
+    Pause = "pause past the claims", 0.25;
+    LostRequest = "request lost", 0.04;
+    LostReply = "reply lost", 0.06;
+    Doubled = "request doubled", 0.05;
+    Late = "request or reply late", 0.10;
+    LostWakeup = "wake-up lost", 0.5;
+    LateWakeup = "wake-up late", 0.3;
+    DoubledWakeup = "wake-up doubled", 0.2;
+    ClockForward = "clock jumps ahead", 0.10;
+    ClockBack = "clock jumps back", 0.10;
+    Outage = "world unavailable", 0.15;
+    ClientCrash = "client dies in a call", 0.03;
+    HandlerFails = "handler fails", 0.2;
+    HandlerPanics = "handler panics", 0.08;
+    HandlerHangs = "handler hangs", 0.05;
+    HandlerSlow = "handler slow", 0.10;
+}
+
+/// Which faults a simulation has, and what became of them.
+pub struct Faults {
+    rates: BTreeMap<Fault, (f64, Dice)>,
+    counts: BTreeMap<Fault, u64>,
+    calm: bool,
+}
+
+impl Faults {
+    /// Each seed has some of the faults, each at a rate of its own: rare combinations come up sooner so.
+    pub fn new(seed: u64, without: &BTreeSet<Fault>) -> Self {
+        let mut swarm = Dice::new(seed, "fault rates");
+        let mut rates = BTreeMap::new();
+        for fault in Fault::ALL {
+            let (chosen, share) = (swarm.chance(0.6), swarm.number(1..1_000) as f64 / 1_000.0);
+            if chosen && !without.contains(fault) {
+                rates.insert(*fault, (fault.most() * share, Dice::new(seed, fault.name())));
+            }
+        }
+        Self { rates, counts: BTreeMap::new(), calm: false }
+    }
+
+    pub fn none() -> Self {
+        Self { rates: BTreeMap::new(), counts: BTreeMap::new(), calm: true }
+    }
+
+    /// Whether it happens now; counts it when it does.
+    pub fn strikes(&mut self, fault: Fault) -> bool {
+        let struck = !self.calm && self.rates.get_mut(&fault).is_some_and(|(rate, dice)| dice.chance(*rate));
+        if struck {
+            *self.counts.entry(fault).or_default() += 1;
+        }
+        struck
+    }
+
+    /// Nothing strikes any more.
+    pub fn calm_down(&mut self) {
+        self.calm = true;
+    }
+
+    pub fn is_calm(&self) -> bool {
+        self.calm
+    }
+
+    pub fn counts(&self) -> &BTreeMap<Fault, u64> {
+        &self.counts
+    }
+}

@@ -1,0 +1,161 @@
+//! What the simulated tasks do, and the ledger of what they did, kept outside the engine.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use rhythm_core::{Failure, Payload, TaskId};
+use rhythm_engine::worker::{Handler, Handlers, TaskContext};
+use serde_json::{Value, json};
+
+use crate::dice::Dice;
+use crate::faults::Fault;
+use crate::kernel::Owner;
+use crate::network::Network;
+
+/// Names with a handler. Their inputs say how long they take (`ms`) and how many attempts fail first (`fails`).
+pub const NAMES: &[&str] = &["work", "flaky", "doomed", "big", "teller", "stubborn"];
+/// Enough to leave its inline place.
+const BIG: usize = 70_000;
+
+/// What was done in one attempt of a task, over all its deliveries.
+#[derive(Clone, Debug)]
+pub struct Effect {
+    pub task: TaskId,
+    pub attempt: u32,
+    pub begun: u64,
+    pub highest_delivery: u32,
+    pub output: Option<Payload>,
+}
+
+#[derive(Default)]
+pub struct Ledger(Mutex<BTreeMap<(TaskId, u32), Effect>>);
+
+impl Ledger {
+    pub fn effects(&self) -> Vec<Effect> {
+        self.lock().values().cloned().collect()
+    }
+
+    /// What a handler gave for an attempt; the same however often it was delivered.
+    pub fn output(&self, task: &TaskId, attempt: u32) -> Option<Payload> {
+        self.lock().get(&(task.clone(), attempt))?.output.clone()
+    }
+
+    fn begin(&self, context: &TaskContext) {
+        let mut effects = self.lock();
+        let key = (context.task_id().clone(), context.attempt());
+        let effect = effects.entry(key).or_insert_with(|| Effect {
+            task: context.task_id().clone(),
+            attempt: context.attempt(),
+            begun: 0,
+            highest_delivery: 0,
+            output: None,
+        });
+        effect.begun += 1;
+        effect.highest_delivery = effect.highest_delivery.max(context.delivery());
+    }
+
+    fn give(&self, context: &TaskContext, output: &Payload) {
+        let key = (context.task_id().clone(), context.attempt());
+        if let Some(effect) = self.lock().get_mut(&key) {
+            effect.output = Some(output.clone());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<(TaskId, u32), Effect>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Actor {
+    name: &'static str,
+    owner: Owner,
+    network: Arc<Network>,
+    ledger: Arc<Ledger>,
+    dice: Arc<Mutex<Dice>>,
+}
+
+/// The handlers of one process.
+pub fn handlers(network: &Arc<Network>, ledger: &Arc<Ledger>, owner: Owner, seed: u64) -> Handlers {
+    let dice = Arc::new(Mutex::new(Dice::new(seed, &format!("handlers of {}", owner.0))));
+    let mut handlers = Handlers::default();
+    for name in NAMES {
+        let (network, ledger, dice) = (network.clone(), ledger.clone(), dice.clone());
+        handlers.add(*name, Arc::new(Actor { name, owner, network, ledger, dice }));
+    }
+    handlers
+}
+
+#[async_trait]
+impl Handler for Actor {
+    async fn handle(&self, context: TaskContext, input: Payload) -> Result<Payload, Failure> {
+        self.ledger.begin(&context);
+        let note = |what: &str| {
+            self.network.trace.note(self.owner, what, u64::from(context.attempt()), || {
+                format!("{} attempt {} delivery {}", context.task_id(), context.attempt(), context.delivery())
+            });
+        };
+        note("begins");
+        let input: Value = input.text().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        self.pass_time(&context, &input).await?;
+        self.misbehave().await?;
+        if u64::from(context.attempt()) <= input["fails"].as_u64().unwrap_or_default() {
+            return Err(Failure::new("FLAKY", "not yet"));
+        }
+        if self.name == "doomed" && !self.network.faults().is_calm() {
+            return Err(Failure::permanent("DOOMED", "never"));
+        }
+        let mut output = json!({"task": context.task_id().as_str(), "attempt": context.attempt()});
+        if self.name == "big" {
+            output["padding"] = Value::String("x".repeat(BIG));
+        }
+        let output = Payload::of(&output).map_err(|error| Failure::new("SIM", error.to_string()))?;
+        self.ledger.give(&context, &output);
+        note("did");
+        Ok(output)
+    }
+}
+
+impl Actor {
+    /// Takes its time; all but the stubborn ones stop when they are asked to.
+    async fn pass_time(&self, context: &TaskContext, input: &Value) -> Result<(), Failure> {
+        let kernel = &self.network.kernel;
+        let mut left = input["ms"].as_u64().unwrap_or_default();
+        if self.network.strikes(Fault::HandlerSlow) {
+            left += self.dice().skewed(60_000);
+        }
+        while left > 0 {
+            let part = left.min(500);
+            left -= part;
+            tokio::select! {
+                biased;
+                () = kernel.sleep(part) => {}
+                _ = context.cancelled(), if self.name != "stubborn" => {
+                    return Err(Failure::cancelled("stopped when asked to"));
+                }
+            }
+            if self.name == "teller" {
+                context.report(Payload::of(&json!({"left": left})).unwrap_or_default());
+            }
+        }
+        Ok(())
+    }
+
+    async fn misbehave(&self) -> Result<(), Failure> {
+        if self.network.strikes(Fault::HandlerHangs) {
+            std::future::pending::<()>().await;
+        }
+        if self.network.strikes(Fault::HandlerPanics) {
+            // Unwinds without the panic hook's message.
+            std::panic::resume_unwind(Box::new("simulated panic"));
+        }
+        if self.network.strikes(Fault::HandlerFails) {
+            return Err(Failure::new("SIMULATED", "no luck"));
+        }
+        Ok(())
+    }
+
+    fn dice(&self) -> MutexGuard<'_, Dice> {
+        self.dice.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

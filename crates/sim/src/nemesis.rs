@@ -1,0 +1,184 @@
+//! Brings misfortune over the processes, and starts those again that died.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rhythm_core::Timestamp;
+use rhythm_engine::drive::Stopper;
+use rhythm_engine::world::{Clock, World};
+
+use crate::client::{Caller, ClientLog, client_on};
+use crate::dice::Dice;
+use crate::faults::Fault;
+use crate::handlers::Ledger;
+use crate::kernel::{Kernel, Owner};
+use crate::network::Network;
+use crate::process::{Setup, boot};
+use crate::sim_world::SimWorld;
+use crate::workload::Action;
+
+/// The world's clock: virtual time, and where it jumped to.
+pub struct WorldClock {
+    kernel: Kernel,
+    offset: AtomicI64,
+}
+
+/// Some moment; simulations need one from which calendars can be reckoned.
+const EPOCH: i64 = 1_800_000_000_000;
+
+impl WorldClock {
+    pub fn new(kernel: Kernel) -> Self {
+        Self { kernel, offset: AtomicI64::new(0) }
+    }
+
+    fn jump(&self, by: i64) {
+        self.offset.fetch_add(by, Ordering::SeqCst);
+    }
+}
+
+impl Clock for WorldClock {
+    fn now(&self) -> Timestamp {
+        let now = i64::try_from(self.kernel.now()).unwrap_or(i64::MAX);
+        Timestamp::from_millis(EPOCH + now + self.offset.load(Ordering::SeqCst))
+    }
+}
+
+/// Gives each process a handle of its own.
+pub type Doors = Arc<dyn Fn() -> Arc<dyn World> + Send + Sync>;
+
+pub struct Nemesis {
+    pub seed: u64,
+    pub network: Arc<Network>,
+    pub ledger: Arc<Ledger>,
+    pub log: Arc<ClientLog>,
+    pub clock: Arc<WorldClock>,
+    pub doors: Doors,
+    pub actions: Arc<Vec<Action>>,
+    pub owners: AtomicU32,
+    /// Who lives in which place now.
+    pub places: Mutex<BTreeMap<usize, (Owner, Stopper)>>,
+}
+
+impl Nemesis {
+    fn next_owner(&self) -> Owner {
+        Owner(self.owners.fetch_add(1, Ordering::SeqCst) + 1)
+    }
+
+    /// Keeps one place occupied: whoever dies is followed by another, of the same name mostly.
+    pub async fn keep_process(self: Arc<Self>, setup: Setup, place: usize) {
+        let mut dice = Dice::new(self.seed, &format!("place {place}"));
+        loop {
+            let owner = self.next_owner();
+            let mut setup = setup.clone();
+            if dice.chance(0.3) {
+                setup.name = format!("{}-{}", setup.name, owner.0);
+            }
+            self.network.trace.note(owner, "process starts", 0, || setup.name.clone());
+            let stopper = boot(&self.network, &self.ledger, (self.doors)(), &setup, (owner, self.seed));
+            self.occupy(place, owner, stopper);
+            while !self.network.kernel.is_dead(owner) {
+                self.network.kernel.sleep(100).await;
+            }
+            self.network.trace.note(owner, "process is gone", 0, String::new);
+            self.network.kernel.sleep(dice.skewed(10_000)).await;
+        }
+    }
+
+    /// Keeps a client at work until all actions are done.
+    pub async fn keep_client(self: Arc<Self>) {
+        let mut dice = Dice::new(self.seed, "client");
+        while self.log.done() < self.actions.len() {
+            let owner = self.next_owner();
+            let world = Arc::new(SimWorld::new(self.network.clone(), owner, (self.doors)()));
+            let client = client_on(world, &self.log);
+            let (network, log) = (self.network.clone(), self.log.clone());
+            let purpose = Dice::new(self.seed, &format!("client {}", owner.0));
+            let caller = Caller { owner, network, client, log, dice: purpose };
+            let (actions, kernel) = (self.actions.clone(), self.network.kernel.clone());
+            let life = async move {
+                caller.work(actions).await;
+                kernel.kill(owner);
+            };
+            self.network.kernel.spawn(owner, Box::pin(life));
+            while !self.network.kernel.is_dead(owner) {
+                self.network.kernel.sleep(100).await;
+            }
+            self.network.kernel.sleep(dice.skewed(2_000)).await;
+        }
+    }
+
+    /// Every second something may happen to everybody.
+    pub async fn strike(self: Arc<Self>) {
+        let mut dice = Dice::new(self.seed, "nemesis");
+        while !self.network.faults().is_calm() {
+            self.network.kernel.sleep(dice.number(200..2_000)).await;
+            let victim = {
+                let places = self.places();
+                (!places.is_empty()).then(|| dice.index(places.len())).and_then(|n| places.values().nth(n).cloned())
+            };
+            let Some((victim, stopper)) = victim else { continue };
+            self.strike_process(victim, &stopper, &mut dice);
+            self.strike_world(&mut dice);
+        }
+    }
+
+    fn strike_process(self: &Arc<Self>, victim: Owner, stopper: &Stopper, dice: &mut Dice) {
+        let (network, kernel) = (&self.network, &self.network.kernel);
+        if network.strikes(Fault::Crash) {
+            network.trace.note(victim, "crashes", 0, String::new);
+            kernel.kill(victim);
+        } else if network.strikes(Fault::Restart) {
+            network.trace.note(victim, "is told to stop", 0, String::new);
+            stopper.stop();
+        } else if network.strikes(Fault::Pause) {
+            let time = dice.number(1_000..40_000);
+            network.trace.note(victim, "stands still", time, || format!("for {time} ms"));
+            kernel.stop(victim);
+            let network = network.clone();
+            let wake = async move {
+                network.kernel.sleep(time).await;
+                network.trace.note(victim, "wakes up", 0, String::new);
+                network.kernel.let_go(victim);
+            };
+            kernel.spawn(crate::kernel::NOBODY, Box::pin(wake));
+        }
+    }
+
+    fn strike_world(&self, dice: &mut Dice) {
+        let network = &self.network;
+        let length = i64::try_from(dice.skewed(3_600_000)).unwrap_or_default();
+        if network.strikes(Fault::ClockForward) {
+            network.trace.note(crate::kernel::NOBODY, "clock jumps ahead", 0, || format!("by {length} ms"));
+            self.clock.jump(length);
+        }
+        if network.strikes(Fault::ClockBack) {
+            // Behind the high-water mark time stands still until the clock has caught up.
+            let length = length / 60;
+            network.trace.note(crate::kernel::NOBODY, "clock jumps back", 0, || format!("by {length} ms"));
+            self.clock.jump(-length);
+        }
+        if network.strikes(Fault::Outage) {
+            let time = dice.skewed(20_000);
+            network.trace.note(crate::kernel::NOBODY, "world is away", time, || format!("for {time} ms"));
+            network.fail_until(network.kernel.now() + time);
+        }
+    }
+
+    /// The end of all misfortune.
+    pub fn calm_down(&self) {
+        self.network.faults().calm_down();
+        self.network.fail_until(0);
+        for (owner, _) in self.places().values() {
+            self.network.kernel.let_go(*owner);
+        }
+    }
+
+    fn occupy(&self, place: usize, owner: Owner, stopper: Stopper) {
+        self.places().insert(place, (owner, stopper));
+    }
+
+    fn places(&self) -> MutexGuard<'_, BTreeMap<usize, (Owner, Stopper)>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,146 @@
+//! One worker process: the real driver on a simulated host.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use rhythm_core::{Millis, WorkerId};
+use rhythm_engine::config::Config;
+use rhythm_engine::drive::{Driver, Stopper};
+use rhythm_engine::host::{Host, Spawned};
+use rhythm_engine::process::Process;
+use rhythm_engine::programs::Programs;
+use rhythm_engine::time::{Monotonic, WorldTime};
+use rhythm_engine::worker::Worker;
+use rhythm_engine::world::World;
+
+use crate::dice::Dice;
+use crate::handlers::{Ledger, handlers};
+use crate::kernel::{Kernel, Owner};
+use crate::network::Network;
+use crate::plans::QUEUES;
+use crate::sim_world::SimWorld;
+
+/// How a process is set up; the same after each restart.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub name: String,
+    pub hold: Millis,
+    pub poll: Millis,
+    pub concurrency: usize,
+    pub run_batch: usize,
+    /// How much faster its counter runs than virtual time, in thousandths.
+    pub drift: i64,
+}
+
+impl Setup {
+    pub fn new(dice: &mut Dice, number: u32) -> Self {
+        Self {
+            name: format!("w{number}"),
+            hold: Millis(dice.number(2_000..15_000)),
+            poll: Millis(dice.number(500..3_000)),
+            concurrency: dice.index(12) + 1,
+            run_batch: dice.index(20) + 1,
+            drift: i64::try_from(dice.number(0..41)).unwrap_or(0) - 20,
+        }
+    }
+
+    /// No two alike would do for histories that must not depend on luck.
+    pub fn plain() -> Self {
+        Self {
+            name: "w".into(),
+            hold: Millis::from_secs(30),
+            poll: Millis::from_secs(1),
+            concurrency: 10,
+            run_batch: 10,
+            drift: 0,
+        }
+    }
+}
+
+struct SimHost {
+    kernel: Kernel,
+    owner: Owner,
+    dice: Mutex<Dice>,
+}
+
+impl Host for SimHost {
+    fn spawn(&self, future: BoxFuture<'static, ()>) -> Box<dyn Spawned> {
+        let number = self.kernel.spawn(self.owner, future);
+        Box::new(Future { kernel: self.kernel.clone(), number })
+    }
+
+    fn sleep(&self, time: Millis) -> BoxFuture<'static, ()> {
+        Box::pin(self.kernel.sleep(time.as_u64()))
+    }
+
+    fn spread(&self, limit: u64) -> u64 {
+        self.dice.lock().unwrap_or_else(PoisonError::into_inner).number(0..limit.max(1))
+    }
+}
+
+struct Future {
+    kernel: Kernel,
+    number: u64,
+}
+
+impl Spawned for Future {
+    fn abort(&self) {
+        self.kernel.abort(self.number);
+    }
+
+    fn ended(self: Box<Self>) -> BoxFuture<'static, ()> {
+        // Orders are carried out before anything else is polled.
+        Box::pin(self.kernel.sleep(0))
+    }
+}
+
+/// The counter of one machine.
+struct Drifting {
+    kernel: Kernel,
+    drift: i64,
+}
+
+impl Monotonic for Drifting {
+    fn millis(&self) -> u64 {
+        let now = self.kernel.now();
+        let drift = i128::from(now) * i128::from(self.drift) / 1_000;
+        u64::try_from(i128::from(now) + drift).unwrap_or_default()
+    }
+}
+
+/// Starts a process; it runs as `owner` until it is stopped or killed.
+pub fn boot(
+    network: &Arc<Network>,
+    ledger: &Arc<Ledger>,
+    world: Arc<dyn World>,
+    setup: &Setup,
+    (owner, seed): (Owner, u64),
+) -> Stopper {
+    let kernel = network.kernel.clone();
+    let world: Arc<dyn World> = Arc::new(SimWorld::new(network.clone(), owner, world));
+    let mut config = Config::new(WorkerId::new(setup.name.clone()));
+    config.incarnation = format!("{}#{}", setup.name, owner.0);
+    config.queues = QUEUES.iter().map(|queue| ((*queue).to_owned(), usize::MAX)).collect();
+    config.hold = setup.hold;
+    config.beat = Millis(setup.hold.as_u64() / 5);
+    config.silence = setup.hold;
+    config.poll = setup.poll;
+    config.concurrency = setup.concurrency;
+    config.run_batch = setup.run_batch;
+    config.grace = Millis(2_000);
+    let clock = Arc::new(Drifting { kernel: kernel.clone(), drift: setup.drift });
+    let process = Arc::new(Process::new(world, config, Programs::default(), WorldTime::new(clock)));
+    let worker = Worker::new(process.clone(), handlers(network, ledger, owner, seed), "sim".into(), owner.0);
+    let dice = Mutex::new(Dice::new(seed, &format!("host of {}", owner.0)));
+    let host = Arc::new(SimHost { kernel: kernel.clone(), owner, dice });
+    let driver = Driver::on(host, process, Arc::new(worker));
+    let stopper = driver.stopper();
+    let life = async move {
+        // A world that is away at the start, or at the end, ends the process.
+        let _ = driver.run(Duration::from_secs(3)).await;
+        kernel.kill(owner);
+    };
+    network.kernel.spawn(owner, Box::pin(life));
+    stopper
+}

@@ -1,0 +1,216 @@
+//! One process's end of the network: a world whose every method is a request on its way.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rhythm_core::event::Event;
+use rhythm_core::{BlobRef, RunId, TaskId, TenantId, Timestamp};
+use rhythm_engine::world::*;
+
+use crate::checks::Applied;
+use crate::kernel::Owner;
+use crate::network::{Call, Network};
+
+pub struct SimWorld {
+    network: Arc<Network>,
+    owner: Owner,
+    /// This process's own handle: when it is gone, the world knows that the process is.
+    world: Arc<dyn World>,
+    wakeups: Arc<WakeupSenders>,
+}
+
+impl SimWorld {
+    pub fn new(network: Arc<Network>, owner: Owner, world: Arc<dyn World>) -> Self {
+        let wakeups = Arc::new(WakeupSenders::default());
+        network.join(owner, wakeups.clone());
+        Self { network, owner, world, wakeups }
+    }
+
+    async fn ask<R, T>(&self, call: Call<R, T>, request: R) -> WorldResult<T>
+    where
+        R: Clone + Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        self.network.call(self.owner, self.world.clone(), call, request).await
+    }
+}
+
+impl Drop for SimWorld {
+    fn drop(&mut self) {
+        self.network.leave(self.owner);
+    }
+}
+
+/// A read, which no checker looks at.
+macro_rules! read {
+    ($self:ident, $name:literal, $request:expr, $apply:expr) => {
+        $self.ask(Call { name: $name, writes: false, apply: $apply, shown: |_, _| None }, $request).await
+    };
+}
+
+/// A write, shown to the checkers.
+macro_rules! write {
+    ($self:ident, $name:literal, $request:expr, $apply:expr, $shown:expr) => {
+        $self.ask(Call { name: $name, writes: true, apply: $apply, shown: $shown }, $request).await
+    };
+}
+
+#[async_trait]
+impl World for SimWorld {
+    async fn now(&self) -> WorldResult<Timestamp> {
+        read!(self, "now", (), |world, ()| world.now())
+    }
+
+    async fn register(&self, request: Register) -> WorldResult<()> {
+        write!(self, "register", request, |world, request| world.register(request), |_, ()| None)
+    }
+
+    async fn definition(&self, request: DefinitionQuery) -> WorldResult<Option<Definition>> {
+        read!(self, "definition", request, |world, request| world.definition(request))
+    }
+
+    async fn create_runs(&self, request: CreateRuns) -> WorldResult<Vec<Creation>> {
+        write!(self, "create_runs", request, |world, request| world.create_runs(request), |request, answer| {
+            Some(Applied::CreateRuns(request, answer))
+        })
+    }
+
+    async fn enqueue_tasks(&self, request: EnqueueTasks) -> WorldResult<Vec<Creation>> {
+        write!(self, "enqueue_tasks", request, |world, request| world.enqueue_tasks(request), |request, answer| {
+            Some(Applied::EnqueueTasks(request, answer))
+        })
+    }
+
+    async fn deliver(&self, request: Deliver) -> WorldResult<Vec<Delivered>> {
+        write!(self, "deliver", request, |world, request| world.deliver(request), |request, answer| {
+            Some(Applied::Deliver(request, answer))
+        })
+    }
+
+    async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
+        write!(self, "claim_runs", request, |world, request| world.claim_runs(request), |request, answer| {
+            Some(Applied::ClaimRuns(request, answer))
+        })
+    }
+
+    async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
+        write!(self, "claim_tasks", request, |world, request| world.claim_tasks(request), |request, answer| {
+            Some(Applied::ClaimTasks(request, answer))
+        })
+    }
+
+    async fn commit(&self, request: Commit) -> WorldResult<Committed> {
+        write!(self, "commit", request, |world, request| world.commit(request), |request, answer| {
+            Some(Applied::Commit(request, answer))
+        })
+    }
+
+    async fn finish_tasks(&self, request: FinishTasks) -> WorldResult<Vec<Finish>> {
+        write!(self, "finish_tasks", request, |world, request| world.finish_tasks(request), |request, answer| {
+            Some(Applied::FinishTasks(request, answer))
+        })
+    }
+
+    async fn extend(&self, request: Extend) -> WorldResult<Extended> {
+        write!(self, "extend", request, |world, request| world.extend(request), |_, _| None)
+    }
+
+    async fn control(&self, request: ControlRequest) -> WorldResult<Controlled> {
+        write!(self, "control", request, |world, request| world.control(request), |request, answer| {
+            Some(Applied::Control(request, answer))
+        })
+    }
+
+    async fn put_blob(&self, tenant: &TenantId, blob: &BlobRef, content: &[u8]) -> WorldResult<()> {
+        type Put = (TenantId, BlobRef, Vec<u8>);
+        let request: Put = (tenant.clone(), blob.clone(), content.to_vec());
+        let call: Call<Put, ()> = Call {
+            name: "put_blob",
+            writes: true,
+            apply: |world, (tenant, blob, content)| {
+                Box::pin(async move { world.put_blob(&tenant, &blob, &content).await })
+            },
+            shown: |_, ()| None,
+        };
+        self.ask(call, request).await
+    }
+
+    async fn read_blob(&self, tenant: &TenantId, blob: &BlobRef) -> WorldResult<Arc<[u8]>> {
+        read!(self, "read_blob", (tenant.clone(), blob.clone()), |world, (tenant, blob)| Box::pin(
+            async move { world.read_blob(&tenant, &blob).await }
+        ))
+    }
+
+    fn wakeups(&self) -> Wakeups {
+        self.wakeups.subscribe()
+    }
+
+    async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {
+        write!(self, "upkeep", request, |world, request| world.upkeep(request), |_, _| None)
+    }
+}
+
+#[async_trait]
+impl Records for SimWorld {
+    async fn list_runs(&self, query: RunQuery) -> WorldResult<Page<RunSummary>> {
+        read!(self, "list_runs", query, |world, query| world.list_runs(query))
+    }
+
+    async fn picture(&self, tenant: &TenantId, run: &RunId) -> WorldResult<Option<Picture>> {
+        read!(self, "picture", (tenant.clone(), run.clone()), |world, (tenant, run)| Box::pin(async move {
+            world.picture(&tenant, &run).await
+        }))
+    }
+
+    async fn history(&self, query: HistoryQuery) -> WorldResult<Vec<Event>> {
+        read!(self, "history", query, |world, query| world.history(query))
+    }
+
+    async fn attempts(&self, tenant: &TenantId, run: &RunId) -> WorldResult<Vec<AttemptRow>> {
+        read!(self, "attempts", (tenant.clone(), run.clone()), |world, (tenant, run)| Box::pin(async move {
+            world.attempts(&tenant, &run).await
+        }))
+    }
+
+    async fn list_tasks(&self, query: TaskQuery) -> WorldResult<Page<TaskSummary>> {
+        read!(self, "list_tasks", query, |world, query| world.list_tasks(query))
+    }
+
+    async fn task(&self, tenant: &TenantId, task: &TaskId) -> WorldResult<Option<TaskSummary>> {
+        read!(self, "task", (tenant.clone(), task.clone()), |world, (tenant, task)| Box::pin(async move {
+            world.task(&tenant, &task).await
+        }))
+    }
+
+    async fn list_dead(&self, query: DeadQuery) -> WorldResult<Page<DeadLetter>> {
+        read!(self, "list_dead", query, |world, query| world.list_dead(query))
+    }
+
+    async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {
+        read!(self, "workers", tenant.clone(), |world, tenant| Box::pin(async move {
+            world.workers(&tenant).await
+        }))
+    }
+
+    async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>> {
+        read!(self, "queues", tenant.clone(), |world, tenant| Box::pin(async move {
+            world.queues(&tenant).await
+        }))
+    }
+
+    async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
+        read!(self, "schedules", tenant.clone(), |world, tenant| Box::pin(async move {
+            world.schedules(&tenant).await
+        }))
+    }
+
+    async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>> {
+        read!(self, "workflows", tenant.clone(), |world, tenant| Box::pin(async move {
+            world.workflows(&tenant).await
+        }))
+    }
+
+    async fn health(&self) -> WorldResult<Health> {
+        read!(self, "health", (), |world, ()| world.health())
+    }
+}

@@ -1,0 +1,148 @@
+//! What the clients of a simulation do, and when: derived from the seed before anything runs.
+
+use rhythm_core::cron::{CatchUp, Overlap};
+use rhythm_core::drill::{Drill, Instruction};
+use rhythm_core::{Millis, TaskOptions};
+use serde_json::Value;
+
+use crate::dice::Dice;
+use crate::plans::{self, QUEUES, SIGNALS, Surroundings};
+
+/// A workload: workflows to register and actions in order of time.
+pub struct Workload {
+    pub workflows: Vec<(String, String)>,
+    pub actions: Vec<Action>,
+    /// How long faults strike.
+    pub chaos_ms: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Action {
+    pub at: u64,
+    pub act: Act,
+}
+
+/// One call of a client. Names are chosen here, so that a repeated call is the same call.
+#[derive(Clone, Debug)]
+pub enum Act {
+    Start { run: String, workflow: String, input: Value, delay: Millis, deadline: Option<Millis>, priority: i32 },
+    Signal { run: String, name: String, id: String, payload: Value },
+    Cancel { run: String },
+    Decide { run: String },
+    Patch { run: String, operations: Value },
+    PauseRun { run: String },
+    ResumeRun { run: String },
+    PauseWorkflow { workflow: String },
+    ResumeWorkflow { workflow: String },
+    PauseQueue { queue: String },
+    ResumeQueue { queue: String },
+    Retry { run: String },
+    SettleDead { requeue: bool },
+    Enqueue { task: String, name: String, input: Value, options: TaskOptions },
+    CancelTask { task: String },
+    Schedule { name: String, workflow: String, catch_up: CatchUp, overlap: Overlap },
+}
+
+impl Workload {
+    /// `tame` leaves out what makes a history depend on luck: races between clients and runs.
+    pub fn new(seed: u64, tame: bool) -> Self {
+        let mut dice = Dice::new(seed, "workload");
+        let chaos_ms = dice.number(10_000..90_000);
+        let runs: Vec<String> = (0..dice.number(5..40)).map(|number| format!("r{number}")).collect();
+        let workflows = workflows(&mut dice, &runs);
+        let names: Vec<String> = workflows.iter().map(|(name, _)| name.clone()).collect();
+        let mut actions = Vec::new();
+        for run in &runs {
+            let at = dice.skewed(chaos_ms);
+            actions.push(Action { at, act: start(&mut dice, run, &names) });
+            let visits = if tame { dice.number(0..2) } else { dice.number(0..5) };
+            for visit in 0..visits {
+                let act = visit_run(&mut dice, run, visit, tame);
+                actions.push(Action { at: at + dice.skewed(chaos_ms), act });
+            }
+        }
+        if !tame {
+            bystanders(&mut dice, &names, chaos_ms, &mut actions);
+        }
+        actions.sort_by_key(|action| action.at);
+        Self { workflows, actions, chaos_ms }
+    }
+}
+
+/// Grandchildren, children, and those that are started by hand.
+fn workflows(dice: &mut Dice, runs: &[String]) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for level in 0..3 {
+        let children: Vec<String> = all.iter().map(|(name, _)| name.clone()).collect();
+        for number in 0..dice.number(1..3) {
+            let plan = plans::plan(dice, &Surroundings { children: &children, runs });
+            all.push((format!("level{level}-{number}"), Drill::new(plan).source()));
+        }
+    }
+    all
+}
+
+fn start(dice: &mut Dice, run: &str, workflows: &[String]) -> Act {
+    Act::Start {
+        run: run.to_owned(),
+        workflow: dice.pick(workflows).clone(),
+        input: plans::value(dice),
+        delay: if dice.chance(0.15) { Millis(dice.skewed(30_000)) } else { Millis::ZERO },
+        deadline: dice.chance(0.1).then(|| Millis(dice.number(1_000..100_000))),
+        priority: i32::try_from(dice.number(0..3)).unwrap_or(0),
+    }
+}
+
+/// Something a client does to a run.
+fn visit_run(dice: &mut Dice, run: &str, visit: u64, tame: bool) -> Act {
+    let run = run.to_owned();
+    let kind = if tame { dice.number(0..40) } else { dice.number(0..100) };
+    match kind {
+        0..40 => {
+            let name = (*dice.pick(SIGNALS)).to_owned();
+            Act::Signal { id: format!("{run}-{visit}"), run, name, payload: plans::value(dice) }
+        }
+        40..50 => Act::Cancel { run },
+        50..62 => Act::Decide { run },
+        62..68 => {
+            let around = Surroundings { children: &[], runs: &[] };
+            let steps: Vec<Instruction> = plans::plan(dice, &around).steps;
+            Act::Patch { run, operations: serde_json::to_value(steps).unwrap_or_default() }
+        }
+        68..76 => Act::PauseRun { run },
+        76..84 => Act::ResumeRun { run },
+        _ => Act::Retry { run },
+    }
+}
+
+/// Standalone tasks, schedules, and what operators do to everything.
+fn bystanders(dice: &mut Dice, workflows: &[String], chaos_ms: u64, actions: &mut Vec<Action>) {
+    for number in 0..dice.number(0..8) {
+        let (task, call) = (format!("t{number}"), plans::task(dice));
+        let at = dice.skewed(chaos_ms);
+        let (name, input, options) = (call.name, call.input, call.options);
+        actions.push(Action { at, act: Act::Enqueue { task: task.clone(), name, input, options } });
+        if dice.chance(0.2) {
+            actions.push(Action { at: at + dice.skewed(10_000), act: Act::CancelTask { task } });
+        }
+    }
+    for _ in 0..dice.number(0..5) {
+        let act = match dice.number(0..7) {
+            0 => Act::PauseWorkflow { workflow: dice.pick(workflows).clone() },
+            1 => Act::ResumeWorkflow { workflow: dice.pick(workflows).clone() },
+            2 => Act::PauseQueue { queue: (*dice.pick(QUEUES)).to_owned() },
+            3 => Act::ResumeQueue { queue: (*dice.pick(QUEUES)).to_owned() },
+            other => Act::SettleDead { requeue: other > 4 },
+        };
+        actions.push(Action { at: dice.number(0..chaos_ms), act });
+    }
+    if dice.chance(0.3) {
+        let act = Act::Schedule {
+            name: "often".into(),
+            workflow: workflows[0].clone(),
+            catch_up: *dice.pick(&[CatchUp::One, CatchUp::All, CatchUp::Skip]),
+            overlap: *dice.pick(&[Overlap::Allow, Overlap::Skip, Overlap::CancelPrevious]),
+        };
+        actions.push(Action { at: dice.skewed(chaos_ms), act });
+    }
+}
