@@ -1,10 +1,11 @@
 //! After the faults: gives every run what it waits for, so that all must end. What still does not end then has
 //! been forgotten by the engine.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rhythm_core::{Payload, RunId};
+use rhythm_core::{Payload, RunId, TaskId};
 use rhythm_engine::client::Client;
 use rhythm_engine::error::EngineError;
 use rhythm_engine::world::*;
@@ -20,10 +21,11 @@ pub struct Caretaker {
     pub client: Client,
     /// Set when nothing is left to do.
     pub done: Arc<AtomicBool>,
+    pub requeued: BTreeSet<TaskId>,
 }
 
 impl Caretaker {
-    pub async fn work(self) {
+    pub async fn work(mut self) {
         let mut round = 0_u64;
         loop {
             round += 1;
@@ -37,15 +39,15 @@ impl Caretaker {
     }
 
     /// Gives whether all has ended.
-    async fn round(&self, round: u64) -> Result<bool, EngineError> {
-        let (world, tenant) = (self.client.world(), self.client.tenant());
-        for schedule in world.schedules(tenant).await?.iter().filter(|schedule| !schedule.paused) {
+    async fn round(&mut self, round: u64) -> Result<bool, EngineError> {
+        let (world, tenant) = (self.client.world().clone(), self.client.tenant().clone());
+        for schedule in world.schedules(&tenant).await?.iter().filter(|schedule| !schedule.paused) {
             self.client.control(Control::PauseSchedule { name: schedule.name.clone() }).await?;
         }
-        for queue in world.queues(tenant).await?.into_iter().filter(|queue| queue.paused) {
+        for queue in world.queues(&tenant).await?.into_iter().filter(|queue| queue.paused) {
             self.client.control(Control::ResumeQueue { queue: queue.name }).await?;
         }
-        for row in world.workflows(tenant).await?.into_iter().filter(|row| row.paused) {
+        for row in world.workflows(&tenant).await?.into_iter().filter(|row| row.paused) {
             self.client.control(Control::ResumeWorkflow { workflow: row.workflow }).await?;
         }
         let mut ended = true;
@@ -56,7 +58,11 @@ impl Caretaker {
         let query = TaskQuery { tenant: tenant.clone(), limit: 500, ..TaskQuery::default() };
         for task in world.list_tasks(query).await?.rows {
             match task.state {
-                TaskState::Held => self.client.requeue_dead(&task.id).await?,
+                // Some tasks cannot succeed: the second time their runs get the failure.
+                TaskState::Held if self.requeued.insert(task.id.clone()) => {
+                    self.client.requeue_dead(&task.id).await?;
+                }
+                TaskState::Held => self.client.discard_dead(&task.id).await?,
                 TaskState::Completed | TaskState::Failed | TaskState::Cancelled => continue,
                 TaskState::Delayed | TaskState::Ready | TaskState::Running => {}
             }

@@ -24,7 +24,7 @@ use crate::trace::{Line, Trace};
 use crate::workload::{Action, Workload};
 
 /// The calm may last this long; what has not ended then never will.
-const CALM_MS: u64 = 6 * 3_600_000;
+const CALM_MS: u64 = 2 * 3_600_000;
 
 /// What to simulate.
 #[derive(Clone, Debug, Default)]
@@ -123,7 +123,7 @@ fn run(
     executor.run(kernel.now() + CALM_MS, all_told);
     let done = Arc::new(AtomicBool::new(false));
     let caretaker =
-        Caretaker { network: network.clone(), client: caretakers.clone(), done: done.clone() };
+        Caretaker { network: network.clone(), client: caretakers.clone(), done: done.clone(), requeued: BTreeSet::new() };
     kernel.spawn(NOBODY, Box::pin(caretaker.work()));
     executor.run(kernel.now() + CALM_MS, || done.load(Ordering::SeqCst));
     judge(options, &network, &nemesis, &caretakers)

@@ -1,9 +1,9 @@
 //! No command takes effect twice: each task, timer, child and signal of a run is asked for once and answered at
-//! most once, plus once for each time the run was opened again.
+//! most once, plus once for each time the run, or the child that answers, was opened again.
 
 use std::collections::BTreeMap;
 
-use rhythm_core::{CommandId, EventData};
+use rhythm_core::{CommandId, Event, EventData};
 
 use super::{Check, Objection, Seen, View};
 
@@ -16,16 +16,23 @@ impl Check for Commands {
 
     fn ended(&mut self, view: &View<'_>) -> Result<(), Objection> {
         for (run, seen) in &view.runs {
-            look(seen).map_err(|what| Objection::of_run(run, what))?;
+            let reopened = |child: CommandId| {
+                view.runs.get(&run.child(child)).map_or(0, |seen| times_reopened(&seen.history))
+            };
+            look(seen, &reopened).map_err(|what| Objection::of_run(run, what))?;
         }
         Ok(())
     }
 }
 
-fn look(seen: &Seen) -> Result<(), String> {
+fn times_reopened(history: &[Event]) -> u64 {
+    history.iter().filter(|event| matches!(event.data, EventData::Reopened(_))).count() as u64
+}
+
+fn look(seen: &Seen, child_reopened: &dyn Fn(CommandId) -> u64) -> Result<(), String> {
     let mut asked: BTreeMap<CommandId, &'static str> = BTreeMap::new();
     let mut answers: BTreeMap<CommandId, u64> = BTreeMap::new();
-    let mut reopened = 0;
+    let reopened = times_reopened(&seen.history);
     for event in &seen.history {
         let asks = match &event.data {
             EventData::StepScheduled(step) => Some(step.task),
@@ -44,9 +51,6 @@ fn look(seen: &Seen) -> Result<(), String> {
             EventData::ApprovalDecided(decided) => Some(decided.approval),
             _ => None,
         };
-        if matches!(event.data, EventData::Reopened(_)) {
-            reopened += 1;
-        }
         if let Some(command) = asks
             && asked.insert(command, event.data.kind()).is_some()
         {
@@ -58,7 +62,7 @@ fn look(seen: &Seen) -> Result<(), String> {
             }
             let count = answers.entry(command).or_default();
             *count += 1;
-            if *count > 1 + reopened {
+            if *count > 1 + reopened + child_reopened(command) {
                 return Err(format!("command {command} was answered {count} times (row {})", event.seq));
             }
         }

@@ -47,10 +47,9 @@ impl Check for Early {
             Applied::ClaimTasks(request, claimed) if !request.overdue => {
                 return claimed.tasks.iter().try_for_each(|task| self.task_claimed(task, claimed.at));
             }
-            // A requeued task starts anew.
             Applied::Control(request, Controlled::Done) => match &request.control {
-                Control::RequeueDead { task } => self.starts_anew(task),
-                Control::Reopen { requeue, .. } => requeue.iter().for_each(|task| self.starts_anew(task)),
+                Control::RequeueDead { task } => self.starts_anew(task, now),
+                Control::Reopen { requeue, .. } => requeue.iter().for_each(|task| self.starts_anew(task, now)),
                 _ => {}
             },
             _ => {}
@@ -69,8 +68,9 @@ impl Early {
         }
     }
 
-    fn starts_anew(&mut self, task: &TaskId) {
-        self.due.remove(task);
+    /// A requeued task is due at once.
+    fn starts_anew(&mut self, task: &TaskId, now: Timestamp) {
+        self.due.insert(task.clone(), now);
     }
 
     fn run_claimed(&self, claimed: &ClaimedRun, at: Timestamp) -> Result<(), Objection> {

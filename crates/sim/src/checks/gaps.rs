@@ -24,9 +24,13 @@ impl Check for Gaps {
             Applied::Commit(commit, committed) => (commit, committed),
             Applied::Control(request, Controlled::Done) => {
                 if let Control::Reopen { run, requeue, .. } = &request.control {
-                    // A task that failed its run and is tried anew answers once more.
+                    // A task that failed its run and is tried anew answers once more, and so does the run itself.
                     let answers = |id: &MessageId| requeue.iter().any(|task| answer_of(task) == *id);
                     self.consumed.retain(|(of, id)| of != run || !answers(id));
+                    if let Some((parent, child)) = run.as_str().rsplit_once('.') {
+                        let answer = MessageId::new(format!("child:{child}"));
+                        self.consumed.remove(&(RunId::new(parent), answer));
+                    }
                 }
                 return Ok(());
             }
