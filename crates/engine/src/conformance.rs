@@ -190,6 +190,9 @@ macro_rules! conformance_tests {
                 reopening_on_a_moved_revision_is_refused
                 reopening_with_a_missing_letter_changes_nothing
                 a_reopened_run_may_fail_again
+                a_reopened_child_takes_its_failure_back
+                a_reopened_child_takes_its_failure_back_from_a_failed_parent
+                a_requeued_task_takes_its_failure_back
                 a_run_that_failed_at_its_start_starts_once_again
             }
             timers {

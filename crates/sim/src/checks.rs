@@ -169,7 +169,12 @@ impl Applied<'_> {
         let list = |parts: Vec<String>| parts.join(", ");
         match self {
             Self::CreateRuns(request, answers) => list(
-                request.runs.iter().zip(*answers).map(|(run, answer)| format!("{} {answer:?}", run.id)).collect(),
+                request
+                    .runs
+                    .iter()
+                    .zip(*answers)
+                    .map(|(run, answer)| format!("{} {answer:?}", run.id))
+                    .collect(),
             ),
             Self::EnqueueTasks(request, answers) => list(
                 request
@@ -209,7 +214,10 @@ impl Applied<'_> {
                     .zip(&answer.outcomes)
                     .map(show_item)
                     .chain(
-                        request.released.iter().map(|free| format!("{} released {:?}", free.run, free.outcome)),
+                        request
+                            .released
+                            .iter()
+                            .map(|free| format!("{} released {:?}", free.run, free.outcome)),
                     )
                     .collect(),
             ),
@@ -219,7 +227,12 @@ impl Applied<'_> {
                     .iter()
                     .zip(*answers)
                     .map(|(task, answer)| {
-                        format!("{} claim {} {} {answer:?}", task.task, task.claim, show_outcome(&task.outcome))
+                        format!(
+                            "{} claim {} {} {answer:?}",
+                            task.task,
+                            task.claim,
+                            show_outcome(&task.outcome)
+                        )
                     })
                     .collect(),
             ),

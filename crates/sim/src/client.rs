@@ -124,8 +124,9 @@ impl Caller {
             Act::Enqueue { task, name, input, options } => {
                 let (id, name) = (Some(TaskId::new(task.clone())), name.clone());
                 let (input, options) = (payload(input), options.clone());
-                let task =
-                    client.enqueue_task(EnqueueTask { id, name, input, options, ..EnqueueTask::default() }).await?;
+                let task = client
+                    .enqueue_task(EnqueueTask { id, name, input, options, ..EnqueueTask::default() })
+                    .await?;
                 self.log.acknowledged().push(Acknowledged::Enqueued(task));
                 Ok(())
             }

@@ -222,7 +222,8 @@ impl Executor {
         }
         for owner in killed {
             // Futures are dropped outside the map: what they drop may want the kernel.
-            let gone: Vec<u64> = self.futures.iter().filter(|(_, of)| of.0 == owner).map(|(n, _)| *n).collect();
+            let gone: Vec<u64> =
+                self.futures.iter().filter(|(_, of)| of.0 == owner).map(|(n, _)| *n).collect();
             for number in gone {
                 drop(self.futures.remove(&number));
             }

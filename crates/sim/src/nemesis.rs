@@ -115,7 +115,9 @@ impl Nemesis {
             self.network.kernel.sleep(dice.number(200..2_000)).await;
             let victim = {
                 let places = self.places();
-                (!places.is_empty()).then(|| dice.index(places.len())).and_then(|n| places.values().nth(n).cloned())
+                (!places.is_empty())
+                    .then(|| dice.index(places.len()))
+                    .and_then(|n| places.values().nth(n).cloned())
             };
             let Some((victim, stopper)) = victim else { continue };
             self.strike_process(victim, &stopper, &mut dice);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use rhythm_engine::world::{Hint, Wakeups, WakeupSenders, World, WorldError, WorldResult};
+use rhythm_engine::world::{Hint, WakeupSenders, Wakeups, World, WorldError, WorldResult};
 use tokio::sync::oneshot;
 
 use crate::checks::{Applied, Checks};
@@ -234,9 +234,8 @@ impl Network {
         match &answer {
             Ok(given) => {
                 let applied = (call.shown)(&request, given);
-                self.trace.note(owner, call.name, code, || {
-                    applied.as_ref().map(Applied::show).unwrap_or_default()
-                });
+                self.trace
+                    .note(owner, call.name, code, || applied.as_ref().map(Applied::show).unwrap_or_default());
                 if let Some(applied) = applied {
                     let now = self.wait(world.now()).unwrap_or_default();
                     lock(&self.checks).applied(&applied, now);
@@ -244,7 +243,8 @@ impl Network {
             }
             Err(error) => self.trace.note(owner, call.name, code, || error.to_string()),
         }
-        let makes_work = !matches!(call.name, "claim_runs" | "claim_tasks" | "extend" | "upkeep" | "put_blob");
+        let makes_work =
+            !matches!(call.name, "claim_runs" | "claim_tasks" | "extend" | "upkeep" | "put_blob");
         self.spread_hints(call.writes && makes_work);
         answer
     }

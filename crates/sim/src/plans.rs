@@ -95,7 +95,11 @@ pub fn task(dice: &mut Dice) -> TaskCall {
         _ => "stubborn",
     };
     let fails = if name == "flaky" { dice.number(1..3) } else { 0 };
-    TaskCall { name: name.into(), input: json!({"ms": dice.skewed(8_000), "fails": fails}), options: options(dice) }
+    TaskCall {
+        name: name.into(),
+        input: json!({"ms": dice.skewed(8_000), "fails": fails}),
+        options: options(dice),
+    }
 }
 
 pub fn options(dice: &mut Dice) -> TaskOptions {

@@ -54,9 +54,8 @@ fn without_actions(smallest: &mut Options, fails: &dyn Fn(&Options) -> bool) {
 /// The lines about what the checker objects to, and every fault.
 pub fn story(outcome: &Outcome) -> Vec<String> {
     let about: Vec<&String> = outcome.violations.iter().flat_map(|violation| &violation.about).collect();
-    let concerns = |text: &str| {
-        about.is_empty() || about.iter().any(|id| mentions(text, id)) || is_misfortune(text)
-    };
+    let concerns =
+        |text: &str| about.is_empty() || about.iter().any(|id| mentions(text, id)) || is_misfortune(text);
     outcome.lines.iter().filter(|line| concerns(&line.text)).map(|line| line.show()).collect()
 }
 
@@ -72,7 +71,15 @@ fn mentions(text: &str, id: &str) -> bool {
 
 fn is_misfortune(text: &str) -> bool {
     let starts = [
-        "crashes", "dies", "stands still", "wakes up", "clock", "world is away", "is told", "process", "calm",
+        "crashes",
+        "dies",
+        "stands still",
+        "wakes up",
+        "clock",
+        "world is away",
+        "is told",
+        "process",
+        "calm",
     ];
     starts.iter().any(|start| text.starts_with(start))
 }

@@ -8,7 +8,7 @@ use rhythm_core::{RunId, WorkflowKind};
 use rhythm_engine::client::Client;
 use rhythm_engine::error::EngineError;
 use rhythm_engine::memory::MemoryWorld;
-use rhythm_engine::world::{Clock, TaskQuery, TaskSummary, World};
+use rhythm_engine::world::{Clock, TaskQuery, TaskSummary, World as _};
 
 use crate::caretaker::{Caretaker, all_runs};
 use crate::checks::{Fold, Seen, View, Violation};
@@ -20,6 +20,7 @@ use crate::kernel::{Executor, NOBODY};
 use crate::nemesis::{Doors, Nemesis, WorldClock};
 use crate::network::Network;
 use crate::process::Setup;
+use crate::sim_world::SimWorld;
 use crate::trace::{Line, Trace};
 use crate::workload::{Action, Workload};
 
@@ -101,7 +102,7 @@ fn run(
         network.listen(hints);
     }
     let chaos_ms = workload.chaos_ms;
-    let (nemesis, caretakers) = assemble(options, &network, workload, clock, place.doors);
+    let (nemesis, outside) = assemble(options, &network, workload, clock, place.doors);
     let mut dice = Dice::new(seed, "setups");
     for number in 0..dice.number(2..4) {
         let place = usize::try_from(number).unwrap_or_default();
@@ -122,11 +123,14 @@ fn run(
     };
     executor.run(kernel.now() + CALM_MS, all_told);
     let done = Arc::new(AtomicBool::new(false));
+    // What the caretaker does is seen by the checkers, too.
+    let world = Arc::new(SimWorld::new(network.clone(), NOBODY, (nemesis.doors)()));
+    let client = client_on(world, &nemesis.log);
     let caretaker =
-        Caretaker { network: network.clone(), client: caretakers.clone(), done: done.clone(), requeued: BTreeSet::new() };
+        Caretaker { network: network.clone(), client, done: done.clone(), requeued: BTreeSet::new() };
     kernel.spawn(NOBODY, Box::pin(caretaker.work()));
     executor.run(kernel.now() + CALM_MS, || done.load(Ordering::SeqCst));
-    judge(options, &network, &nemesis, &caretakers)
+    judge(options, &network, &nemesis, &outside)
 }
 
 fn assemble(
@@ -137,10 +141,9 @@ fn assemble(
     doors: Doors,
 ) -> (Arc<Nemesis>, Client) {
     let log = Arc::new(ClientLog::default());
-    let outside: Arc<dyn World> = doors();
-    let caretakers = client_on(outside, &log);
+    let outside = client_on(doors(), &log);
     for (name, source) in &workload.workflows {
-        let registered = network.wait(caretakers.register(name, WorkflowKind::Drill, source));
+        let registered = network.wait(outside.register(name, WorkflowKind::Drill, source));
         registered.expect("a new world takes definitions");
     }
     let kept = |(place, action): (usize, Action)| (!options.skipped.contains(&place)).then_some(action);
@@ -156,7 +159,7 @@ fn assemble(
         owners: AtomicU32::new(0),
         places: Mutex::default(),
     };
-    (Arc::new(nemesis), caretakers)
+    (Arc::new(nemesis), outside)
 }
 
 fn judge(options: &Options, network: &Arc<Network>, nemesis: &Nemesis, client: &Client) -> Outcome {

@@ -70,15 +70,23 @@ impl World for SimWorld {
     }
 
     async fn create_runs(&self, request: CreateRuns) -> WorldResult<Vec<Creation>> {
-        write!(self, "create_runs", request, |world, request| world.create_runs(request), |request, answer| {
-            Some(Applied::CreateRuns(request, answer))
-        })
+        write!(
+            self,
+            "create_runs",
+            request,
+            |world, request| world.create_runs(request),
+            |request, answer| { Some(Applied::CreateRuns(request, answer)) }
+        )
     }
 
     async fn enqueue_tasks(&self, request: EnqueueTasks) -> WorldResult<Vec<Creation>> {
-        write!(self, "enqueue_tasks", request, |world, request| world.enqueue_tasks(request), |request, answer| {
-            Some(Applied::EnqueueTasks(request, answer))
-        })
+        write!(
+            self,
+            "enqueue_tasks",
+            request,
+            |world, request| world.enqueue_tasks(request),
+            |request, answer| { Some(Applied::EnqueueTasks(request, answer)) }
+        )
     }
 
     async fn deliver(&self, request: Deliver) -> WorldResult<Vec<Delivered>> {
@@ -94,9 +102,13 @@ impl World for SimWorld {
     }
 
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
-        write!(self, "claim_tasks", request, |world, request| world.claim_tasks(request), |request, answer| {
-            Some(Applied::ClaimTasks(request, answer))
-        })
+        write!(
+            self,
+            "claim_tasks",
+            request,
+            |world, request| world.claim_tasks(request),
+            |request, answer| { Some(Applied::ClaimTasks(request, answer)) }
+        )
     }
 
     async fn commit(&self, request: Commit) -> WorldResult<Committed> {
@@ -106,9 +118,13 @@ impl World for SimWorld {
     }
 
     async fn finish_tasks(&self, request: FinishTasks) -> WorldResult<Vec<Finish>> {
-        write!(self, "finish_tasks", request, |world, request| world.finish_tasks(request), |request, answer| {
-            Some(Applied::FinishTasks(request, answer))
-        })
+        write!(
+            self,
+            "finish_tasks",
+            request,
+            |world, request| world.finish_tasks(request),
+            |request, answer| { Some(Applied::FinishTasks(request, answer)) }
+        )
     }
 
     async fn extend(&self, request: Extend) -> WorldResult<Extended> {
@@ -193,9 +209,9 @@ impl Records for SimWorld {
     }
 
     async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>> {
-        read!(self, "queues", tenant.clone(), |world, tenant| Box::pin(async move {
-            world.queues(&tenant).await
-        }))
+        read!(self, "queues", tenant.clone(), |world, tenant| Box::pin(
+            async move { world.queues(&tenant).await }
+        ))
     }
 
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {

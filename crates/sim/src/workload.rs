@@ -25,22 +25,69 @@ pub struct Action {
 /// One call of a client. Names are chosen here, so that a repeated call is the same call.
 #[derive(Clone, Debug)]
 pub enum Act {
-    Start { run: String, workflow: String, input: Value, delay: Millis, deadline: Option<Millis>, priority: i32 },
-    Signal { run: String, name: String, id: String, payload: Value },
-    Cancel { run: String },
-    Decide { run: String },
-    Patch { run: String, operations: Value },
-    PauseRun { run: String },
-    ResumeRun { run: String },
-    PauseWorkflow { workflow: String },
-    ResumeWorkflow { workflow: String },
-    PauseQueue { queue: String },
-    ResumeQueue { queue: String },
-    Retry { run: String },
-    SettleDead { requeue: bool },
-    Enqueue { task: String, name: String, input: Value, options: TaskOptions },
-    CancelTask { task: String },
-    Schedule { name: String, workflow: String, catch_up: CatchUp, overlap: Overlap },
+    Start {
+        run: String,
+        workflow: String,
+        input: Value,
+        delay: Millis,
+        deadline: Option<Millis>,
+        priority: i32,
+    },
+    Signal {
+        run: String,
+        name: String,
+        id: String,
+        payload: Value,
+    },
+    Cancel {
+        run: String,
+    },
+    Decide {
+        run: String,
+    },
+    Patch {
+        run: String,
+        operations: Value,
+    },
+    PauseRun {
+        run: String,
+    },
+    ResumeRun {
+        run: String,
+    },
+    PauseWorkflow {
+        workflow: String,
+    },
+    ResumeWorkflow {
+        workflow: String,
+    },
+    PauseQueue {
+        queue: String,
+    },
+    ResumeQueue {
+        queue: String,
+    },
+    Retry {
+        run: String,
+    },
+    SettleDead {
+        requeue: bool,
+    },
+    Enqueue {
+        task: String,
+        name: String,
+        input: Value,
+        options: TaskOptions,
+    },
+    CancelTask {
+        task: String,
+    },
+    Schedule {
+        name: String,
+        workflow: String,
+        catch_up: CatchUp,
+        overlap: Overlap,
+    },
 }
 
 impl Workload {

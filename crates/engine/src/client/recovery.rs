@@ -26,9 +26,10 @@ impl Client {
             }
             place += 1;
         }
-        // Parents first: a child that ends at once must find its parent waiting.
-        for run in chain {
-            self.reopen(&run, reason).await?;
+        // Children first: whoever stops halfway leaves nobody waiting for a run that stays failed. A child that
+        // ends before its parent is open answers into the parent's inbox, where the parent finds it.
+        for run in chain.iter().rev() {
+            self.reopen(run, reason).await?;
         }
         Ok(())
     }
@@ -71,12 +72,16 @@ impl Client {
         Ok(())
     }
 
-    /// Whether a child will answer its reopened parent: it failed and is opened too, or it never existed
-    /// and can be started now.
+    /// Whether a child answers its reopened parent: it is open, or has told what it came to since, or it never
+    /// existed and can be started now.
     async fn child_will_answer(&self, parent: &Picture, child: CommandId) -> Result<bool, EngineError> {
         let id = parent.summary.id.child(child);
         if let Some(picture) = self.world.picture(&self.tenant, &id).await? {
-            return Ok(!picture.summary.status.is_final() || picture.summary.status == Status::Failed);
+            let answer = MessageId::child(child);
+            let told = parent.inbox.iter().any(|message| message.id == answer);
+            let status = picture.summary.status;
+            // One that completed has told so: otherwise it could not have failed its parent before.
+            return Ok(told || !status.is_final() || status == Status::Completed);
         }
         let history = self.history(&parent.summary.id).await?;
         let started = history.iter().find_map(|event| match &event.data {

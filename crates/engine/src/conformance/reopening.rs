@@ -1,7 +1,7 @@
 //! A failed run waits again, with fresh attempts and the message that failed it.
 
-use rhythm_core::message::{MessageBody, TaskFailed};
-use rhythm_core::{CommandId, RunId, Status};
+use rhythm_core::message::{ChildFailed, MessageBody, TaskFailed};
+use rhythm_core::{CommandId, MessageId, RunId, Status};
 
 use super::Stage;
 use super::play::*;
@@ -164,4 +164,60 @@ pub async fn a_run_that_failed_at_its_start_starts_once_again(stage: &dyn Stage)
     assert_eq!(again.messages[0].body, claimed.messages[0].body);
     play.done(&Draft::of(&again)).await;
     play.nothing_to_claim().await;
+}
+
+fn child_failed() -> rhythm_core::Message {
+    let body = ChildFailed { child: CommandId(1), failure: failure("BROKEN") };
+    message(MessageId::child(CommandId(1)).as_str(), MessageBody::ChildFailed(body))
+}
+
+/// A child that failed is opened again before its parent has looked: the parent waits for what comes of it now.
+pub async fn a_reopened_child_takes_its_failure_back(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.child(1)).await;
+    let child = play.claim().await;
+    play.done(&Draft::of(&child).failed().tell(&run, child_failed())).await;
+    assert_eq!(ids(&play.picture(&run).await.inbox), ["child:1"]);
+    play.order(reopen(&child.run.id, 1)).await;
+    assert_eq!(play.picture(&run).await.inbox, []);
+}
+
+/// The same when the parent has failed for another reason meanwhile.
+pub async fn a_reopened_child_takes_its_failure_back_from_a_failed_parent(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.child(1)).await;
+    let child = play.claim().await;
+    play.deliver(&run, cancel("c1")).await;
+    play.done(&Draft::of(&play.claim().await).failed()).await;
+    play.done(&Draft::of(&child).failed().tell(&run, child_failed())).await;
+    assert_eq!(ids(&play.picture(&run).await.inbox), ["child:1"]);
+    play.order(reopen(&child.run.id, 1)).await;
+    assert_eq!(play.picture(&run).await.inbox, []);
+    play.order(reopen(&run, 2)).await;
+    play.nothing_to_claim().await;
+}
+
+/// It ran again detached and died again: its second failure is no answer to its third life.
+pub async fn a_requeued_task_takes_its_failure_back(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = failed_of_its_task(&play).await;
+    play.order(Control::RequeueDead { task: "r:1".into() }).await;
+    let task = play.take().await;
+    let body = TaskFailed { task: CommandId(1), failure: failure("BROKEN") };
+    let finished = FinishedTask {
+        task: task.id,
+        claim: task.claim,
+        outcome: TaskOutcome::Exhausted { failure: failure("BROKEN"), hold: false },
+        message: Some(message("task:1", MessageBody::TaskFailed(body))),
+    };
+    assert_eq!(play.finish_all(vec![finished]).await, [Finish::Done]);
+    assert_eq!(ids(&play.picture(&run).await.inbox), ["task:1"]);
+    let (revision, reason, redeliver) = (2, String::new(), vec![]);
+    let requeue = vec!["r:1".into()];
+    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    assert_eq!(play.picture(&run).await.inbox, []);
+    play.nothing_to_claim().await;
+    let task = play.take().await;
+    assert_eq!(play.complete(&task).await, Finish::Done);
+    assert_eq!(ids(&play.claim().await.messages), ["task:1"]);
 }

@@ -3,7 +3,7 @@
 use rhythm_core::event::{Event, EventData, Note};
 use rhythm_core::message::{Actor, Message};
 use rhythm_core::run::Change;
-use rhythm_core::{Blocked, BlockedCode, Compensation, RunId, TaskId, TenantId, Timestamp};
+use rhythm_core::{Blocked, BlockedCode, Compensation, MessageId, RunId, TaskId, TenantId, Timestamp};
 
 use super::state::{State, Task, Tenant};
 use crate::world::*;
@@ -167,6 +167,9 @@ impl State {
             return Err(WorldError::NotFound(format!("dead letter {task}")));
         }
         let ended = tenant.ended.remove(run).expect("just found");
+        if let Some(parent) = &ended.run.row.parent {
+            tenant.withdraw(&parent.run, &MessageId::child(parent.child));
+        }
         tenant.live.insert(run.clone(), ended.run);
         tenant.write_row(run, EventData::Reopened(Note { reason: change.reason }), actor, now);
         for task in &change.requeue {
@@ -210,6 +213,9 @@ impl State {
         let tenant = self.tenant(id);
         let Some(letter) = tenant.dead.remove(task) else { return };
         tenant.ended_tasks.remove(task);
+        if let Some((run, number)) = &letter.new.run {
+            tenant.withdraw(run, &MessageId::task(*number));
+        }
         let deadline_at = letter.new.options.deadline.map(|deadline| now.plus(deadline));
         let revived = Task {
             state: TaskState::Ready,
@@ -250,6 +256,15 @@ impl State {
             }
         }
         Ok(Controlled::Done)
+    }
+}
+
+impl Tenant {
+    /// Takes back what an earlier life of a task or child has told, unless it was consumed.
+    fn withdraw(&mut self, run: &RunId, answer: &MessageId) {
+        if let Some(inbox) = self.inbox.get_mut(run) {
+            inbox.retain(|message| message.id != *answer);
+        }
     }
 }
 

@@ -42,7 +42,10 @@ impl Acknowledged {
         message: &MessageId,
     ) -> Result<(), Objection> {
         let Some(seen) = view.runs.get(run) else {
-            return Err(Objection::of_run(run, format!("{message} was acknowledged, the run does not exist")));
+            return Err(Objection::of_run(
+                run,
+                format!("{message} was acknowledged, the run does not exist"),
+            ));
         };
         let consumed = seen.history.iter().filter(|event| event.message.as_ref() == Some(message)).count();
         let waits = seen.picture.inbox.iter().any(|waiting| waiting.id == *message);

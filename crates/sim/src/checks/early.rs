@@ -49,7 +49,9 @@ impl Check for Early {
             }
             Applied::Control(request, Controlled::Done) => match &request.control {
                 Control::RequeueDead { task } => self.starts_anew(task, now),
-                Control::Reopen { requeue, .. } => requeue.iter().for_each(|task| self.starts_anew(task, now)),
+                Control::Reopen { requeue, .. } => {
+                    requeue.iter().for_each(|task| self.starts_anew(task, now))
+                }
                 _ => {}
             },
             _ => {}

@@ -29,7 +29,10 @@ impl Check for Endings {
             let cut_short = matches!(summary.status, Status::Cancelled);
             let running = seen.picture.children.iter().find(|child| !child.status.is_final());
             if let (true, Some(child)) = (cut_short, running) {
-                return Err(Objection::of_run(run, format!("it was cancelled, its child {} runs on", child.id)));
+                return Err(Objection::of_run(
+                    run,
+                    format!("it was cancelled, its child {} runs on", child.id),
+                ));
             }
         }
         for task in &view.tasks {

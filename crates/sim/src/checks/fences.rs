@@ -33,10 +33,9 @@ impl Check for Fences {
                 }
                 Ok(())
             }
-            Applied::ClaimTasks(_, claimed) => claimed
-                .tasks
-                .iter()
-                .try_for_each(|task| self.task_claimed(&TaskClaim { task: task.id.clone(), claim: task.claim })),
+            Applied::ClaimTasks(_, claimed) => claimed.tasks.iter().try_for_each(|task| {
+                self.task_claimed(&TaskClaim { task: task.id.clone(), claim: task.claim })
+            }),
             Applied::Commit(commit, committed) => commit
                 .items
                 .iter()

@@ -46,7 +46,10 @@ impl Check for Gaps {
                 }
                 let Some(message) = &event.message else { continue };
                 if !self.consumed.insert((item.run.clone(), message.clone())) {
-                    return Err(Objection::of_run(&item.run, format!("message {message} was consumed twice")));
+                    return Err(Objection::of_run(
+                        &item.run,
+                        format!("message {message} was consumed twice"),
+                    ));
                 }
             }
         }
@@ -71,7 +74,9 @@ impl Check for Gaps {
             }
         }
         match self.rows.keys().next() {
-            Some((run, seq)) => Err(Objection::of_run(run, format!("row {seq} was acknowledged and is gone"))),
+            Some((run, seq)) => {
+                Err(Objection::of_run(run, format!("row {seq} was acknowledged and is gone")))
+            }
             None => Ok(()),
         }
     }

@@ -26,7 +26,9 @@ impl Check for Schedules {
             // Put again, it counts from the start.
             self.fired.remove(&schedule.name);
         }
-        let Control::FireSchedule { name, expected, runs, missed, .. } = &request.control else { return Ok(()) };
+        let Control::FireSchedule { name, expected, runs, missed, .. } = &request.control else {
+            return Ok(());
+        };
         if !self.expected.entry(name.clone()).or_default().insert(*expected) {
             return Err(Objection::general(format!("schedule {name} was moved on from {expected} twice")));
         }

@@ -1,5 +1,10 @@
--- A failed run is live again. `arrived` grows: what reached it while it was dormant was not counted.
+-- A failed run is live again. `arrived` grows: what reached it while it was dormant was not counted. The failure it
+-- told its parent is taken back, unless it was consumed.
 WITH back AS (DELETE FROM ended_run WHERE id = $2 AND tenant = $1 RETURNING *),
+withdrawn AS (
+    DELETE FROM inbox AS b USING back AS k
+    WHERE b.run = ANY (ARRAY[k.parent]) AND b.tenant = k.tenant AND b.id = ANY (ARRAY['child:' || k.parent_child])
+),
 timers AS (UPDATE timer SET dormant = false WHERE run = $2 AND tenant = $1)
 INSERT INTO live_run (id, tenant, place, born, workflow, version, kind, input, actor, trace, tags, parent, parent_child,
     priority, created_at, start_at, deadline_at, snapshot, format, seq, at, awaiting, cancelling, revision, arrived, claim,

@@ -1,9 +1,14 @@
--- Dead letters become ready tasks with fresh attempts; their claim numbers go on growing.
+-- Dead letters become ready tasks with fresh attempts; their claim numbers go on growing. An answer of their first
+-- life that nobody has consumed yet is taken back.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 letter AS (
     DELETE FROM dead_letter AS d USING unnest($3::text[], $4::bigint[]) AS i(task, deadline)
     WHERE d.task = ANY (ARRAY[i.task]) AND d.tenant = $2
     RETURNING d.*, i.deadline
+),
+withdrawn AS (
+    DELETE FROM inbox AS b USING letter AS l
+    WHERE b.run = ANY (ARRAY[l.run]) AND b.tenant = l.tenant AND b.id = ANY (ARRAY['task:' || l.number])
 ),
 forgotten AS (DELETE FROM ended_task AS e USING letter AS l WHERE e.id = ANY (ARRAY[l.task]) AND e.tenant = l.tenant)
 INSERT INTO task (tenant, id, run, number, name, queue, priority, input, options, actor, trace, created_at, deadline_at,

@@ -49,6 +49,8 @@ pub fn revive(tx: &Tx<'_>, tenant: &TenantId, task: &TaskId) -> WorldResult<()> 
     tx.run(sql!("dead", "delete_task"), id)?;
     tx.run(sql!("dead", "delete_ended_task"), id)?;
     let deadline_at = letter.deadline.map(|deadline| tx.now.plus(deadline).millis());
+    // An answer of its first life that nobody has consumed yet is taken back.
+    tx.run(sql!("dead", "withdraw_answer"), params![letter.number])?;
     tx.run(sql!("dead", "revive"), params![letter.number, tx.next_number(), tx.now.millis(), deadline_at])?;
     tx.run(sql!("dead", "delete"), params![letter.number])?;
     tx.hint_tasks();

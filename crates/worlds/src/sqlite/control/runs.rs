@@ -113,6 +113,8 @@ pub fn reopen(
     let key = reopenable(tx, tenant, run, wish)?;
     tx.run(sql!("control", "reopen_row"), params![key, tx.now.millis()])?;
     tx.run(sql!("control", "reopen_place"), params![key, tx.now.millis(), tx.next_number()])?;
+    // What it told its parent is void, unless it was consumed.
+    tx.run(sql!("control", "withdraw_answer"), params![key])?;
     tx.run(sql!("control", "delete_ended"), params![key])?;
     let note = Note { reason: wish.reason.to_owned() };
     write_operator_row(tx, key, actor, EventData::Reopened(note))?;

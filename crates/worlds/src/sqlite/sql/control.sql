@@ -27,5 +27,11 @@ FROM ended_run WHERE key = ?1;
 -- name: reopen_place
 INSERT INTO run_queue (key, tenant, kind, workflow, priority, place, ready_at, ticket, claim, deliveries, arrived)
 SELECT key, tenant, kind, workflow, priority, 0, ?2, ?3, claim, 0, arrived FROM ended_run WHERE key = ?1;
+-- name: withdraw_answer
+DELETE FROM inbox WHERE (run_key, message) IN (
+    SELECT p.key, 'child:' || c.parent_child
+    FROM ended_run c JOIN (SELECT key, run, tenant FROM live_run UNION ALL SELECT key, run, tenant FROM ended_run) p
+        ON p.run = c.parent_run AND p.tenant = c.tenant
+    WHERE c.key = ?1);
 -- name: delete_ended
 DELETE FROM ended_run WHERE key = ?1;

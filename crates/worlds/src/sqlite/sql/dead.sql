@@ -7,6 +7,8 @@ DELETE FROM dead_letter WHERE number = ?1;
 DELETE FROM task WHERE task = ?1 AND tenant = ?2;
 -- name: delete_ended_task
 DELETE FROM ended_task WHERE task = ?1 AND tenant = ?2;
+-- name: withdraw_answer
+DELETE FROM inbox WHERE (run_key, message) IN (SELECT run_key, 'task:' || command FROM dead_letter WHERE number = ?1);
 -- name: revive
 INSERT INTO task (key, tenant, task, run_key, run, number, name, queue, priority, state, due_at, since, claim, attempt,
                   delivery, cancel, created_at, deadline_at, input, options, actor, trace)
