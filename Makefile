@@ -1,6 +1,6 @@
 # The commands people type. Each one calls the real tool; nothing is decided here.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench fmt
+.PHONY: help run test lint bench sim replay fmt
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
@@ -16,6 +16,12 @@ lint: ## formatting and clippy only, warnings denied
 
 bench: ## all benchmarks, durable settings, as a Markdown table
 	scripts/with-postgres.sh cargo run --release --locked -p rhythm-cli -- bench all --markdown
+
+sim: ## simulate: make sim SEEDS=50000 FROM=0
+	cargo run --release --locked -p rhythm-sim -- --seeds $(or $(SEEDS),1000) --from $(or $(FROM),0)
+
+replay: ## tell what happens under one seed: make replay SEED=7
+	cargo run --release --locked -p rhythm-sim -- --replay $(SEED)
 
 fmt: ## format the code in place
 	cargo fmt --all

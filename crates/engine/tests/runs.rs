@@ -461,3 +461,39 @@ async fn a_deadline_cancels_what_the_message_before_it_started() {
     assert_eq!(rig.failure(&run).await, "DEADLINE_EXCEEDED");
     assert!(rig.picture(&run).await.tasks.is_empty(), "nothing runs on behind a run that has failed");
 }
+
+/// Somebody opened the child and went away before opening its parent: the next retry finds what the child came to.
+#[tokio::test]
+async fn a_retry_that_stopped_halfway_is_taken_up_again() {
+    let rig = Rig::new();
+    rig.stage.on("bad", permanent("BROKEN"));
+    rig.register("child", json!({"steps": [{"task": task("bad")}]})).await;
+    let run = rig.start(json!({"steps": [{"child": {"workflow": "child"}}, {"keep": "on"}]})).await;
+    rig.settle().await;
+    assert_eq!(rig.failure(&run).await, "BROKEN");
+    rig.stage.on("bad", |_, _| Ok(json!("mended")));
+    rig.client.retry_run(&run.child(rhythm_core::CommandId(1)), "the first half").await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.status(&run).await, Status::Failed);
+    rig.client.retry_run(&run, "the second half").await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.output(&run).await, json!([["mended"], "on"]));
+    assert_eq!(rig.stage.calls(), ["bad", "bad"], "what the child did is not done again");
+}
+
+/// The child failed once more before its parent was opened: that, and nothing older, is what the parent hears.
+#[tokio::test]
+async fn a_reopened_parent_hears_only_of_its_childs_last_life() {
+    let rig = Rig::new();
+    rig.stage.on("bad", permanent("BROKEN"));
+    rig.register("child", json!({"steps": [{"task": task("bad")}]})).await;
+    let run = rig.start(json!({"steps": [{"child": {"workflow": "child"}}]})).await;
+    rig.settle().await;
+    let child = run.child(rhythm_core::CommandId(1));
+    rig.client.retry_run(&child, "in vain").await.unwrap();
+    rig.settle().await;
+    rig.stage.on("bad", |_, _| Ok(json!("mended")));
+    rig.client.retry_run(&run, "with its child").await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.output(&run).await, json!([["mended"]]));
+}

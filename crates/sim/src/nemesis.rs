@@ -25,7 +25,7 @@ pub struct WorldClock {
 }
 
 /// Some moment; simulations need one from which calendars can be reckoned.
-const EPOCH: i64 = 1_800_000_000_000;
+const EPOCH: i64 = 1_794_744_000_000;
 
 impl WorldClock {
     pub fn new(kernel: Kernel) -> Self {
