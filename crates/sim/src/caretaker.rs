@@ -13,7 +13,7 @@ use rhythm_engine::world::*;
 use crate::client::decide;
 use crate::network::Network;
 
-const EVERY_MS: u64 = 1_000;
+const EVERY_MS: u64 = 2_000;
 
 /// Works straight on the world; nothing of what it does is subject to faults.
 pub struct Caretaker {

@@ -94,8 +94,8 @@ impl Workload {
     /// `tame` leaves out what makes a history depend on luck: races between clients and runs.
     pub fn new(seed: u64, tame: bool) -> Self {
         let mut dice = Dice::new(seed, "workload");
-        let chaos_ms = dice.number(10_000..90_000);
-        let runs: Vec<String> = (0..dice.number(5..60)).map(|number| format!("r{number}")).collect();
+        let chaos_ms = dice.number(8_000..50_000);
+        let runs: Vec<String> = (0..dice.number(5..70)).map(|number| format!("r{number}")).collect();
         let workflows = workflows(&mut dice, &runs);
         let names: Vec<String> = workflows.iter().map(|(name, _)| name.clone()).collect();
         let mut actions = Vec::new();
