@@ -1,6 +1,6 @@
 # The commands people type. Each one calls the real tool; nothing is decided here.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench fmt
+.PHONY: help run test lint bench crash fmt
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
@@ -16,6 +16,11 @@ lint: ## formatting and clippy only, warnings denied
 
 bench: ## all benchmarks, durable settings, as a Markdown table
 	scripts/with-postgres.sh cargo run --release --locked -p rhythm-cli -- bench all --markdown
+
+crash: ## kill, stop and starve real processes, long, on SQLite and PostgreSQL (SCENARIOS="storm zombies")
+	@scripts/setup.sh strace
+	cargo build --release --locked -p rhythm-crash
+	scripts/with-postgres.sh cargo run --release --locked -p rhythm-crash --bin crash -- --scale long $(SCENARIOS)
 
 fmt: ## format the code in place
 	cargo fmt --all

@@ -1,0 +1,13 @@
+//! The crash laboratory: real worker and client processes, faults from outside, and an oracle that is fed by a
+//! ledger and a client log the engine knows nothing of. `docs/internals/testing.md` says how to add a scenario.
+
+pub mod client_log;
+pub mod lab;
+pub mod ledger;
+pub mod load;
+pub mod oracle;
+pub mod process;
+pub mod receipt;
+pub mod report;
+pub mod scenarios;
+pub mod wait;

@@ -1,0 +1,56 @@
+//! The scenarios, one a file. Each injects one kind of fault under load and lets the oracle judge.
+
+mod storm;
+
+use std::pin::Pin;
+
+use crate::lab::{LabResult, On, Scale};
+use crate::report::Report;
+
+type Playing = Pin<Box<dyn Future<Output = LabResult<Report>> + Send>>;
+
+/// One scenario as the runner knows it.
+#[derive(Clone, Copy)]
+pub struct Scenario {
+    pub name: &'static str,
+    /// Its number in the fault catalogue.
+    pub fault: &'static str,
+    pub worlds: &'static [On],
+    play: fn(On, Scale) -> Playing,
+}
+
+const BOTH: &[On] = &[On::Sqlite, On::Postgres];
+
+macro_rules! scenarios {
+    ($($name:ident $fault:literal $worlds:expr,)*) => {
+        /// All of them, in the order they are played.
+        pub const ALL: &[Scenario] = &[$(Scenario {
+            name: stringify!($name),
+            fault: $fault,
+            worlds: $worlds,
+            play: |on, scale| Box::pin($name::run(on, scale)),
+        }),*];
+    };
+}
+
+scenarios! {
+    storm "F2" BOTH,
+}
+
+impl Scenario {
+    pub fn named(name: &str) -> Option<Self> {
+        ALL.iter().copied().find(|scenario| scenario.name == name)
+    }
+
+    /// Plays it. A laboratory that could not be set up is a violation too.
+    pub async fn run(self, on: On, scale: Scale) -> Report {
+        match (self.play)(on, scale).await {
+            Ok(report) => report.done(),
+            Err(error) => {
+                let mut report = Report::new(self.name, on);
+                report.violations.push(format!("the scenario could not be played: {error}"));
+                report
+            }
+        }
+    }
+}

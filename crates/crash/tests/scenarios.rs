@@ -1,0 +1,29 @@
+//! Every scenario, short, on every world it can be played on.
+
+use rhythm_crash::lab::{On, Scale};
+use rhythm_crash::scenarios::{ALL, Scenario};
+
+macro_rules! played {
+    ($($test:ident $scenario:literal $on:ident,)*) => {
+        $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $test() {
+            let scenario = Scenario::named($scenario).expect("the scenario is listed");
+            scenario.run(On::$on, Scale::Short).await.expect_good();
+        })*
+
+        #[test]
+        fn every_scenario_is_played_here_on_every_world_it_names() {
+            let played = [$(($scenario, On::$on)),*];
+            for scenario in ALL {
+                for on in scenario.worlds {
+                    assert!(played.contains(&(scenario.name, *on)), "{} on {on:?}", scenario.name);
+                }
+            }
+        }
+    };
+}
+
+played! {
+    a_storm_of_kills_loses_nothing_on_sqlite "storm" Sqlite,
+    a_storm_of_kills_loses_nothing_on_postgres "storm" Postgres,
+}
