@@ -2,6 +2,8 @@
 //! ledger and a client log the engine knows nothing of. `docs/internals/testing.md` says how to add a scenario.
 
 pub mod client_log;
+pub mod cluster;
+pub mod crowd;
 pub mod lab;
 pub mod ledger;
 pub mod load;
@@ -9,5 +11,7 @@ pub mod oracle;
 pub mod process;
 pub mod receipt;
 pub mod report;
+pub mod rig;
 pub mod scenarios;
+pub mod shifted_clock;
 pub mod wait;

@@ -1,5 +1,7 @@
 //! The scenarios, one a file. Each injects one kind of fault under load and lets the oracle judge.
 
+mod backends;
+mod restarts;
 mod storm;
 
 use std::pin::Pin;
@@ -20,6 +22,7 @@ pub struct Scenario {
 }
 
 const BOTH: &[On] = &[On::Sqlite, On::Postgres];
+const POSTGRES: &[On] = &[On::Postgres];
 
 macro_rules! scenarios {
     ($($name:ident $fault:literal $worlds:expr,)*) => {
@@ -35,6 +38,8 @@ macro_rules! scenarios {
 
 scenarios! {
     storm "F2" BOTH,
+    restarts "F4" POSTGRES,
+    backends "F5" POSTGRES,
 }
 
 impl Scenario {

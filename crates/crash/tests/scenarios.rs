@@ -26,4 +26,6 @@ macro_rules! played {
 played! {
     a_storm_of_kills_loses_nothing_on_sqlite "storm" Sqlite,
     a_storm_of_kills_loses_nothing_on_postgres "storm" Postgres,
+    nobody_minds_that_the_database_restarts "restarts" Postgres,
+    nobody_minds_that_sessions_are_ended_by_the_server "backends" Postgres,
 }
