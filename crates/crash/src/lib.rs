@@ -4,6 +4,7 @@
 pub mod client_log;
 pub mod cluster;
 pub mod crowd;
+pub mod forgetful;
 pub mod lab;
 pub mod ledger;
 pub mod load;

@@ -1,7 +1,11 @@
 //! The scenarios, one a file. Each injects one kind of fault under load and lets the oracle judge.
 
 mod backends;
+mod half_open;
+mod lost_commits;
+mod partitions;
 mod restarts;
+mod slow_network;
 mod storm;
 
 use std::pin::Pin;
@@ -40,6 +44,10 @@ scenarios! {
     storm "F2" BOTH,
     restarts "F4" POSTGRES,
     backends "F5" POSTGRES,
+    lost_commits "F6" BOTH,
+    partitions "F12" POSTGRES,
+    half_open "F13" POSTGRES,
+    slow_network "F14" POSTGRES,
 }
 
 impl Scenario {

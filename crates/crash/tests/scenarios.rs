@@ -28,4 +28,9 @@ played! {
     a_storm_of_kills_loses_nothing_on_postgres "storm" Postgres,
     nobody_minds_that_the_database_restarts "restarts" Postgres,
     nobody_minds_that_sessions_are_ended_by_the_server "backends" Postgres,
+    a_commit_whose_answer_is_lost_happens_once_on_sqlite "lost_commits" Sqlite,
+    a_commit_whose_answer_is_lost_happens_once_on_postgres "lost_commits" Postgres,
+    what_a_partition_held_back_harms_nothing "partitions" Postgres,
+    a_half_open_connection_is_noticed "half_open" Postgres,
+    a_slow_network_takes_no_claims "slow_network" Postgres,
 }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use rhythm::{Client, Rhythm};
+use rhythm::{Actor, Client, Rhythm, TenantId};
 use rhythm_crash::client_log::{self, Answer, Call, ClientLog};
+use rhythm_crash::forgetful;
 use rhythm_crash::load::{perform, script};
 use rhythm_crash::process::die_with_parent;
 
@@ -34,7 +35,9 @@ struct Arguments {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     die_with_parent()?;
     let arguments = Arguments::parse();
-    let rhythm = Rhythm::open(&arguments.world).await?;
+    let opened = Rhythm::open(&arguments.world).await?;
+    let world = forgetful::from_environment(opened.world().clone())?;
+    let rhythm = Rhythm::on(world, TenantId::default(), Actor("crash-client".to_owned()));
     let client = rhythm.client();
     let known = client_log::read(&arguments.log)?;
     let mut log = ClientLog::append_to(&arguments.log)?;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Parser;
-use rhythm::{Rhythm, TaskContext, TaskError};
+use rhythm::{Actor, Rhythm, TaskContext, TaskError, TenantId};
+use rhythm_crash::forgetful;
 use rhythm_crash::ledger::{Entry, What};
 use rhythm_crash::process::die_with_parent;
 use rhythm_crash::receipt::{Illness, Receipt, Work};
@@ -39,7 +40,9 @@ enum Output {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     die_with_parent()?;
     let arguments = Arguments::parse();
-    let rhythm = Rhythm::open(&arguments.world).await?;
+    let opened = Rhythm::open(&arguments.world).await?;
+    let world = forgetful::from_environment(opened.world().clone())?;
+    let rhythm = Rhythm::on(world, TenantId::default(), Actor("crash-worker".to_owned()));
     let recorder = arguments.recorder;
     let handler = move |context: TaskContext, input: Value| {
         let recorder = recorder.clone();
