@@ -274,15 +274,19 @@ impl Driver {
 
     async fn beat_loop(self: Arc<Self>) {
         let mut cancels = self.process.world.wakeups().cancels;
+        let beat = duration(self.process.config.beat);
+        let mut next = tokio::time::Instant::now() + beat;
         loop {
+            // Until a fixed moment: news that concern nobody here must not put the heartbeat off again and again.
             tokio::select! {
-                () = tokio::time::sleep(duration(self.process.config.beat)) => {}
+                () = tokio::time::sleep_until(next) => {}
                 _ = cancels.changed() => {
                     if self.worker.running() == 0 {
                         continue;
                     }
                 }
             }
+            next = tokio::time::Instant::now() + beat;
             if let Err(error) = self.worker.beat(false).await {
                 tracing::warn!(%error, "heartbeat failed; trying again");
             }
