@@ -7,9 +7,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use rhythm_core::Timestamp;
 use rhythm_engine::world::Clock;
 
+/// Milliseconds; longer than any statement may take.
+const SET_BACK: i64 = 15_000;
+
 pub struct Time {
     clock: Option<Arc<dyn Clock>>,
-    /// The latest time this handle has seen; an injected clock never goes back behind it.
+    /// The latest time this handle has seen; an injected clock never goes back behind it, the database's only when it is
+    /// set back.
     high_water: AtomicI64,
 }
 
@@ -24,7 +28,11 @@ impl Time {
     }
 
     pub fn saw(&self, at: Timestamp) {
-        self.high_water.fetch_max(at.millis(), Ordering::AcqRel);
+        let before = self.high_water.fetch_max(at.millis(), Ordering::AcqRel);
+        // No answer takes that long: the database's clock was set back, and what it says now is the time.
+        if self.clock.is_none() && at.millis() + SET_BACK < before {
+            self.high_water.store(at.millis(), Ordering::Release);
+        }
     }
 
     /// The latest time seen, for answers that asked the database nothing about it.
