@@ -28,6 +28,11 @@ impl Rig {
         Ok(Self { lab: Lab::open(setup).await?, cluster, database })
     }
 
+    /// A session of somebody else on the same database.
+    pub async fn connect(&self) -> LabResult<tokio_postgres::Client> {
+        self.cluster.connect_to(&self.database).await
+    }
+
     /// A way to the database that can be disturbed.
     pub async fn proxy(&self) -> LabResult<Proxy> {
         Ok(Proxy::postgres(self.cluster.address(), fastrand::u64(..)).await?)

@@ -1,9 +1,12 @@
 //! The scenarios, one a file. Each injects one kind of fault under load and lets the oracle judge.
 
 mod backends;
+mod clock;
 mod half_open;
+mod herd;
 mod lost_commits;
 mod partitions;
+mod pinned_snapshot;
 mod restarts;
 mod slow_network;
 mod storm;
@@ -48,6 +51,9 @@ scenarios! {
     partitions "F12" POSTGRES,
     half_open "F13" POSTGRES,
     slow_network "F14" POSTGRES,
+    clock "F15" BOTH,
+    herd "F26" POSTGRES,
+    pinned_snapshot "F27" POSTGRES,
 }
 
 impl Scenario {

@@ -33,4 +33,8 @@ played! {
     what_a_partition_held_back_harms_nothing "partitions" Postgres,
     a_half_open_connection_is_noticed "half_open" Postgres,
     a_slow_network_takes_no_claims "slow_network" Postgres,
+    clocks_that_jump_take_no_claims_on_sqlite "clock" Sqlite,
+    clocks_that_jump_take_no_claims_on_postgres "clock" Postgres,
+    a_herd_of_workers_comes_back_together "herd" Postgres,
+    a_pinned_snapshot_does_not_rot_the_queues "pinned_snapshot" Postgres,
 }

@@ -39,6 +39,9 @@ enum Output {
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     die_with_parent()?;
+    // Its log is what is left of a worker that should not have ended.
+    let level = tracing_subscriber::filter::LevelFilter::WARN;
+    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_ansi(false).init();
     let arguments = Arguments::parse();
     let opened = Rhythm::open(&arguments.world).await?;
     let world = forgetful::from_environment(opened.world().clone())?;
