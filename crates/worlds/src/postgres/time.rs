@@ -40,3 +40,17 @@ impl Time {
         Timestamp::from_millis(self.param().unwrap_or_else(|| self.high_water.load(Ordering::Acquire)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_time_follows_a_server_that_was_set_back_but_not_a_late_answer() {
+        let time = Time::new(None);
+        for (seen, latest) in [(100_000, 100_000), (90_000, 100_000), (101_000, 101_000), (50_000, 50_000)] {
+            time.saw(Timestamp::from_millis(seen));
+            assert_eq!(time.last().millis(), latest);
+        }
+    }
+}

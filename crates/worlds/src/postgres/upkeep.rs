@@ -116,3 +116,19 @@ pub async fn due_schedules(link: &Link, now: Option<i64>, limit: usize) -> World
     }
     Ok(report)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_was_set_back_starts_the_search_anew() {
+        let watermark = Watermark::default();
+        let hour = 3_600_000;
+        watermark.moved(hour, true);
+        watermark.moved(hour + 1_000, true);
+        assert_eq!(watermark.from(), hour + 1_000 - RESCAN / 2);
+        watermark.moved(1_000, true);
+        assert_eq!(watermark.from(), 0, "what runs out now lies before everything looked for");
+    }
+}
