@@ -25,7 +25,7 @@ const SCHEDULE: &str = "ticks";
 const CRON: &str = "*/10 * * * * *";
 /// Long enough that many are under way when a clock jumps.
 const STEP_MILLIS: u64 = 300;
-const NAP: Duration = Duration::from_secs(2);
+const NAP: Duration = Duration::from_secs(1);
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("clock", on);

@@ -15,7 +15,7 @@ const LIMIT: u64 = 10_000;
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("herd", on);
     let rig = Rig::open().await?;
-    let size = scale.pick(16, 100);
+    let size = scale.pick(12, 100);
     let worker = Launch { concurrency: 2, ..Launch::default() };
     let client = Launch { pause: 50, ..Launch::default() };
     let crowd = Crowd::start(&rig.lab, &vec![worker; size], &[client])?;
@@ -38,7 +38,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     }
     crowd.finish(&rig.lab, &mut report).await?;
     report.figure("workers", size as u64);
-    report.floor("workers thrown out", scale.pick(16, 500), report.faults.values().sum());
+    report.floor("workers thrown out", scale.pick(12, 500), report.faults.values().sum());
     report.floor("runs ended", scale.pick(5, 100), report.figures["runs ended"]);
     Ok(report)
 }

@@ -12,8 +12,8 @@ use crate::rig::{Rig, next_beginning};
 use crate::wait::{PATIENCE, wall_millis};
 
 const WORKERS: usize = 3;
-/// Twice as long as a fast worker may hold a claim.
-const PAST_HOLD: u64 = 10_000;
+/// Longer than a fast worker may hold a claim.
+const PAST_HOLD: u64 = 8_000;
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("partitions", on);

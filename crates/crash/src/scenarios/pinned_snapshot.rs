@@ -30,7 +30,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         workers.push(worker(&rig.lab.world, &done).await?);
     }
     let feeding = tokio::spawn(feed(rig.lab.client.clone(), done.clone()));
-    let length = scale.pick(Duration::from_secs(4), Duration::from_secs(60));
+    let length = scale.pick(Duration::from_secs(2), Duration::from_secs(60));
     measure(&done, length / 2).await;
     let baseline = measure(&done, length).await;
     report.say(format_args!("{baseline:.0} steps/s before"));
