@@ -69,6 +69,8 @@ pub struct Launch {
     pub world: Option<String>,
     pub concurrency: usize,
     pub fast: bool,
+    /// A worker does everything but SQLite's writing on one thread.
+    pub single_thread: bool,
     /// Milliseconds between two scripts of a client.
     pub pause: u64,
     /// A client ends after this many scripts.
@@ -84,6 +86,7 @@ impl Default for Launch {
             world: None,
             concurrency: 20,
             fast: false,
+            single_thread: false,
             pause: 10,
             scripts: u64::MAX,
             environment: Vec::new(),
@@ -170,6 +173,9 @@ impl Lab {
         command.arg("--concurrency").arg(launch.concurrency.to_string());
         if launch.fast {
             command.arg("--fast");
+        }
+        if launch.single_thread {
+            command.arg("--single-thread");
         }
         self.start(command, &name)
     }

@@ -1,5 +1,6 @@
 //! The scenarios, one a file. Each injects one kind of fault under load and lets the oracle judge.
 
+mod commit_points;
 mod storm;
 
 use std::pin::Pin;
@@ -35,6 +36,7 @@ macro_rules! scenarios {
 
 scenarios! {
     storm "F2" BOTH,
+    commit_points "F1" BOTH,
 }
 
 impl Scenario {

@@ -26,4 +26,6 @@ macro_rules! played {
 played! {
     a_storm_of_kills_loses_nothing_on_sqlite "storm" Sqlite,
     a_storm_of_kills_loses_nothing_on_postgres "storm" Postgres,
+    a_kill_at_any_commit_point_loses_nothing_on_sqlite "commit_points" Sqlite,
+    a_kill_at_any_commit_point_loses_nothing_on_postgres "commit_points" Postgres,
 }

@@ -21,6 +21,9 @@ struct Arguments {
     name: String,
     #[arg(long, default_value_t = 20)]
     concurrency: usize,
+    /// One thread makes all calls to a server: a tracer can number them.
+    #[arg(long)]
+    single_thread: bool,
     /// Short claims and heartbeats.
     #[arg(long)]
     fast: bool,
@@ -35,10 +38,17 @@ enum Output {
     Unwritable(BTreeMap<(u8, u8), u8>),
 }
 
-#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     die_with_parent()?;
     let arguments = Arguments::parse();
+    let mut builder = match arguments.single_thread {
+        true => tokio::runtime::Builder::new_current_thread(),
+        false => tokio::runtime::Builder::new_multi_thread(),
+    };
+    builder.worker_threads(2).enable_all().build()?.block_on(serve(arguments))
+}
+
+async fn serve(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let rhythm = Rhythm::open(&arguments.world).await?;
     let recorder = arguments.recorder;
     let handler = move |context: TaskContext, input: Value| {
