@@ -67,6 +67,8 @@ impl Setup {
 pub struct Launch {
     /// The world's url for this process, when it is not the laboratory's: a proxy's, say.
     pub world: Option<String>,
+    /// Queues a worker serves; `default` when empty.
+    pub queues: Vec<String>,
     pub concurrency: usize,
     pub fast: bool,
     /// A worker does everything but SQLite's writing on one thread.
@@ -84,6 +86,7 @@ impl Default for Launch {
     fn default() -> Self {
         Self {
             world: None,
+            queues: Vec::new(),
             concurrency: 20,
             fast: false,
             single_thread: false,
@@ -171,6 +174,9 @@ impl Lab {
         let mut command = self.command("crash-worker", launch)?;
         command.arg(self.recorder_socket()).arg("--name").arg(&name);
         command.arg("--concurrency").arg(launch.concurrency.to_string());
+        for queue in &launch.queues {
+            command.arg("--queue").arg(queue);
+        }
         if launch.fast {
             command.arg("--fast");
         }

@@ -2,6 +2,7 @@
 
 mod commit_points;
 mod storm;
+mod zombies;
 
 use std::pin::Pin;
 
@@ -37,6 +38,7 @@ macro_rules! scenarios {
 scenarios! {
     storm "F2" BOTH,
     commit_points "F1" BOTH,
+    zombies "F3" BOTH,
 }
 
 impl Scenario {

@@ -28,4 +28,6 @@ played! {
     a_storm_of_kills_loses_nothing_on_postgres "storm" Postgres,
     a_kill_at_any_commit_point_loses_nothing_on_sqlite "commit_points" Sqlite,
     a_kill_at_any_commit_point_loses_nothing_on_postgres "commit_points" Postgres,
+    a_frozen_worker_that_wakes_up_cannot_commit_on_sqlite "zombies" Sqlite,
+    a_frozen_worker_that_wakes_up_cannot_commit_on_postgres "zombies" Postgres,
 }

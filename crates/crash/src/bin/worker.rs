@@ -19,6 +19,9 @@ struct Arguments {
     recorder: PathBuf,
     #[arg(long)]
     name: String,
+    /// Queues to serve; `default` unless told.
+    #[arg(long)]
+    queue: Vec<String>,
     #[arg(long, default_value_t = 20)]
     concurrency: usize,
     /// One thread makes all calls to a server: a tracer can number them.
@@ -40,6 +43,7 @@ enum Output {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     die_with_parent()?;
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).init();
     let arguments = Arguments::parse();
     let mut builder = match arguments.single_thread {
         true => tokio::runtime::Builder::new_current_thread(),
@@ -61,6 +65,9 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
         .id(arguments.name.as_str())
         .task("work", handler.clone())
         .task("poison", handler);
+    for queue in arguments.queue {
+        worker = worker.queue(queue);
+    }
     if arguments.fast {
         worker = worker.fast();
     }
@@ -81,6 +88,9 @@ async fn perform(recorder: &Path, context: &TaskContext, input: &str) -> Result<
     }
     Entry::of(What::Did, context, input).report(recorder).await?;
     pause(work.linger).await;
+    if context.claim() == 1 {
+        std::thread::sleep(Duration::from_millis(work.stall));
+    }
     let (claim, attempt, delivery) = (context.claim(), context.attempt(), context.delivery());
     Ok(Output::Receipt(Receipt { pid: std::process::id(), claim, attempt, delivery }))
 }
