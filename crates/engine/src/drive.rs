@@ -22,6 +22,8 @@ use crate::world::*;
 const WATCH_EVERY: Duration = Duration::from_millis(100);
 /// The shortest pause between two sweeps while timers fall due all the time.
 const MIN_SWEEP_PAUSE: Duration = Duration::from_millis(10);
+/// The time between two attempts that may be what kills their workers.
+const SUSPECT_PAUSE: Duration = Duration::from_millis(100);
 /// The most results settled in one go.
 const SETTLE_BATCH: usize = 500;
 
@@ -239,6 +241,9 @@ impl Driver {
                 Ok(attempts) => {
                     backoff.reset();
                     self.launch(attempts);
+                    if self.worker.has_spared() {
+                        tokio::time::sleep(SUSPECT_PAUSE).await;
+                    }
                     if self.worker.has_backlog() && self.worker.has_room() {
                         continue;
                     }

@@ -90,6 +90,40 @@ async fn an_attempt_whose_workers_die_is_delivered_again_and_then_poison() {
 }
 
 #[tokio::test]
+async fn what_shares_its_worker_with_a_deadly_task_is_not_poisoned_with_it() {
+    let rig = Rig::new();
+    let innocent = [rig.enqueue("a", json!({})).await, rig.enqueue("b", json!({})).await];
+    let deadly = rig.enqueue("bad", json!({})).await;
+    let late = rig.enqueue("c", json!({})).await;
+    for life in 0.. {
+        let doomed = rig.another(&format!("doomed-{life}"), |config| config);
+        doomed.worker.beat(false).await.unwrap();
+        let attempts = doomed.worker.tick().await.unwrap();
+        if attempts.is_empty() {
+            break;
+        }
+        let dies = attempts.iter().any(|attempt| attempt.task.id == deadly && attempt.task.delivery <= 5);
+        if !dies {
+            let mut results = Vec::new();
+            for attempt in attempts {
+                let result = attempt.perform(&doomed.worker).await;
+                results.push(Finished { task: attempt.task, result });
+            }
+            doomed.worker.settle(results).await.unwrap();
+        }
+        drop(doomed);
+        for _ in 0..3 {
+            rig.memory.upkeep(Upkeep::Sweep { limit: 10, silence: Millis(30_000) }).await.unwrap();
+            rig.pass(Millis(1_100));
+        }
+    }
+    for task in innocent.iter().chain([&late]) {
+        assert_eq!(state(&rig, task).await, TaskState::Completed);
+    }
+    assert_eq!(state(&rig, &deadly).await, TaskState::Failed);
+}
+
+#[tokio::test]
 async fn a_worker_that_wakes_up_late_cannot_finish_what_another_took_over() {
     let rig = Rig::new();
     let run = rig.start(json!({"steps": [{"task": task("a")}]})).await;
