@@ -156,6 +156,17 @@ impl Lab {
         Ok(lab)
     }
 
+    /// Gives the laboratory's own handle back: from now on only the processes have the world open.
+    pub async fn close_eyes(&mut self) -> LabResult<()> {
+        self.client = Rhythm::open("sqlite::memory:").await?.client();
+        Ok(())
+    }
+
+    pub async fn open_eyes(&mut self) -> LabResult<()> {
+        self.client = Rhythm::open(&self.world).await?.client();
+        Ok(())
+    }
+
     pub async fn new(on: On) -> LabResult<Self> {
         Self::open(Setup::new(on)).await
     }

@@ -1,7 +1,11 @@
 //! The scenarios, one a file. Each injects one kind of fault under load and lets the oracle judge.
 
 mod commit_points;
+mod duplicates;
+mod poison;
 mod storm;
+mod timers;
+mod whole_restart;
 mod zombies;
 
 use std::pin::Pin;
@@ -39,6 +43,10 @@ scenarios! {
     storm "F2" BOTH,
     commit_points "F1" BOTH,
     zombies "F3" BOTH,
+    whole_restart "F2" BOTH,
+    poison "F23" BOTH,
+    duplicates "F21" BOTH,
+    timers "F25" BOTH,
 }
 
 impl Scenario {

@@ -30,4 +30,12 @@ played! {
     a_kill_at_any_commit_point_loses_nothing_on_postgres "commit_points" Postgres,
     a_frozen_worker_that_wakes_up_cannot_commit_on_sqlite "zombies" Sqlite,
     a_frozen_worker_that_wakes_up_cannot_commit_on_postgres "zombies" Postgres,
+    killing_everything_at_once_loses_nothing_on_sqlite "whole_restart" Sqlite,
+    killing_everything_at_once_loses_nothing_on_postgres "whole_restart" Postgres,
+    poisonous_tasks_are_contained_on_sqlite "poison" Sqlite,
+    poisonous_tasks_are_contained_on_postgres "poison" Postgres,
+    repeated_and_reordered_deliveries_change_nothing_on_sqlite "duplicates" Sqlite,
+    repeated_and_reordered_deliveries_change_nothing_on_postgres "duplicates" Postgres,
+    many_timers_due_at_once_fire_and_none_early_on_sqlite "timers" Sqlite,
+    many_timers_due_at_once_fire_and_none_early_on_postgres "timers" Postgres,
 }

@@ -95,7 +95,8 @@ async fn strike_all(report: &mut Report, lanes: &[Lab], kind: Kind, step: u64) -
             let point = 1 + step * next.fetch_add(1, Ordering::Relaxed);
             let fault = format!("inject={}:signal=KILL:when={point}", kind.call);
             let under = tracer(kind.call, &["-e", &fault], "/dev/null");
-            let struck = strike(lab, kind, &format!("{:?}-{}-{point}", kind.victim, kind.call), under).await?;
+            let struck =
+                strike(lab, kind, &format!("{:?}-{}-{point}", kind.victim, kind.call), under).await?;
             if !struck.killed {
                 return Ok(all);
             }
@@ -154,7 +155,10 @@ async fn strike(lab: &Lab, kind: Kind, name: &str, under: Vec<String>) -> LabRes
         let status = worker.ends_within(Duration::from_secs(5)).await;
         if !status.is_some_and(|status| status.signal() == Some(9)) {
             let text = worker.messages();
-            return Err(format!("{name}: the run neither ended nor was its worker killed: {status:?} {text}").into());
+            return Err(format!(
+                "{name}: the run neither ended nor was its worker killed: {status:?} {text}"
+            )
+            .into());
         }
         killed_at = Some(wall_millis());
         worker = lab.worker(&plain)?;

@@ -40,7 +40,9 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         ("blocked", BLOCKING, json!({"stall": LONG})),
     ] {
         let task = json!({"name": "work", "input": work, "options": {"queue": queue}});
-        lab.client.register(name, WorkflowKind::Drill, &json!({"steps": [{"task": task}]}).to_string()).await?;
+        lab.client
+            .register(name, WorkflowKind::Drill, &json!({"steps": [{"task": task}]}).to_string())
+            .await?;
     }
     let (rounds, pairs) = scale.pick((1, 2), (6, 10));
     for round in 0..rounds {
@@ -59,7 +61,9 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     // Those that block cannot learn of their loss before they send; the others may.
     report.floor("late results refused by the world", (rounds * pairs) as u64 * 9 / 10, refused);
     report.hold(refused + dropped == over, || {
-        format!("{over} attempts were taken over, but {refused} late results were refused and {dropped} dropped")
+        format!(
+            "{over} attempts were taken over, but {refused} late results were refused and {dropped} dropped"
+        )
     });
     Ok(report)
 }
@@ -76,7 +80,8 @@ async fn haunt(lab: &Lab, report: &mut Report, pairs: usize, rise: Rise) -> LabR
             runs.push(lab.client.start(workflow, &()).await?);
         }
     }
-    let own: BTreeSet<String> = runs.iter().map(|run| run.task(rhythm_core::CommandId(1)).to_string()).collect();
+    let own: BTreeSet<String> =
+        runs.iter().map(|run| run.task(rhythm_core::CommandId(1)).to_string()).collect();
     let ready = until(PATIENCE, || std::future::ready(all_under_way(lab, &own, pairs))).await;
     report.hold(ready, || "not every attempt began".into());
     let frozen_at = wall_millis();
@@ -100,7 +105,8 @@ async fn haunt(lab: &Lab, report: &mut Report, pairs: usize, rise: Rise) -> LabR
     for zombie in &zombies {
         zombie.thaw()?;
     }
-    let answered = |zombies: &[Process]| zombies.iter().map(last_words).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    let answered =
+        |zombies: &[Process]| zombies.iter().map(last_words).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
     let told = until(PATIENCE, || {
         let (refused, dropped) = answered(&zombies);
         std::future::ready(refused + dropped >= inherited.len() as u64)
@@ -122,7 +128,8 @@ async fn haunt(lab: &Lab, report: &mut Report, pairs: usize, rise: Rise) -> LabR
 /// Whether every attempt has begun, and those that go on after their effect have had it.
 fn all_under_way(lab: &Lab, tasks: &BTreeSet<String>, pairs: usize) -> bool {
     let seen = |what: What| lab.count(|line| line.entry.what == what && tasks.contains(&line.entry.task));
-    seen(What::Began).is_ok_and(|began| began == tasks.len()) && seen(What::Did).is_ok_and(|did| did >= 2 * pairs)
+    seen(What::Began).is_ok_and(|began| began == tasks.len())
+        && seen(What::Did).is_ok_and(|did| did >= 2 * pairs)
 }
 
 /// When each task of a zombie was begun by somebody else.
