@@ -10,4 +10,6 @@ pub mod process;
 pub mod receipt;
 pub mod report;
 pub mod scenarios;
+pub mod small_disk;
+pub mod tracer;
 pub mod wait;

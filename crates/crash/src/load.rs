@@ -7,7 +7,7 @@ use rhythm::{
 };
 use rhythm_core::message::{Actor, Cancel, Message, MessageBody, SignalReceived};
 use rhythm_core::{MessageId, Timestamp};
-use rhythm_engine::world::{Deliver, Delivered, Delivery, World};
+use rhythm_engine::world::{Deliver, Delivered, Delivery, World, WorldError};
 use serde_json::{Value, json};
 
 use crate::client_log::{Answer, Call, Operation};
@@ -118,7 +118,9 @@ pub async fn perform(client: &Client, call: &Call) -> Answer {
     };
     match done {
         Ok(()) => Answer::Ok,
-        Err(EngineError::World(error)) if error.is_passing() => Answer::Unknown(error.to_string()),
+        Err(EngineError::World(error)) if error.is_passing() || matches!(error, WorldError::Broken(_)) => {
+            Answer::Unknown(error.to_string())
+        }
         Err(error) => Answer::Failed(error.to_string()),
     }
 }

@@ -1,6 +1,10 @@
 //! The scenarios, one a file. Each injects one kind of fault under load and lets the oracle judge.
 
 mod commit_points;
+mod disk_damage;
+mod disk_error;
+mod disk_full;
+mod disk_slow;
 mod duplicates;
 mod poison;
 mod storm;
@@ -26,6 +30,8 @@ pub struct Scenario {
 }
 
 const BOTH: &[On] = &[On::Sqlite, On::Postgres];
+/// A server keeps its own disk; ours is that of the file.
+const SQLITE: &[On] = &[On::Sqlite];
 
 macro_rules! scenarios {
     ($($name:ident $fault:literal $worlds:expr,)*) => {
@@ -47,6 +53,10 @@ scenarios! {
     poison "F23" BOTH,
     duplicates "F21" BOTH,
     timers "F25" BOTH,
+    disk_full "F17" SQLITE,
+    disk_error "F18" SQLITE,
+    disk_slow "F19" SQLITE,
+    disk_damage "F20" SQLITE,
 }
 
 impl Scenario {

@@ -38,4 +38,8 @@ played! {
     repeated_and_reordered_deliveries_change_nothing_on_postgres "duplicates" Postgres,
     many_timers_due_at_once_fire_and_none_early_on_sqlite "timers" Sqlite,
     many_timers_due_at_once_fire_and_none_early_on_postgres "timers" Postgres,
+    a_full_disk_is_waited_out_on_sqlite "disk_full" Sqlite,
+    a_failed_sync_ends_the_worker_and_loses_nothing_on_sqlite "disk_error" Sqlite,
+    a_slow_disk_gets_nobody_taken_for_dead_on_sqlite "disk_slow" Sqlite,
+    damage_is_found_and_contained_on_sqlite "disk_damage" Sqlite,
 }

@@ -1,7 +1,9 @@
 //! A real worker through the SDK whose handlers tell the recorder, before and after their work, what they do.
+#![allow(clippy::print_stderr, reason = "a program says why it ends")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
@@ -41,7 +43,18 @@ enum Output {
     Unwritable(BTreeMap<(u8, u8), u8>),
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> ExitCode {
+    match play() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let code = error.downcast_ref::<rhythm::Error>().map_or("", rhythm::Error::code);
+            eprintln!("{code} {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn play() -> Result<(), Box<dyn std::error::Error>> {
     die_with_parent()?;
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).init();
     let arguments = Arguments::parse();

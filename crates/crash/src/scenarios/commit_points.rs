@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::oracle::examine;
 use crate::process::Process;
 use crate::report::Report;
+use crate::tracer;
 use crate::wait::{PATIENCE, wall_millis};
 
 /// Points tried side by side, each on a world of its own.
@@ -73,7 +75,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
 /// themselves, so it is the busiest thread that counts.
 async fn survey(lab: &Lab, kind: Kind) -> LabResult<u64> {
     let trace = lab.folder().join(format!("{:?}-{}.trace", kind.victim, kind.call));
-    let under = tracer(kind.call, &[], &trace.display().to_string());
+    let under = tracer::watch(kind.call, &trace);
     let struck = strike(lab, kind, &format!("{:?}-{}-clean", kind.victim, kind.call), under).await?;
     if struck.killed {
         return Err("the survey's process died".into());
@@ -93,8 +95,8 @@ async fn strike_all(report: &mut Report, lanes: &[Lab], kind: Kind, step: u64) -
         let mut all = Vec::new();
         loop {
             let point = 1 + step * next.fetch_add(1, Ordering::Relaxed);
-            let fault = format!("inject={}:signal=KILL:when={point}", kind.call);
-            let under = tracer(kind.call, &["-e", &fault], "/dev/null");
+            let fault = format!("signal=KILL:when={point}");
+            let under = tracer::inject(kind.call, &fault, Path::new("/dev/null"));
             let struck =
                 strike(lab, kind, &format!("{:?}-{}-{point}", kind.victim, kind.call), under).await?;
             if !struck.killed {
@@ -118,14 +120,6 @@ async fn strike_all(report: &mut Report, lanes: &[Lab], kind: Kind, step: u64) -
     report.fault(fault, killed);
     report.say(format_args!("{kind:?}: killed at {killed} points"));
     Ok(killed)
-}
-
-/// Follows threads. (The quicker `--seccomp-bpf` injects no signals.)
-fn tracer(call: &str, more: &[&str], output: &str) -> Vec<String> {
-    let trace = format!("trace={call}");
-    let mut words = vec!["strace", "-f", "-qq", "-o", output, "-e", &trace];
-    words.extend(more);
-    words.into_iter().map(str::to_owned).collect()
 }
 
 struct Struck {
@@ -153,7 +147,7 @@ async fn strike(lab: &Lab, kind: Kind, name: &str, under: Vec<String>) -> LabRes
     let mut over = finished(lab, &run, &mut worker).await?;
     if !over {
         let status = worker.ends_within(Duration::from_secs(5)).await;
-        if !status.is_some_and(|status| status.signal() == Some(9)) {
+        if status.is_none_or(|status| status.signal() != Some(9)) {
             let text = worker.messages();
             return Err(format!(
                 "{name}: the run neither ended nor was its worker killed: {status:?} {text}"

@@ -55,7 +55,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
             Answer::Failed(_) => report.figure("repeated calls refused", 1),
             Answer::Unknown(_) => queue.push_back(call),
         }
-        if queue.len() % 20 == 0 {
+        if queue.len().is_multiple_of(20) {
             results.repeat(&lab, &mut report, &workers).await?;
         }
     }
