@@ -75,6 +75,7 @@ async fn an_attempt_whose_workers_die_is_delivered_again_and_then_poison() {
         doomed.worker.beat(false).await.unwrap();
         let attempts = doomed.worker.tick().await.unwrap();
         assert_eq!((attempts[0].task.attempt, attempts[0].task.delivery), (1, n));
+        assert_eq!(attempts[0].context.claim(), u64::from(n), "a claim's number only grows");
         drop((attempts, doomed));
         for _ in 0..2 {
             rig.memory.upkeep(Upkeep::Sweep { limit: 10, silence: Millis(30_000) }).await.unwrap();

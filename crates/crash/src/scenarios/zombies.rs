@@ -73,12 +73,15 @@ async fn haunt(lab: &Lab, report: &mut Report, pairs: usize, rise: Rise) -> LabR
     let lively = Launch { concurrency: 2, ..Launch::fast() };
     let queues = vec![BLOCKING.to_owned()];
     let blocking = Launch { concurrency: 1, single_thread: true, queues, ..Launch::fast() };
-    let (mut zombies, mut runs) = (Vec::new(), Vec::new());
+    let mut zombies = Vec::new();
     for _ in 0..pairs {
         zombies.extend([lab.worker(&lively)?, lab.worker(&blocking)?]);
-        for workflow in ["before", "after", "blocked"] {
-            runs.push(lab.client.start(workflow, &()).await?);
-        }
+    }
+    let up = until(PATIENCE, || async { workers_up(lab, &zombies).await == zombies.len() }).await;
+    report.hold(up, || "not every worker came up".into());
+    let mut runs = Vec::new();
+    for workflow in ["before", "after", "blocked"].repeat(pairs) {
+        runs.push(lab.client.start(workflow, &()).await?);
     }
     let own: BTreeSet<String> =
         runs.iter().map(|run| run.task(rhythm_core::CommandId(1)).to_string()).collect();
@@ -125,10 +128,15 @@ async fn haunt(lab: &Lab, report: &mut Report, pairs: usize, rise: Rise) -> LabR
     Ok(())
 }
 
+async fn workers_up(lab: &Lab, zombies: &[Process]) -> usize {
+    let rows = lab.client.world().workers(lab.client.tenant()).await.unwrap_or_default();
+    zombies.iter().filter(|zombie| rows.iter().any(|row| row.card.id.as_str() == zombie.name())).count()
+}
+
 /// Whether every attempt has begun, and those that go on after their effect have had it.
 fn all_under_way(lab: &Lab, tasks: &BTreeSet<String>, pairs: usize) -> bool {
     let seen = |what: What| lab.count(|line| line.entry.what == what && tasks.contains(&line.entry.task));
-    seen(What::Began).is_ok_and(|began| began == tasks.len())
+    seen(What::Began).is_ok_and(|began| began >= tasks.len())
         && seen(What::Did).is_ok_and(|did| did >= 2 * pairs)
 }
 
