@@ -67,8 +67,12 @@ impl Setup {
 pub struct Launch {
     /// The world's url for this process, when it is not the laboratory's: a proxy's, say.
     pub world: Option<String>,
+    /// Queues a worker serves; `default` when empty.
+    pub queues: Vec<String>,
     pub concurrency: usize,
     pub fast: bool,
+    /// A worker does everything but SQLite's writing on one thread.
+    pub single_thread: bool,
     /// Milliseconds between two scripts of a client.
     pub pause: u64,
     /// A client ends after this many scripts.
@@ -82,8 +86,10 @@ impl Default for Launch {
     fn default() -> Self {
         Self {
             world: None,
+            queues: Vec::new(),
             concurrency: 20,
             fast: false,
+            single_thread: false,
             pause: 10,
             scripts: u64::MAX,
             environment: Vec::new(),
@@ -150,6 +156,17 @@ impl Lab {
         Ok(lab)
     }
 
+    /// Gives the laboratory's own handle back: from now on only the processes have the world open.
+    pub async fn close_eyes(&mut self) -> LabResult<()> {
+        self.client = Rhythm::open("sqlite::memory:").await?.client();
+        Ok(())
+    }
+
+    pub async fn open_eyes(&mut self) -> LabResult<()> {
+        self.client = Rhythm::open(&self.world).await?.client();
+        Ok(())
+    }
+
     pub async fn new(on: On) -> LabResult<Self> {
         Self::open(Setup::new(on)).await
     }
@@ -168,8 +185,14 @@ impl Lab {
         let mut command = self.command("crash-worker", launch)?;
         command.arg(self.recorder_socket()).arg("--name").arg(&name);
         command.arg("--concurrency").arg(launch.concurrency.to_string());
+        for queue in &launch.queues {
+            command.arg("--queue").arg(queue);
+        }
         if launch.fast {
             command.arg("--fast");
+        }
+        if launch.single_thread {
+            command.arg("--single-thread");
         }
         self.start(command, &name)
     }

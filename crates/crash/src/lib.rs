@@ -1,5 +1,5 @@
 //! The crash laboratory: real worker and client processes, faults from outside, and an oracle that is fed by a
-//! ledger and a client log the engine knows nothing of. `docs/internals/testing.md` says how to add a scenario.
+//! ledger and a client log the engine knows nothing of. `docs/internals/crash.md` says how it works and how to add a scenario.
 
 pub mod client_log;
 pub mod cluster;
@@ -15,4 +15,6 @@ pub mod report;
 pub mod rig;
 pub mod scenarios;
 pub mod shifted_clock;
+pub mod small_disk;
+pub mod tracer;
 pub mod wait;

@@ -7,6 +7,7 @@
 //! | I2 every run has ended or waits for something that exists | [`examine`], by `explain` |
 //! | I3 history without gaps, nothing twice; I9 timers never early | [`history`] |
 //! | I4 effects per key, I5 no result of a hand-out that was followed | [`effects`] |
+//! | each run of the load ends as its plan says | [`examine`] |
 //! | I7 `fold(history) == snapshot` | [`examine`], by `verify` |
 //! | I12 floors | each scenario, in its [`Report`](crate::report::Report) |
 
@@ -21,10 +22,11 @@ use rhythm::{Client, Event, EventData, RunId, TaskId, TaskQuery};
 use rhythm_engine::explain::explain_picture;
 use rhythm_engine::programs::Programs;
 use rhythm_engine::verify::verify;
-use rhythm_engine::world::{Picture, RunQuery, TaskSummary};
+use rhythm_engine::world::{Picture, RunQuery, RunSummary, TaskSummary};
 
 use crate::client_log;
 use crate::lab::{Lab, LabResult};
+use crate::load;
 use crate::receipt::Receipt;
 
 /// Runs looked at side by side.
@@ -51,9 +53,21 @@ pub struct Dump {
 
 /// Looks at everything. The world should be at rest: what moves meanwhile may look torn.
 pub async fn examine(lab: &Lab) -> LabResult<Findings> {
+    examine_some(lab, |_| true).await
+}
+
+/// The same with some runs only, where there are too many. Runs of the clients must be among them.
+pub async fn examine_some(lab: &Lab, wanted: impl Fn(&RunSummary) -> bool) -> LabResult<Findings> {
     let mut findings = Findings::default();
-    let dump = dump(&lab.client, &mut findings.violations).await?;
+    let dump = dump(&lab.client, wanted, &mut findings.violations).await?;
     for (run, of) in &dump.runs {
+        let summary = &of.picture.summary;
+        let (workflow, status) = (summary.workflow.as_str(), summary.status);
+        if load::ending(workflow).is_some_and(|ending| status.is_final() && status != ending) {
+            findings
+                .violations
+                .push(format!("run {run} of {workflow} ended {status:?}: {:?}", of.picture.failure));
+        }
         let found = history::check(&of.history);
         findings.violations.extend(found.into_iter().map(|what| format!("run {run}: {what}")));
     }
@@ -83,7 +97,11 @@ pub async fn examine(lab: &Lab) -> LabResult<Findings> {
 }
 
 /// Reads every run and every standalone task; checks each run against its own history on the way.
-async fn dump(client: &Client, violations: &mut Vec<String>) -> LabResult<Dump> {
+async fn dump(
+    client: &Client,
+    wanted: impl Fn(&RunSummary) -> bool,
+    violations: &mut Vec<String>,
+) -> LabResult<Dump> {
     let (world, tenant) = (client.world(), client.tenant());
     let queues = world.queues(tenant).await?;
     let workers = world.workers(tenant).await?;
@@ -101,7 +119,7 @@ async fn dump(client: &Client, violations: &mut Vec<String>) -> LabResult<Dump> 
         }
         Ok((run, RunDump { picture, history }, found))
     };
-    let ids = run_ids(client).await?;
+    let ids = run_ids(client, wanted).await?;
     let looked: Vec<_> = stream::iter(ids).map(look).buffered(AT_ONCE).try_collect().await?;
     let mut dump = Dump::default();
     for (run, of, found) in looked {
@@ -119,12 +137,12 @@ async fn dump(client: &Client, violations: &mut Vec<String>) -> LabResult<Dump> 
     }
 }
 
-async fn run_ids(client: &Client) -> LabResult<Vec<RunId>> {
+async fn run_ids(client: &Client, wanted: impl Fn(&RunSummary) -> bool) -> LabResult<Vec<RunId>> {
     let mut ids = Vec::new();
     let mut query = RunQuery { tenant: client.tenant().clone(), limit: 500, ..RunQuery::default() };
     loop {
         let page = client.world().list_runs(query.clone()).await?;
-        ids.extend(page.rows.into_iter().map(|run| run.id));
+        ids.extend(page.rows.into_iter().filter(&wanted).map(|run| run.id));
         match page.next {
             Some(next) => query.cursor = Some(next),
             None => return Ok(ids),

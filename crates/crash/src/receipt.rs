@@ -12,6 +12,8 @@ pub struct Work {
     pub millis: u64,
     /// How long the handler goes on after its effect: the time between effect and commit.
     pub linger: u64,
+    /// How long the first hand-out then blocks its thread: nothing else of a single-threaded worker moves.
+    pub stall: u64,
     /// The attempts that fail, counted from the first.
     pub failing: u32,
     /// What is wrong with this task, for `poison`.

@@ -2,14 +2,24 @@
 
 mod backends;
 mod clock;
+mod commit_points;
+mod disk_damage;
+mod disk_error;
+mod disk_full;
+mod disk_slow;
+mod duplicates;
 mod half_open;
 mod herd;
 mod lost_commits;
 mod partitions;
 mod pinned_snapshot;
+mod poison;
 mod restarts;
 mod slow_network;
 mod storm;
+mod timers;
+mod whole_restart;
+mod zombies;
 
 use std::pin::Pin;
 
@@ -30,6 +40,8 @@ pub struct Scenario {
 
 const BOTH: &[On] = &[On::Sqlite, On::Postgres];
 const POSTGRES: &[On] = &[On::Postgres];
+/// A server keeps its own disk; ours is that of the file.
+const SQLITE: &[On] = &[On::Sqlite];
 
 macro_rules! scenarios {
     ($($name:ident $fault:literal $worlds:expr,)*) => {
@@ -54,6 +66,16 @@ scenarios! {
     clock "F15" BOTH,
     herd "F26" POSTGRES,
     pinned_snapshot "F27" POSTGRES,
+    commit_points "F1" BOTH,
+    zombies "F3" BOTH,
+    whole_restart "F2" BOTH,
+    poison "F23" BOTH,
+    duplicates "F21" BOTH,
+    timers "F25" BOTH,
+    disk_full "F17" SQLITE,
+    disk_error "F18" SQLITE,
+    disk_slow "F19" SQLITE,
+    disk_damage "F20" SQLITE,
 }
 
 impl Scenario {

@@ -1,7 +1,7 @@
 //! The only file that spawns, sleeps or selects: turns the ticks of engine, worker and upkeep into a process
 //! that runs until it is told to stop.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use rhythm_core::failure::codes;
@@ -22,6 +22,8 @@ use crate::world::*;
 const WATCH_EVERY: Duration = Duration::from_millis(100);
 /// The shortest pause between two sweeps while timers fall due all the time.
 const MIN_SWEEP_PAUSE: Duration = Duration::from_millis(10);
+/// The time between two attempts that may be what kills their workers.
+const SUSPECT_PAUSE: Duration = Duration::from_millis(100);
 /// The most results settled in one go.
 const SETTLE_BATCH: usize = 500;
 
@@ -57,6 +59,8 @@ pub struct Driver {
     worker: Arc<Worker>,
     upkeep: Upkeep,
     stop: Arc<watch::Sender<bool>>,
+    /// Why the world cannot be used any more.
+    broken: OnceLock<WorldError>,
     runs_due: Notify,
     tasks_due: Notify,
     results: mpsc::UnboundedSender<Finished>,
@@ -87,6 +91,7 @@ impl Driver {
             process,
             worker,
             stop: Arc::new(watch::channel(false).0),
+            broken: OnceLock::new(),
             runs_due: Notify::new(),
             tasks_due: Notify::new(),
             results,
@@ -100,7 +105,8 @@ impl Driver {
         Stopper(self.stop.clone())
     }
 
-    /// Runs until stopped; then lets attempts finish for `patience` and hands the rest back.
+    /// Runs until stopped; then lets attempts finish for `patience` and hands the rest back. A world that broke
+    /// for good ends it at once, with that error.
     pub async fn run(self: &Arc<Self>, patience: Duration) -> WorldResult<()> {
         self.worker.beat(false).await?;
         let loops = [
@@ -112,11 +118,19 @@ impl Driver {
             tokio::spawn(self.clone().watch_loop()),
         ];
         self.stopped().await;
-        self.wind_down(patience).await;
+        if self.broken.get().is_none() {
+            self.wind_down(patience).await;
+        }
         let _settled = self.settling.lock().await;
         for task in loops {
             task.abort();
             let _ = task.await;
+        }
+        if let Some(error) = self.broken.get() {
+            for watched in self.lock_watched().drain(..) {
+                watched.handle.abort();
+            }
+            return Err(error.clone());
         }
         if self.worker.has_unfinished() {
             let _ = self.worker.resend().await;
@@ -152,6 +166,16 @@ impl Driver {
         let _ = stop.wait_for(|stop| *stop).await;
     }
 
+    /// Whether this error ends the process. Nothing can be written any more, so nothing is waited for.
+    fn gives_up(&self, error: &WorldError) -> bool {
+        let broken = matches!(error, WorldError::Broken(_));
+        if broken {
+            let _ = self.broken.set(error.clone());
+            self.stop.send_replace(true);
+        }
+        broken
+    }
+
     fn is_stopping(&self) -> bool {
         *self.stop.borrow()
     }
@@ -177,6 +201,7 @@ impl Driver {
                         duration(self.upkeep.pause()).max(MIN_SWEEP_PAUSE)
                     }
                 }
+                Err(error) if self.gives_up(&error) => return,
                 Err(_) => backoff.next(),
             };
             let wake_at = tokio::time::Instant::now() + pause;
@@ -212,6 +237,9 @@ impl Driver {
             let ticked = self.engine.tick().await;
             self.launch(ticked.attempts);
             if let Some(error) = ticked.error {
+                if self.gives_up(&error) {
+                    return;
+                }
                 tracing::warn!(%error, "runs could not be stepped; trying again");
                 tokio::time::sleep(backoff.next()).await;
                 continue;
@@ -239,10 +267,14 @@ impl Driver {
                 Ok(attempts) => {
                     backoff.reset();
                     self.launch(attempts);
+                    if self.worker.has_spared() {
+                        tokio::time::sleep(SUSPECT_PAUSE).await;
+                    }
                     if self.worker.has_backlog() && self.worker.has_room() {
                         continue;
                     }
                 }
+                Err(error) if self.gives_up(&error) => return,
                 Err(error) => {
                     tracing::warn!(%error, "tasks could not be claimed; trying again");
                     tokio::time::sleep(backoff.next()).await;
@@ -288,6 +320,9 @@ impl Driver {
             }
             next = tokio::time::Instant::now() + beat;
             if let Err(error) = self.worker.beat(false).await {
+                if self.gives_up(&error) {
+                    return;
+                }
                 tracing::warn!(%error, "heartbeat failed; trying again");
             }
         }

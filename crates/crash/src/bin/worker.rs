@@ -1,7 +1,9 @@
 //! A real worker through the SDK whose handlers tell the recorder, before and after their work, what they do.
+#![allow(clippy::print_stderr, reason = "a program says why it ends")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
@@ -20,8 +22,14 @@ struct Arguments {
     recorder: PathBuf,
     #[arg(long)]
     name: String,
+    /// Queues to serve; `default` unless told.
+    #[arg(long)]
+    queue: Vec<String>,
     #[arg(long, default_value_t = 20)]
     concurrency: usize,
+    /// One thread makes all calls to a server: a tracer can number them.
+    #[arg(long)]
+    single_thread: bool,
     /// Short claims and heartbeats.
     #[arg(long)]
     fast: bool,
@@ -36,13 +44,29 @@ enum Output {
     Unwritable(BTreeMap<(u8, u8), u8>),
 }
 
-#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> ExitCode {
+    match play() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let code = error.downcast_ref::<rhythm::Error>().map_or("", rhythm::Error::code);
+            eprintln!("{code} {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn play() -> Result<(), Box<dyn std::error::Error>> {
     die_with_parent()?;
-    // Its log is what is left of a worker that should not have ended.
-    let level = tracing_subscriber::filter::LevelFilter::WARN;
-    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_ansi(false).init();
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).init();
     let arguments = Arguments::parse();
+    let mut builder = match arguments.single_thread {
+        true => tokio::runtime::Builder::new_current_thread(),
+        false => tokio::runtime::Builder::new_multi_thread(),
+    };
+    builder.worker_threads(2).enable_all().build()?.block_on(serve(arguments))
+}
+
+async fn serve(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let opened = Rhythm::open(&arguments.world).await?;
     let world = forgetful::from_environment(opened.world().clone())?;
     let rhythm = Rhythm::on(world, TenantId::default(), Actor("crash-worker".to_owned()));
@@ -57,6 +81,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .id(arguments.name.as_str())
         .task("work", handler.clone())
         .task("poison", handler);
+    for queue in arguments.queue {
+        worker = worker.queue(queue);
+    }
     if arguments.fast {
         worker = worker.fast();
     }
@@ -77,6 +104,9 @@ async fn perform(recorder: &Path, context: &TaskContext, input: &str) -> Result<
     }
     Entry::of(What::Did, context, input).report(recorder).await?;
     pause(work.linger).await;
+    if context.claim() == 1 {
+        std::thread::sleep(Duration::from_millis(work.stall));
+    }
     let (claim, attempt, delivery) = (context.claim(), context.attempt(), context.delivery());
     Ok(Output::Receipt(Receipt { pid: std::process::id(), claim, attempt, delivery }))
 }
