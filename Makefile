@@ -1,6 +1,6 @@
 # The commands people type. Each one calls the real tool; nothing is decided here.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench sim replay fmt
+.PHONY: help run test lint bench sim replay crash fmt
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
@@ -22,6 +22,11 @@ sim: ## simulate: make sim SEEDS=50000 FROM=0
 
 replay: ## tell what happens under one seed: make replay SEED=7
 	cargo run --release --locked -p rhythm-sim -- --replay $(SEED)
+
+crash: ## kill, stop and starve real processes, long, on SQLite and PostgreSQL (SCENARIOS="storm zombies")
+	@scripts/setup.sh strace
+	cargo build --release --locked -p rhythm-crash
+	scripts/with-postgres.sh cargo run --release --locked -p rhythm-crash --bin crash -- --scale long $(SCENARIOS)
 
 fmt: ## format the code in place
 	cargo fmt --all

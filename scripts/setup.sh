@@ -5,6 +5,7 @@
 #   scripts/setup.sh rust             cargo, a C compiler, cargo-nextest
 #   scripts/setup.sh postgres         the PostgreSQL server programs
 #   scripts/setup.sh postgres-bin     the same, and prints the folder they are in
+#   scripts/setup.sh strace           the tracer that injects faults into system calls
 set -euo pipefail
 
 fail() {
@@ -67,12 +68,17 @@ need_postgres() {
   [[ -n $(postgres_bin) ]] || fail "PostgreSQL was installed, but initdb, pg_ctl and postgres are not where we look"
 }
 
-[[ $# -gt 0 ]] || fail "say what is needed: rust, postgres, postgres-bin"
+need_strace() {
+  command -v strace >/dev/null || apt_install "strace" strace
+}
+
+[[ $# -gt 0 ]] || fail "say what is needed: rust, postgres, postgres-bin, strace"
 for need in "$@"; do
   case $need in
     rust) need_rust ;;
     postgres) need_postgres ;;
     postgres-bin) need_postgres && postgres_bin ;;
-    *) fail "do not know '$need': rust, postgres or postgres-bin" ;;
+    strace) need_strace ;;
+    *) fail "do not know '$need': rust, postgres, postgres-bin or strace" ;;
   esac
 done

@@ -16,7 +16,7 @@ database_tests() {
 export -f phase database_tests
 
 phase "tools"
-scripts/setup.sh rust postgres
+scripts/setup.sh rust postgres strace
 phase "formatting"
 cargo fmt --all --check
 phase "clippy"

@@ -152,7 +152,8 @@ fn engine_exit(error: &EngineError) -> u8 {
             | WorldError::ReadOnly(_)
             | WorldError::Full(_)
             | WorldError::Denied(_) => 5,
-            WorldError::Corrupt(_)
+            WorldError::Broken(_)
+            | WorldError::Corrupt(_)
             | WorldError::NewerSchema { .. }
             | WorldError::OldSchema { .. }
             | WorldError::Drift { .. } => 6,

@@ -2,7 +2,7 @@
 //! and upkeep into a process that runs until it is told to stop. Branches of a select are `biased`, so that the
 //! simulator can replay them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use rhythm_core::failure::codes;
@@ -23,6 +23,8 @@ use crate::world::*;
 const WATCH_EVERY: Millis = Millis(100);
 /// The shortest pause between two sweeps while timers fall due all the time.
 const MIN_SWEEP_PAUSE: Millis = Millis(10);
+/// The time between two attempts that may be what kills their workers.
+const SUSPECT_PAUSE: Millis = Millis(100);
 /// The most results settled in one go.
 const SETTLE_BATCH: usize = 500;
 
@@ -59,6 +61,8 @@ pub struct Driver {
     worker: Arc<Worker>,
     upkeep: Upkeep,
     stop: Arc<watch::Sender<bool>>,
+    /// Why the world cannot be used any more.
+    broken: OnceLock<WorldError>,
     runs_due: Notify,
     tasks_due: Notify,
     results: mpsc::UnboundedSender<Finished>,
@@ -89,6 +93,7 @@ impl Driver {
             process,
             worker,
             stop: Arc::new(watch::channel(false).0),
+            broken: OnceLock::new(),
             runs_due: Notify::new(),
             tasks_due: Notify::new(),
             results,
@@ -102,7 +107,8 @@ impl Driver {
         Stopper(self.stop.clone())
     }
 
-    /// Runs until stopped; then lets attempts finish for `patience` and hands the rest back.
+    /// Runs until stopped; then lets attempts finish for `patience` and hands the rest back. A world that broke
+    /// for good ends it at once, with that error.
     pub async fn run(self: &Arc<Self>, patience: Duration) -> WorldResult<()> {
         self.worker.beat(false).await?;
         let loops = [
@@ -114,11 +120,19 @@ impl Driver {
             self.host.spawn(Box::pin(self.clone().watch_loop())),
         ];
         self.stopped().await;
-        self.wind_down(patience).await;
+        if self.broken.get().is_none() {
+            self.wind_down(patience).await;
+        }
         let _settled = self.settling.lock().await;
         for task in loops {
             task.abort();
             task.ended().await;
+        }
+        if let Some(error) = self.broken.get() {
+            for launched in self.lock_launched().drain(..) {
+                launched.handle.abort();
+            }
+            return Err(error.clone());
         }
         if self.worker.has_unfinished() {
             let _ = self.worker.resend().await;
@@ -158,6 +172,16 @@ impl Driver {
         let _ = stop.wait_for(|stop| *stop).await;
     }
 
+    /// Whether this error ends the process. Nothing can be written any more, so nothing is waited for.
+    fn gives_up(&self, error: &WorldError) -> bool {
+        let broken = matches!(error, WorldError::Broken(_));
+        if broken {
+            let _ = self.broken.set(error.clone());
+            self.stop.send_replace(true);
+        }
+        broken
+    }
+
     fn is_stopping(&self) -> bool {
         *self.stop.borrow()
     }
@@ -179,6 +203,7 @@ impl Driver {
                     }
                     if kept.more { MIN_SWEEP_PAUSE } else { self.upkeep.pause().max(MIN_SWEEP_PAUSE) }
                 }
+                Err(error) if self.gives_up(&error) => return,
                 Err(_) => backoff.next(),
             };
             self.until_due(self.own_millis().saturating_add(pause.as_u64())).await;
@@ -215,6 +240,9 @@ impl Driver {
             let ticked = self.engine.tick().await;
             self.launch(ticked.attempts);
             if let Some(error) = ticked.error {
+                if self.gives_up(&error) {
+                    return;
+                }
                 tracing::warn!(%error, "runs could not be stepped; trying again");
                 self.host.sleep(backoff.next()).await;
                 continue;
@@ -243,10 +271,14 @@ impl Driver {
                 Ok(attempts) => {
                     backoff.reset();
                     self.launch(attempts);
+                    if self.worker.has_spared() {
+                        self.host.sleep(SUSPECT_PAUSE).await;
+                    }
                     if self.worker.has_backlog() && self.worker.has_room() {
                         continue;
                     }
                 }
+                Err(error) if self.gives_up(&error) => return,
                 Err(error) => {
                     tracing::warn!(%error, "tasks could not be claimed; trying again");
                     self.host.sleep(backoff.next()).await;
@@ -279,17 +311,24 @@ impl Driver {
 
     async fn beat_loop(self: Arc<Self>) {
         let mut cancels = self.process.world.wakeups().cancels;
+        let beat = self.process.config.beat.as_u64();
+        let mut next = self.own_millis().saturating_add(beat);
         loop {
+            // Until a fixed moment: news that concern nobody here must not put the heartbeat off again and again.
             tokio::select! {
                 biased;
-                () = self.host.sleep(self.process.config.beat) => {}
+                () = self.host.sleep(Millis(next.saturating_sub(self.own_millis()))) => {}
                 _ = cancels.changed() => {
                     if self.worker.running() == 0 {
                         continue;
                     }
                 }
             }
+            next = self.own_millis().saturating_add(beat);
             if let Err(error) = self.worker.beat(false).await {
+                if self.gives_up(&error) {
+                    return;
+                }
                 tracing::warn!(%error, "heartbeat failed; trying again");
             }
         }

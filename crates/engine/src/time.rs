@@ -1,10 +1,16 @@
 //! The world's time between its answers. The engine has no clock: it extrapolates from the last answer with a
-//! monotonic counter that the driver hands in, and never goes back.
+//! monotonic counter that the driver hands in. It does not go back for an answer that was long on its way, only after
+//! a world whose clock was set back: timers would be as late as that clock was ahead.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rhythm_core::{Millis, Timestamp};
 use tokio::sync::Notify;
+
+/// An answer may be older than this process's time by so many milliseconds.
+const LATE_ANSWER: u64 = 2_000;
+/// When all answers of so many milliseconds are older, it is the world's clock.
+const SET_BACK: u64 = 3_000;
 
 /// Milliseconds since some fixed moment; never decreases.
 pub trait Monotonic: Send + Sync {
@@ -15,7 +21,17 @@ pub trait Monotonic: Send + Sync {
 #[derive(Clone)]
 pub struct WorldTime {
     source: Arc<dyn Monotonic>,
-    anchor: Arc<Mutex<Anchor>>,
+    anchors: Arc<Mutex<Anchors>>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Anchors {
+    /// What time is told by.
+    latest: Anchor,
+    /// Since when all answers have been behind it.
+    behind: Option<u64>,
+    /// The last answer, even when it was behind: the world's clock may have been set back, or go slowly.
+    last: Anchor,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -26,20 +42,35 @@ struct Anchor {
 
 impl WorldTime {
     pub fn new(source: Arc<dyn Monotonic>) -> Self {
-        Self { source, anchor: Arc::default() }
+        Self { source, anchors: Arc::default() }
     }
 
     /// Learns the time an answer carried.
     pub fn observe(&self, at: Timestamp) {
         let own = self.source.millis();
-        let mut anchor = self.lock();
-        if at >= extrapolate(*anchor, own) {
-            *anchor = Anchor { world: at, own };
+        let mut anchors = self.lock();
+        anchors.last = Anchor { world: at, own };
+        let expected = extrapolate(anchors.latest, own);
+        if at.plus(Millis(LATE_ANSWER)) >= expected {
+            anchors.behind = None;
+        }
+        let set_back =
+            at < expected && anchors.behind.is_some_and(|since| own.saturating_sub(since) >= SET_BACK);
+        if at >= expected || set_back {
+            anchors.latest = anchors.last;
+            anchors.behind = None;
+        } else if at.plus(Millis(LATE_ANSWER)) < expected {
+            anchors.behind.get_or_insert(own);
         }
     }
 
     pub fn now(&self) -> Timestamp {
-        extrapolate(*self.lock(), self.source.millis())
+        extrapolate(self.lock().latest, self.source.millis())
+    }
+
+    /// How long until the world itself has that time, as far as its last answer tells.
+    pub fn until(&self, due: Timestamp) -> Millis {
+        due.since(extrapolate(self.lock().last, self.source.millis()))
     }
 
     /// The process's own counter, for lengths that have nothing to do with the world.
@@ -47,8 +78,8 @@ impl WorldTime {
         self.source.millis()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Anchor> {
-        self.anchor.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, Anchors> {
+        self.anchors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -115,6 +146,34 @@ mod tests {
         assert_eq!(time.now(), Timestamp(1_050));
         time.observe(Timestamp(2_000));
         assert_eq!(time.now(), Timestamp(2_000));
+    }
+
+    #[test]
+    fn time_follows_a_clock_that_was_set_back_but_not_a_late_answer() {
+        let counter = Arc::new(Counter::default());
+        let time = WorldTime::new(counter.clone());
+        let told = |own: u64, at: i64| {
+            counter.0.store(own, Ordering::SeqCst);
+            time.observe(Timestamp(at));
+            time.now().millis()
+        };
+        assert_eq!(told(0, 100_000), 100_000);
+        assert_eq!(told(1_000, 90_000), 101_000, "it was long on its way");
+        assert_eq!(told(2_000, 102_000), 102_000);
+        assert_eq!(told(6_000, 90_000), 106_000, "and so was this one");
+        assert_eq!(told(7_000, 91_000), 107_000);
+        assert_eq!(told(9_000, 93_000), 93_000, "nobody has said anything else for three seconds");
+        assert_eq!(told(10_000, 94_000), 94_000);
+    }
+
+    #[test]
+    fn waiting_follows_a_clock_that_was_set_back() {
+        let counter = Arc::new(Counter::default());
+        let time = WorldTime::new(counter.clone());
+        time.observe(Timestamp(10_000));
+        time.observe(Timestamp(1_000));
+        counter.0.store(50, Ordering::SeqCst);
+        assert_eq!((time.now(), time.until(Timestamp(1_200))), (Timestamp(10_050), Millis(150)));
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl Upkeep {
     pub fn pause(&self) -> Millis {
         let poll = self.process.config.poll;
         match self.process.agenda.next() {
-            Some(due) => due.since(self.process.time.now()).min(poll),
+            Some(due) => self.process.time.until(due).min(poll),
             None => poll,
         }
     }

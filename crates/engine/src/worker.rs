@@ -38,6 +38,8 @@ pub struct Worker {
     closed: AtomicBool,
     /// The last claim got all it asked for: there may be more.
     backlog: AtomicBool,
+    /// The last claim handed suspects back.
+    spared: AtomicBool,
     /// Which queue comes first when room is scarce.
     turn: AtomicUsize,
 }
@@ -59,6 +61,21 @@ pub struct Attempt {
     pub task: ClaimedTask,
     pub context: TaskContext,
     pub handler: Arc<dyn Handler>,
+}
+
+/// An attempt handed out so often may be what kills its workers.
+const SUSPECT: u32 = 3;
+
+/// Keeps one suspect at most: tasks that were lost together would be claimed together again and again, and all of
+/// them would end as poison although one of them kills the workers.
+fn apart(tasks: Vec<ClaimedTask>) -> (Vec<ClaimedTask>, Vec<ClaimedTask>) {
+    let mut kept = false;
+    tasks.into_iter().partition(|task| task.delivery < SUSPECT || !std::mem::replace(&mut kept, true))
+}
+
+fn released(task: &ClaimedTask) -> FinishedTask {
+    let (task, claim) = (task.id.clone(), task.claim);
+    FinishedTask { task, claim, outcome: TaskOutcome::Released, message: None }
 }
 
 impl Worker {
@@ -85,6 +102,7 @@ impl Worker {
             unstored: Mutex::default(),
             closed: AtomicBool::new(false),
             backlog: AtomicBool::new(true),
+            spared: AtomicBool::new(false),
             turn: AtomicUsize::new(0),
         }
     }
@@ -114,6 +132,7 @@ impl Worker {
         if queues.is_empty() || self.handlers.is_empty() {
             // Somebody must look again once there is room.
             self.backlog.store(!self.handlers.is_empty(), Ordering::SeqCst);
+            self.spared.store(false, Ordering::SeqCst);
             return Ok(Vec::new());
         }
         let asked = queues.clone();
@@ -134,8 +153,22 @@ impl Worker {
         self.process.time.observe(claimed.at);
         let got = |queue: &str| claimed.tasks.iter().filter(|task| task.options.queue == queue).count();
         let more = asked.iter().any(|(queue, limit)| got(queue) >= *limit);
-        self.backlog.store(more, Ordering::SeqCst);
-        Ok(self.accept(claimed.tasks, claimed.runs))
+        let (tasks, spared) = apart(claimed.tasks);
+        self.backlog.store(more || !spared.is_empty(), Ordering::SeqCst);
+        self.spared.store(!spared.is_empty(), Ordering::SeqCst);
+        if !spared.is_empty() {
+            // Before the suspect begins, else they are counted as lost with it. It is held here, so it does not
+            // wait for a world that is away.
+            if let Err(error) = self.finish(spared.iter().map(released).collect()).await {
+                tracing::warn!(%error, "suspects could not be handed back yet");
+            }
+        }
+        Ok(self.accept(tasks, claimed.runs))
+    }
+
+    /// Whether the last claim handed suspects back: it should not be repeated at once.
+    pub fn has_spared(&self) -> bool {
+        self.spared.load(Ordering::SeqCst)
     }
 
     /// Whether the last claim left tasks in its queues, as far as it could tell.

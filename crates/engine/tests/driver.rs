@@ -14,7 +14,7 @@ use rhythm_engine::process::Process;
 use rhythm_engine::programs::Programs;
 use rhythm_engine::time::WorldTime;
 use rhythm_engine::worker::{Handler, Handlers, TaskContext, Worker};
-use rhythm_engine::world::{Control, TaskState, World};
+use rhythm_engine::world::{ClaimTasks, Control, TaskState, World};
 use serde_json::{Value, json};
 
 struct Function<F>(F);
@@ -147,6 +147,41 @@ async fn a_cancelled_attempt_may_stop_by_itself_or_is_stopped() {
         theatre.client.control(Control::CancelTask { task: task.clone() }).await.unwrap();
         let ended = wait_for_task(&theatre.client, &task).await.unwrap();
         assert_eq!(ended.state, TaskState::Cancelled, "{name}");
+    }
+    stopper.stop();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_idle_worker_beats_while_others_are_cancelled_all_the_time() {
+    let theatre = Theatre::new();
+    let driver = theatre.driver(handlers(), |config| Config { beat: Millis(200), ..config });
+    let stopper = driver.stopper();
+    // Somebody else's, in a queue this worker knows nothing of; telling it to stop wakes everybody up.
+    let foreign = theatre.enqueue("hang", json!({"queue": "elsewhere"})).await;
+    let (tenant, worker) = (TenantId::default(), WorkerId::new("w2"));
+    let queues = vec![("elsewhere".to_owned(), 1)];
+    let claim = ClaimTasks {
+        tenant,
+        worker,
+        queues,
+        names: vec![],
+        hold: Millis::from_secs(300),
+        with_runs: false,
+        overdue: false,
+    };
+    let other = theatre.memory.handle();
+    assert_eq!(other.claim_tasks(claim).await.unwrap().tasks.len(), 1);
+    let running = tokio::spawn(async move { driver.run(Duration::ZERO).await });
+    let world = theatre.client.world();
+    let mut beats = std::collections::BTreeSet::new();
+    let give_up = std::time::Instant::now() + Duration::from_secs(60);
+    while beats.len() < 4 {
+        assert!(std::time::Instant::now() < give_up, "only {} heartbeats were heard", beats.len());
+        theatre.client.control(Control::CancelTask { task: foreign.clone() }).await.unwrap();
+        let workers = world.workers(theatre.client.tenant()).await.unwrap();
+        beats.extend(workers.iter().map(|worker| worker.beat_at));
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
     stopper.stop();
     running.await.unwrap().unwrap();

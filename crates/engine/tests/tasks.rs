@@ -75,6 +75,7 @@ async fn an_attempt_whose_workers_die_is_delivered_again_and_then_poison() {
         doomed.worker.beat(false).await.unwrap();
         let attempts = doomed.worker.tick().await.unwrap();
         assert_eq!((attempts[0].task.attempt, attempts[0].task.delivery), (1, n));
+        assert_eq!(attempts[0].context.claim(), u64::from(n), "a claim's number only grows");
         drop((attempts, doomed));
         for _ in 0..2 {
             rig.memory.upkeep(Upkeep::Sweep { limit: 10, silence: Millis(30_000) }).await.unwrap();
@@ -87,6 +88,40 @@ async fn an_attempt_whose_workers_die_is_delivered_again_and_then_poison() {
     assert_eq!(summary.state, TaskState::Failed);
     assert_eq!(summary.failure.unwrap().code, "POISON");
     assert!(rig.stage.calls().is_empty(), "the sixth delivery is not executed");
+}
+
+#[tokio::test]
+async fn what_shares_its_worker_with_a_deadly_task_is_not_poisoned_with_it() {
+    let rig = Rig::new();
+    let innocent = [rig.enqueue("a", json!({})).await, rig.enqueue("b", json!({})).await];
+    let deadly = rig.enqueue("bad", json!({})).await;
+    let late = rig.enqueue("c", json!({})).await;
+    for life in 0.. {
+        let doomed = rig.another(&format!("doomed-{life}"), |config| config);
+        doomed.worker.beat(false).await.unwrap();
+        let attempts = doomed.worker.tick().await.unwrap();
+        if attempts.is_empty() {
+            break;
+        }
+        let dies = attempts.iter().any(|attempt| attempt.task.id == deadly && attempt.task.delivery <= 5);
+        if !dies {
+            let mut results = Vec::new();
+            for attempt in attempts {
+                let result = attempt.perform(&doomed.worker).await;
+                results.push(Finished { task: attempt.task, result });
+            }
+            doomed.worker.settle(results).await.unwrap();
+        }
+        drop(doomed);
+        for _ in 0..3 {
+            rig.memory.upkeep(Upkeep::Sweep { limit: 10, silence: Millis(30_000) }).await.unwrap();
+            rig.pass(Millis(1_100));
+        }
+    }
+    for task in innocent.iter().chain([&late]) {
+        assert_eq!(state(&rig, task).await, TaskState::Completed);
+    }
+    assert_eq!(state(&rig, &deadly).await, TaskState::Failed);
 }
 
 #[tokio::test]

@@ -157,11 +157,10 @@ impl WorkerBuilder {
         Ok(RunningWorker { id, stopper, driver: Some(driver) })
     }
 
-    /// Runs until `shutdown` resolves, then finishes or hands back what is running.
+    /// Runs until `shutdown` resolves, then finishes or hands back what is running. Ends earlier, with an error,
+    /// when the world broke for good.
     pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<(), Error> {
-        let worker = self.start().await?;
-        shutdown.await;
-        worker.stop().await
+        self.start().await?.stop_when(shutdown).await
     }
 }
 
@@ -171,10 +170,21 @@ impl RunningWorker {
     }
 
     /// Takes on nothing new, waits for what is running, and hands back what takes too long.
-    pub async fn stop(mut self) -> Result<(), Error> {
-        self.stopper.stop();
-        let Some(driver) = self.driver.take() else { return Ok(()) };
-        match driver.await {
+    pub async fn stop(self) -> Result<(), Error> {
+        self.stop_when(std::future::ready(())).await
+    }
+
+    /// Stops when `shutdown` resolves. Ends earlier, with an error, when the world broke for good.
+    pub async fn stop_when(mut self, shutdown: impl Future<Output = ()>) -> Result<(), Error> {
+        let Some(mut driver) = self.driver.take() else { return Ok(()) };
+        let ended = tokio::select! {
+            ended = &mut driver => ended,
+            () = shutdown => {
+                self.stopper.stop();
+                driver.await
+            }
+        };
+        match ended {
             Ok(stopped) => Ok(stopped?),
             Err(died) => Err(Error::WorkerDied(died.to_string())),
         }

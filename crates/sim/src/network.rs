@@ -270,7 +270,7 @@ impl Network {
         if hint.is_empty() {
             return;
         }
-        for seat in lock(&self.seats).values().cloned() {
+        for seat in lock(&self.seats).values() {
             let mut faults = lock(&self.faults);
             if faults.strikes(Fault::LostWakeup) {
                 continue;
@@ -284,7 +284,8 @@ impl Network {
                 seat.send(hint);
                 continue;
             }
-            let (kernel, after) = (self.kernel.clone(), lock(&self.dice).skewed(LATE_MS));
+            let (kernel, seat) = (self.kernel.clone(), seat.clone());
+            let after = lock(&self.dice).skewed(LATE_MS);
             let later = async move {
                 kernel.sleep(after).await;
                 seat.send(hint);

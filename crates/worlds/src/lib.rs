@@ -3,6 +3,7 @@
 mod blob_codec;
 mod migrations;
 mod open;
+mod patience;
 pub mod postgres;
 pub mod sqlite;
 

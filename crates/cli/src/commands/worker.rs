@@ -65,9 +65,11 @@ impl Worker {
         let queues: Vec<&str> = plan.queues.iter().map(|(name, _)| name.as_str()).collect();
         let queues = if queues.is_empty() { "default".to_owned() } else { queues.join(",") };
         tracing::info!(worker = %worker.id(), world = redacted(&settings.world), queues, "worker started");
-        stop.await;
-        tracing::info!("worker stops; a second signal ends it at once");
-        worker.stop().await?;
+        let asked = async {
+            stop.await;
+            tracing::info!("worker stops; a second signal ends it at once");
+        };
+        worker.stop_when(asked).await?;
         tracing::info!("worker stopped");
         Ok(())
     }

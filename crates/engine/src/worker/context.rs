@@ -32,6 +32,7 @@ struct Inner {
     queue: String,
     attempt: u32,
     delivery: u32,
+    claim: u64,
     last_progress: Option<Payload>,
     deadline_at: Option<Timestamp>,
     trace: Option<String>,
@@ -53,6 +54,7 @@ impl TaskContext {
             queue: task.options.queue.clone(),
             attempt: task.attempt,
             delivery: task.delivery,
+            claim: task.claim,
             last_progress: task.progress.clone(),
             deadline_at: task.deadline_at,
             trace: task.trace.clone(),
@@ -88,6 +90,12 @@ impl TaskContext {
     /// 1 unless a worker died with this attempt.
     pub fn delivery(&self) -> u32 {
         self.0.delivery
+    }
+
+    /// Grows with every hand-out of the task: a service that refuses a lower number than it has seen refuses
+    /// workers that were given up.
+    pub fn claim(&self) -> u64 {
+        self.0.claim
     }
 
     pub fn deadline_at(&self) -> Option<Timestamp> {

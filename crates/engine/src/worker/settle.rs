@@ -92,6 +92,7 @@ impl Worker {
         let mut plain = Vec::new();
         for Finished { task, result } in results {
             if !self.still_mine(&task) {
+                tracing::info!(task = %task.id, claim = task.claim, "a result was dropped: its claim is lost");
                 self.forget(&task.id);
                 continue;
             }
@@ -202,8 +203,12 @@ impl Worker {
         let answer =
             self.process.world.finish_tasks(FinishTasks { tenant, worker, finished: all.clone() }).await;
         match answer {
-            Ok(_) => {
-                for task in &all {
+            Ok(answers) => {
+                for (task, answer) in all.iter().zip(answers) {
+                    if answer == Finish::Stale {
+                        let (task, claim) = (&task.task, task.claim);
+                        tracing::info!(%task, claim, "a result was refused: its task was handed out again");
+                    }
                     if let TaskOutcome::Retry { delay, .. } = task.outcome {
                         self.process.agenda.note(self.process.time.now().plus(delay));
                     }

@@ -16,6 +16,9 @@ pub enum WorldError {
     ReadOnly(String),
     #[error("the database has no room left: {0}")]
     Full(String),
+    /// This handle is of no use any more: nobody may write through it again, and only a new process may try.
+    #[error("the world broke: {0}")]
+    Broken(String),
     #[error("access was refused: {0}")]
     Denied(String),
     #[error("{0} was not found")]
@@ -55,6 +58,7 @@ impl WorldError {
             Self::OldSchema { .. } => "WORLD011",
             Self::Drift { .. } => "WORLD012",
             Self::BadUrl(_) => "WORLD013",
+            Self::Broken(_) => "WORLD014",
         }
     }
 
@@ -65,6 +69,7 @@ impl WorldError {
             Self::Locked(_) => "stop the process that holds it, or wait and try again",
             Self::ReadOnly(_) => "make the file and its folder writable for this user",
             Self::Full(_) => "free some space; work goes on by itself afterwards",
+            Self::Broken(_) => "check the disk, then start the process again",
             Self::Denied(_) => "check user and password in the world URL",
             Self::NotFound(_) => "check the name; listings such as `rhythm runs list` show what exists",
             Self::Conflict(_) => "look at what is stored before trying again",

@@ -1,23 +1,36 @@
 //! Opening connections: what a world URL may say, and what every session is told before it is used.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rhythm_engine::world::{WorldError, WorldResult};
+use tokio::sync::watch;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::NoTlsStream;
 use tokio_postgres::{Client, Config, Connection, NoTls, Socket};
 
 use super::errors::world_error;
 
-/// What every session is told. Only hot ones get the plan settings: they must never fall into a scan.
+/// Longer than this, and nobody is there.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What every session is told. The server is to notice a vanished client as soon as we notice a vanished server: until
+/// then its locks are held, and its process counts as alive.
 const SESSION: &str = "\
     SET search_path = rhythm; \
     SET synchronous_commit = on; \
     SET statement_timeout = '30s'; \
     SET lock_timeout = '10s'; \
-    SET idle_in_transaction_session_timeout = '30s'; \
+    SET idle_in_transaction_session_timeout = '10s'; \
+    SET tcp_keepalives_idle = 10; \
+    SET tcp_keepalives_interval = 3; \
+    SET tcp_keepalives_count = 2; \
+    SET tcp_user_timeout = 15000; \
     SET TIME ZONE 'UTC'";
+/// Only hot sessions get the plan settings: they must never fall into a scan. What they do is short.
 const HOT: &str = "\
+    SET statement_timeout = '10s'; \
+    SET lock_timeout = '8s'; \
     SET plan_cache_mode = force_generic_plan; \
     SET enable_seqscan = off; \
     SET enable_hashjoin = off; \
@@ -30,6 +43,8 @@ const HOT: &str = "\
 #[derive(Clone, Debug)]
 pub struct Dial {
     config: Config,
+    /// Counts how often every session open by then was found to be dead.
+    suspicion: Arc<watch::Sender<u64>>,
 }
 
 /// What a session is for.
@@ -39,6 +54,17 @@ pub enum Purpose {
     Hot,
     /// Everything else.
     Plain,
+}
+
+impl Purpose {
+    /// Longer than this without an answer, and the connection is taken for half-open: the server itself would have given
+    /// up the statement before.
+    pub fn patience(self) -> Duration {
+        match self {
+            Self::Hot => Duration::from_secs(12),
+            Self::Plain => Duration::from_secs(35),
+        }
+    }
 }
 
 impl Dial {
@@ -57,13 +83,23 @@ impl Dial {
             .keepalives_idle(Duration::from_secs(10))
             .keepalives_interval(Duration::from_secs(3))
             .keepalives_retries(2);
-        Ok(Self { config })
+        Ok(Self { config, suspicion: Arc::new(watch::channel(0).0) })
+    }
+
+    /// The way to the server is dead: nobody waits any longer for sessions opened until now.
+    pub fn suspect_all(&self) {
+        self.suspicion.send_modify(|count| *count += 1);
+    }
+
+    /// Changes when the sessions opened before are found to be dead.
+    pub fn suspicion(&self) -> watch::Receiver<u64> {
+        self.suspicion.subscribe()
     }
 
     /// A connected client and the half that must be polled for it to move.
     pub async fn connect(&self) -> WorldResult<(Client, Connection<Socket, NoTlsStream>)> {
         let connecting = self.config.connect(NoTls);
-        match tokio::time::timeout(Duration::from_secs(10), connecting).await {
+        match tokio::time::timeout(CONNECT_TIMEOUT, connecting).await {
             Ok(connected) => connected.map_err(|error| world_error(&error)),
             Err(_) => Err(WorldError::Unavailable("no answer while connecting".into())),
         }
@@ -83,9 +119,12 @@ impl Dial {
 }
 
 pub async fn prepare_session(client: &Client, purpose: Purpose) -> WorldResult<()> {
-    let told = match purpose {
-        Purpose::Hot => client.batch_execute(&format!("{SESSION}; {HOT}")).await,
-        Purpose::Plain => client.batch_execute(SESSION).await,
+    let text = match purpose {
+        Purpose::Hot => format!("{SESSION}; {HOT}"),
+        Purpose::Plain => SESSION.to_owned(),
     };
-    told.map_err(|error| world_error(&error))
+    match tokio::time::timeout(CONNECT_TIMEOUT, client.batch_execute(&text)).await {
+        Ok(told) => told.map_err(|error| world_error(&error)),
+        Err(_) => Err(WorldError::Unavailable("no answer while connecting".into())),
+    }
 }

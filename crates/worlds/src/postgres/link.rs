@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rhythm_engine::world::{WorldError, WorldResult};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
@@ -16,8 +17,6 @@ use super::connect::{Dial, Purpose};
 use super::errors::Fault;
 use super::sql::Sql;
 
-/// Longer than this without an answer, and the connection is taken for half-open.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(35);
 const FIRST_DELAY: Duration = Duration::from_millis(50);
 const LAST_DELAY: Duration = Duration::from_secs(1);
 
@@ -59,11 +58,12 @@ impl Link {
         if let Some(gate) = state.not_before {
             tokio::time::sleep_until(gate).await;
         }
+        let suspicion = self.dial.suspicion();
         let opened = self.dial.open(self.purpose).await;
         self.attempts.fetch_add(1, Ordering::Release);
         match opened {
             Ok(client) => {
-                let session = Arc::new(Session::new(client));
+                let session = Arc::new(Session::new(client, self.purpose.patience(), suspicion));
                 *state = State { session: Some(session.clone()), ..State::default() };
                 Ok(session)
             }
@@ -97,15 +97,20 @@ pub struct Session {
     pub client: Client,
     statements: Mutex<HashMap<&'static str, Statement>>,
     broken: AtomicBool,
+    /// How long to wait for an answer.
+    patience: Duration,
+    /// Changes when this session, with all others of its time, is found to be dead.
+    suspicion: watch::Receiver<u64>,
 }
 
 impl Session {
-    pub fn new(client: Client) -> Self {
-        Self { client, statements: Mutex::default(), broken: AtomicBool::new(false) }
+    pub fn new(client: Client, patience: Duration, suspicion: watch::Receiver<u64>) -> Self {
+        Self { client, statements: Mutex::default(), broken: AtomicBool::new(false), patience, suspicion }
     }
 
     pub fn is_usable(&self) -> bool {
-        !self.client.is_closed() && !self.broken.load(Ordering::Acquire)
+        let suspected = self.suspicion.has_changed().unwrap_or(false);
+        !self.client.is_closed() && !suspected && !self.broken.load(Ordering::Acquire)
     }
 
     pub async fn prepare(&self, sql: Sql) -> Result<Statement, Fault> {
@@ -131,8 +136,8 @@ impl Session {
             Ok(done) => self.execute("COMMIT").await.map(|()| done),
             Err(fault) => Err(fault),
         };
-        // A rollback that fails leaves a session nobody may use any more.
-        if done.is_err() && self.execute("ROLLBACK").await.is_err() {
+        // A rollback that fails leaves a session nobody may use any more; a dead one would not even refuse it.
+        if done.is_err() && (!self.is_usable() || self.execute("ROLLBACK").await.is_err()) {
             self.broken.store(true, Ordering::Release);
         }
         done
@@ -147,12 +152,17 @@ impl Session {
         &self,
         call: impl Future<Output = Result<T, E>>,
     ) -> Result<T, Fault> {
-        match tokio::time::timeout(ANSWER_TIMEOUT, call).await {
-            Ok(answer) => answer.map_err(Into::into),
-            Err(_) => {
-                self.broken.store(true, Ordering::Release);
-                Err(WorldError::Unavailable("the connection does not answer".into()).into())
-            }
+        let mut suspicion = self.suspicion.clone();
+        tokio::select! {
+            biased;
+            answer = call => answer.map_err(Into::into),
+            () = tokio::time::sleep(self.patience) => Err(self.give_up()),
+            Ok(()) = suspicion.changed() => Err(self.give_up()),
         }
+    }
+
+    fn give_up(&self) -> Fault {
+        self.broken.store(true, Ordering::Release);
+        WorldError::Unavailable("the connection does not answer".into()).into()
     }
 }

@@ -17,6 +17,10 @@ use super::sql;
 
 /// At most one NOTIFY in this time.
 const COALESCE: Duration = Duration::from_millis(5);
+/// After so much quiet the server is asked whether it is still there.
+const QUIET: Duration = Duration::from_secs(3);
+/// An answer that takes longer will never come: nothing that is asked here waits for anybody.
+const ANSWER: Duration = Duration::from_secs(5);
 
 /// Proof of life, and the ear for other processes. Dropping it is dying.
 pub struct Pulse {
@@ -68,11 +72,19 @@ impl Heart {
             }
         });
         prepare_session(&client, Purpose::Plain).await?;
+        match tokio::time::timeout(ANSWER, self.take_lock(client, heard)).await {
+            Ok(open) => open,
+            Err(_) => Err(WorldError::Unavailable("no answer while connecting".into())),
+        }
+    }
+
+    async fn take_lock(&self, client: Client, heard: mpsc::UnboundedReceiver<String>) -> WorldResult<Open> {
         let told = |error| WorldError::from(Fault::from(error));
         client.batch_execute(&format!("LISTEN {CHANNEL}")).await.map_err(told)?;
         let row = client.query_one(sql::TRY_LOCK.text, &[&self.key]).await.map_err(told)?;
         if !row.get::<_, bool>(0) {
-            // The server has not noticed yet that our last connection is gone.
+            // The server has not noticed yet that our last connection is gone; nobody else has this key.
+            client.query(sql::END_HOLDER.text, &[&self.key]).await.map_err(told)?;
             return Err(WorldError::Unavailable("this handle's advisory lock is still taken".into()));
         }
         let notify = client.prepare(sql::NOTIFY.text).await.map_err(told)?;
@@ -120,17 +132,35 @@ impl Heart {
                     None => return,
                 },
                 () = self.hints.rung() => true,
+                () = tokio::time::sleep(QUIET) => {
+                    if !self.answers(open.client.simple_query("")).await {
+                        return;
+                    }
+                    false
+                }
             };
             if rung {
                 let payload = payload(self.key, self.hints.take());
-                let sent = open.client.query_one(&open.notify, &[&CHANNEL, &payload]).await;
-                if let Err(error) = sent {
-                    tracing::debug!(error = %world_error(&error), "a wake-up was not sent");
-                    if open.client.is_closed() {
-                        return;
-                    }
+                if !self.answers(open.client.query_one(&open.notify, &[&CHANNEL, &payload])).await {
+                    return;
                 }
                 tokio::time::sleep(COALESCE).await;
+            }
+        }
+    }
+
+    /// Whether the connection is of any use after this. When there is no answer at all, it is not alone.
+    async fn answers<T>(&self, call: impl Future<Output = Result<T, tokio_postgres::Error>>) -> bool {
+        match tokio::time::timeout(ANSWER, call).await {
+            Ok(Ok(_)) => true,
+            Ok(Err(error)) => {
+                tracing::debug!(error = %world_error(&error), "a wake-up was not sent");
+                !error.is_closed()
+            }
+            Err(_) => {
+                tracing::warn!("PostgreSQL does not answer; connecting again");
+                self.dial.suspect_all();
+                false
             }
         }
     }

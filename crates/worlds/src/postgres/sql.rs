@@ -18,6 +18,7 @@ statements! {
     CLOCK = "clock";
     NOTIFY = "notify";
     TRY_LOCK = "try_lock";
+    END_HOLDER = "end_holder";
     REGISTER = "register";
     DEFINITION = "definition";
     INSERT_RUNS = "insert_runs";

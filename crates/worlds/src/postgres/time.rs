@@ -7,9 +7,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use rhythm_core::Timestamp;
 use rhythm_engine::world::Clock;
 
+/// Milliseconds; longer than any statement may take.
+const SET_BACK: i64 = 15_000;
+
 pub struct Time {
     clock: Option<Arc<dyn Clock>>,
-    /// The latest time this handle has seen; an injected clock never goes back behind it.
+    /// The latest time this handle has seen; an injected clock never goes back behind it, the database's only when it is
+    /// set back.
     high_water: AtomicI64,
 }
 
@@ -24,11 +28,29 @@ impl Time {
     }
 
     pub fn saw(&self, at: Timestamp) {
-        self.high_water.fetch_max(at.millis(), Ordering::AcqRel);
+        let before = self.high_water.fetch_max(at.millis(), Ordering::AcqRel);
+        // No answer takes that long: the database's clock was set back, and what it says now is the time.
+        if self.clock.is_none() && at.millis() + SET_BACK < before {
+            self.high_water.store(at.millis(), Ordering::Release);
+        }
     }
 
     /// The latest time seen, for answers that asked the database nothing about it.
     pub fn last(&self) -> Timestamp {
         Timestamp::from_millis(self.param().unwrap_or_else(|| self.high_water.load(Ordering::Acquire)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_time_follows_a_server_that_was_set_back_but_not_a_late_answer() {
+        let time = Time::new(None);
+        for (seen, latest) in [(100_000, 100_000), (90_000, 100_000), (101_000, 101_000), (50_000, 50_000)] {
+            time.saw(Timestamp::from_millis(seen));
+            assert_eq!(time.last().millis(), latest);
+        }
     }
 }

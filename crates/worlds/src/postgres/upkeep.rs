@@ -12,6 +12,7 @@ use super::link::Link;
 use super::rows::{count, from_json, time_option};
 use super::sql;
 use super::time::Time;
+use crate::patience::Patience;
 
 /// Claims that ran out longer ago than this are looked for again from the beginning.
 const RESCAN: i64 = 60_000;
@@ -29,7 +30,9 @@ impl Watermark {
     }
 
     fn moved(&self, now: i64, all: bool) {
-        if now - self.rescanned_at.load(Ordering::Acquire) >= RESCAN {
+        // A clock that was set back makes everything known useless.
+        let since = now - self.rescanned_at.load(Ordering::Acquire);
+        if !(0..RESCAN).contains(&since) {
             self.rescanned_at.store(now, Ordering::Release);
             self.looked_to.store(0, Ordering::Release);
         } else if all {
@@ -43,15 +46,18 @@ pub async fn sweep(
     link: &Link,
     time: &Time,
     hints: &Hints,
-    watermark: &Watermark,
+    (watermark, patience): (&Watermark, &Patience),
     (limit, silence): (usize, Millis),
 ) -> WorldResult<(UpkeepReport, Vec<(TenantId, TaskId)>)> {
+    let injected = time.param();
+    let latest = if injected.is_some() { i64::MAX } else { patience.limit() };
     let params: &[super::link::Param<'_>] =
-        &[&time.param(), &(limit as i64), &millis(silence), &watermark.from()];
+        &[&injected, &(limit as i64), &millis(silence), &watermark.from(), &latest];
     let rows = link.query(sql::SWEEP, params).await?;
     let row = &rows[0];
     let now: i64 = row.get("now");
-    watermark.moved(now, row.get("all_late"));
+    let judged_by = if injected.is_some() { now } else { patience.judge(now).min(latest) };
+    watermark.moved(judged_by, row.get("all_late"));
     hints.send(Hint { runs: row.get("new_runs"), tasks: row.get("new_tasks"), cancels: false });
     // Freed claims of tasks that somebody wants stopped: they are not to be tried again.
     let tenants: Vec<String> = row.get("unwanted_tenants");
@@ -109,4 +115,20 @@ pub async fn due_schedules(link: &Link, now: Option<i64>, limit: usize) -> World
         }
     }
     Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_was_set_back_starts_the_search_anew() {
+        let watermark = Watermark::default();
+        let hour = 3_600_000;
+        watermark.moved(hour, true);
+        watermark.moved(hour + 1_000, true);
+        assert_eq!(watermark.from(), hour + 1_000 - RESCAN / 2);
+        watermark.moved(1_000, true);
+        assert_eq!(watermark.from(), 0, "what runs out now lies before everything looked for");
+    }
 }

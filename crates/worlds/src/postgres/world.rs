@@ -19,6 +19,7 @@ use super::time::Time;
 use super::upkeep::Watermark;
 use super::{claims, commit, control, desk, retain, schema, sql, upkeep};
 use crate::blob_codec;
+use crate::patience::Patience;
 
 /// How a world is opened.
 #[derive(Clone)]
@@ -49,6 +50,7 @@ pub struct PostgresWorld {
     claims: Link,
     office: Office,
     watermark: Watermark,
+    patience: Patience,
     lock_key: i64,
     _pulse: Pulse,
 }
@@ -73,6 +75,7 @@ impl PostgresWorld {
             claims: hot(),
             office: Office::new(dial.clone()),
             watermark: Watermark::default(),
+            patience: Patience::default(),
             time,
             hints,
             lock_key,
@@ -207,7 +210,8 @@ impl World for PostgresWorld {
 impl PostgresWorld {
     async fn sweep(&self, duty: (usize, Millis)) -> WorldResult<UpkeepReport> {
         let (report, unwanted) =
-            upkeep::sweep(&self.claims, &self.time, &self.hints, &self.watermark, duty).await?;
+            upkeep::sweep(&self.claims, &self.time, &self.hints, (&self.watermark, &self.patience), duty)
+                .await?;
         for (tenant, task) in unwanted {
             let request =
                 ControlRequest { tenant, actor: Actor::system(), control: Control::CancelTask { task } };

@@ -11,12 +11,14 @@ use rusqlite::{Connection, params};
 use super::clock::WorldClock;
 use super::liveness::Marks;
 use super::sql::{Sql, int, sql};
+use crate::patience::Patience;
 
 /// What a handle knows of itself in every transaction.
 pub struct Handle {
     pub id: String,
     pub marks: Marks,
     pub clock: WorldClock,
+    pub patience: Patience,
 }
 
 pub struct Tx<'c> {

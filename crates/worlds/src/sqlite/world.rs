@@ -20,6 +20,7 @@ use super::{
     tasks, upkeep,
 };
 use crate::blob_codec;
+use crate::patience::Patience;
 
 /// How a database is opened.
 pub struct SqliteOptions {
@@ -71,6 +72,7 @@ impl SqliteWorld {
             id: mark.handle.clone(),
             marks: Marks::of(&place),
             clock: WorldClock::new(options.clock),
+            patience: Patience::default(),
         });
         let wakeups = Arc::new(WakeupSenders::default());
         let writer = Writer::start(connection, handle.clone(), wakeups.clone())?;

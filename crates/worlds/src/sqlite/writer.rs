@@ -279,7 +279,7 @@ impl Writing {
             && let Err(error) = self.execute("ROLLBACK")
         {
             tracing::error!(%error, "a transaction could not be undone");
-            let _ = self.broken.set(error);
+            let _ = self.broken.set(WorldError::Broken(error.to_string()));
         }
     }
 
@@ -287,15 +287,17 @@ impl Writing {
     /// success for what is lost.
     fn execute(&self, statement: &str) -> WorldResult<()> {
         self.connection.execute_batch(statement).map_err(|error| {
-            let lost = errors::is_lost_write(&error);
-            let error = errors::from_sqlite(error);
-            if lost {
-                let text = format!("the disk failed during a commit; restart after checking it: {error}");
-                tracing::error!("{text}");
-                let _ = self.broken.set(WorldError::Unavailable(text));
-            }
-            self.broken.get().cloned().unwrap_or(error)
+            self.note_lost_write(&error);
+            self.broken.get().cloned().unwrap_or_else(|| errors::from_sqlite(error))
         })
+    }
+
+    fn note_lost_write(&self, error: &rusqlite::Error) {
+        if errors::is_lost_write(error) {
+            let text = format!("the disk failed to keep what was written: {error}");
+            tracing::error!("{text}");
+            let _ = self.broken.set(WorldError::Broken(text));
+        }
     }
 
     fn look_for_foreign_writes(&mut self) {
@@ -324,7 +326,9 @@ impl Writing {
 
     fn move_log(&mut self) {
         self.unmoved = false;
-        let _ = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        if let Err(error) = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
+            self.note_lost_write(&error);
+        }
     }
 
     /// The last time anybody was told stays a lower bound for those who come later.

@@ -1,9 +1,12 @@
 -- The heartbeat of a world in one statement. Everything it takes is taken with SKIP LOCKED: it waits for nobody.
--- $2 limit, $3 silence, $4 claims that ran out before this were looked for already.
-WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
+-- $2 limit, $3 silence, $4 claims that ran out before this were looked for already, $5 the latest time by which anybody
+-- may be taken for dead: the clock may have leapt.
+WITH clock AS MATERIALIZED (
+    SELECT t.now, least(t.now, $5::bigint) AS patient FROM (SELECT coalesce($1::bigint, now_ms()) AS now) AS t
+),
 -- who is gone: the advisory lock of its process is missing for a second, or it is silent
 seen AS MATERIALIZED (
-    SELECT w.id, w.tenant, w.missing_since, c.now - w.beat_at > $3::bigint AS silent,
+    SELECT w.id, w.tenant, w.missing_since, c.patient - w.beat_at > $3::bigint AS silent,
         w.lock_key NOT IN (
             SELECT (l.classid::bigint << 32) | l.objid::bigint FROM pg_locks AS l
             WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
@@ -12,19 +15,19 @@ seen AS MATERIALIZED (
 ),
 gone AS MATERIALIZED (
     SELECT s.id, s.tenant FROM clock AS c CROSS JOIN seen AS s
-    WHERE s.silent OR s.missing AND s.missing_since <= c.now - 1000
+    WHERE s.silent OR s.missing AND s.missing_since <= c.patient - 1000
 ),
 marked AS (
-    UPDATE worker AS w SET missing_since = CASE WHEN s.missing THEN c.now END
+    UPDATE worker AS w SET missing_since = CASE WHEN s.missing THEN c.patient END
     FROM clock AS c CROSS JOIN seen AS s
-    WHERE w.id = s.id AND w.tenant = s.tenant AND s.missing <> (s.missing_since IS NOT NULL)
+    WHERE w.id = s.id AND w.tenant = s.tenant AND (s.missing <> (s.missing_since IS NOT NULL) OR s.missing_since > c.now)
         AND (s.id, s.tenant) NOT IN (SELECT id, tenant FROM gone)
 ),
 buried AS (DELETE FROM worker AS w USING gone AS g WHERE w.id = g.id AND w.tenant = g.tenant RETURNING 1),
 -- claims that ran out, and those of the gone
 late_task AS MATERIALIZED (
     SELECT t.id, t.tenant FROM task AS t
-    WHERE t.state = 2 AND t.claim_until < (SELECT now FROM clock) AND t.claim_until >= $4
+    WHERE t.state = 2 AND t.claim_until < (SELECT patient FROM clock) AND t.claim_until >= $4
     ORDER BY t.claim_until LIMIT $2 FOR UPDATE OF t SKIP LOCKED
 ),
 left_task AS MATERIALIZED (
@@ -40,7 +43,7 @@ freed_task AS (
 ),
 late_run AS MATERIALIZED (
     SELECT q.run, q.tenant FROM run_queue AS q JOIN live_run AS r ON r.id = q.run AND r.tenant = q.tenant
-    WHERE q.worker IS NOT NULL AND q.claim_until < (SELECT now FROM clock)
+    WHERE q.worker IS NOT NULL AND q.claim_until < (SELECT patient FROM clock)
     ORDER BY q.claim_until LIMIT $2 FOR UPDATE OF q, r SKIP LOCKED
 ),
 left_run AS MATERIALIZED (

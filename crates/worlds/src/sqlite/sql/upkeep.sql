@@ -21,7 +21,7 @@ SELECT EXISTS (SELECT 1 FROM live_run WHERE key = ?1 AND last_commit IS NULL);
 UPDATE task SET state = 1
 WHERE key IN (SELECT key FROM task WHERE state = 0 AND due_at <= ?1 ORDER BY due_at, key LIMIT ?2);
 -- name: free_expired_tasks
-UPDATE task SET state = 1, worker = NULL, claim_until = NULL, since = ?1 WHERE state = 2 AND claim_until < ?1
+UPDATE task SET state = 1, worker = NULL, claim_until = NULL, since = ?2 WHERE state = 2 AND claim_until < ?1
 RETURNING tenant, task, cancel;
 -- name: free_expired_runs
 UPDATE run_queue SET place = 1, worker = NULL, claim_until = NULL WHERE place = 2 AND claim_until < ?1;

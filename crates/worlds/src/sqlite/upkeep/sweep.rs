@@ -62,9 +62,10 @@ fn fire_timers(tx: &Tx<'_>, limit: usize) -> WorldResult<u64> {
 /// Frees what dead and silent workers held, and every claim that ran out.
 fn free_claims(tx: &Tx<'_>, silence: Millis) -> WorldResult<u64> {
     let now = tx.now.millis();
-    let mut tasks = tx.all(sql!("upkeep", "free_expired_tasks"), params![now], freed)?;
-    let mut runs = tx.run(sql!("upkeep", "free_expired_runs"), params![now])?;
-    for (tenant, worker) in give_up_workers(tx, silence)? {
+    let by = if tx.handle.clock.is_injected() { now } else { tx.handle.patience.judge(now) };
+    let mut tasks = tx.all(sql!("upkeep", "free_expired_tasks"), params![by, now], freed)?;
+    let mut runs = tx.run(sql!("upkeep", "free_expired_runs"), params![by])?;
+    for (tenant, worker) in give_up_workers(tx, Timestamp(by), silence)? {
         tasks.extend(tx.all(sql!("upkeep", "free_tasks_of"), params![tenant, worker, now], freed)?);
         runs += tx.run(sql!("upkeep", "free_runs_of"), params![tenant, worker])?;
     }
@@ -104,16 +105,16 @@ fn worker(row: &mut Columns<'_>) -> rusqlite::Result<Worker> {
 }
 
 /// Removes the rows of workers whose process is gone or which have been silent too long.
-fn give_up_workers(tx: &Tx<'_>, silence: Millis) -> WorldResult<Vec<(String, String)>> {
+fn give_up_workers(tx: &Tx<'_>, by: Timestamp, silence: Millis) -> WorldResult<Vec<(String, String)>> {
     let mut looked: HashMap<String, bool> = HashMap::from([(tx.handle.id.clone(), true)]);
     let mut gone = Vec::new();
     let mut dead: HashSet<String> = HashSet::new();
     for row in tx.all(sql!("upkeep", "workers"), [], worker)? {
         let marks = &tx.handle.marks;
         let alive = *looked.entry(row.handle.clone()).or_insert_with(|| marks.is_alive(&row.handle));
-        let missing_since = if alive { None } else { Some(row.missing_since.unwrap_or(tx.now)) };
-        let is_dead = missing_since.is_some_and(|since| tx.now.since(since) >= GRACE);
-        if is_dead || tx.now.since(row.beat_at) > silence {
+        let missing_since = if alive { None } else { Some(row.missing_since.unwrap_or(by)) };
+        let is_dead = missing_since.is_some_and(|since| by.since(since) >= GRACE);
+        if is_dead || by.since(row.beat_at) > silence {
             tx.run(sql!("extend", "leave"), params![row.tenant, row.worker])?;
             if is_dead {
                 dead.insert(row.handle);

@@ -1,0 +1,76 @@
+//! A client process: makes the calls of the load one after the other and logs what it was told. Started again
+//! after a kill it goes on where its log ends; a call without a known answer is made again under its name.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Parser;
+use rhythm::{Actor, Client, Rhythm, TenantId};
+use rhythm_crash::client_log::{self, Answer, Call, ClientLog};
+use rhythm_crash::forgetful;
+use rhythm_crash::load::{perform, script};
+use rhythm_crash::process::die_with_parent;
+
+/// The wait before a call is made again.
+const AGAIN: Duration = Duration::from_millis(100);
+
+#[derive(Parser)]
+struct Arguments {
+    world: String,
+    log: PathBuf,
+    #[arg(long)]
+    name: String,
+    /// Ends, after the current script, when this file exists.
+    #[arg(long)]
+    until: PathBuf,
+    /// Ends after this many scripts.
+    #[arg(long, default_value_t = u64::MAX)]
+    scripts: u64,
+    /// Milliseconds between two scripts.
+    #[arg(long, default_value_t = 10)]
+    pause: u64,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    die_with_parent()?;
+    let arguments = Arguments::parse();
+    let opened = Rhythm::open(&arguments.world).await?;
+    let world = forgetful::from_environment(opened.world().clone())?;
+    let rhythm = Rhythm::on(world, TenantId::default(), Actor("crash-client".to_owned()));
+    let client = rhythm.client();
+    let known = client_log::read(&arguments.log)?;
+    let mut log = ClientLog::append_to(&arguments.log)?;
+    let settled = |call: &Call| {
+        let outcome = known.get(&call.name);
+        outcome.is_some_and(|outcome| !matches!(outcome.answer, Answer::Unknown(_)))
+    };
+    for number in 0..arguments.scripts {
+        let calls = script(&arguments.name, number);
+        if calls.iter().all(settled) {
+            continue;
+        }
+        if arguments.until.exists() && !calls.iter().any(|call| known.contains_key(&call.name)) {
+            break;
+        }
+        for call in calls.iter().filter(|call| !settled(call)) {
+            insist(&client, &mut log, call).await?;
+        }
+        tokio::time::sleep(Duration::from_millis(arguments.pause)).await;
+    }
+    Ok(())
+}
+
+/// Makes a call until its answer is known.
+async fn insist(client: &Client, log: &mut ClientLog, call: &Call) -> std::io::Result<()> {
+    loop {
+        let began = log.sending(call)?;
+        let answer = perform(client, call).await;
+        let known = !matches!(answer, Answer::Unknown(_));
+        log.answered(call, began, answer)?;
+        if known {
+            return Ok(());
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}

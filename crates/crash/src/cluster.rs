@@ -1,0 +1,292 @@
+//! A PostgreSQL cluster of the laboratory's own, to be restarted and stopped at will. It is durable, as a real one, and
+//! gone when it is dropped, or when the process that owns it is killed.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::OnceLock;
+
+use tempfile::TempDir;
+use tokio::process::Command;
+use tokio::sync::OnceCell;
+use tokio_postgres::{Client, NoTls};
+
+use crate::lab::LabResult;
+
+/// How a server is told to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Sessions are ended in order.
+    Fast,
+    /// Like a crash: the next start recovers from the log.
+    Immediate,
+}
+
+/// Whose sessions to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Victims {
+    Any,
+    /// Those that hold the marks of life and listen for wake-ups.
+    Listeners,
+}
+
+/// A running or stopped server.
+pub struct Cluster {
+    server: PathBuf,
+    bin: PathBuf,
+    port: u16,
+    password: String,
+    environment: Vec<(String, String)>,
+    _watched: Watched,
+}
+
+const SETTINGS: &str = "
+listen_addresses = '127.0.0.1'
+max_connections = 1500
+shared_buffers = 128MB
+max_locks_per_transaction = 64
+max_wal_size = 1GB
+log_min_messages = error
+";
+
+/// Waits for the end of its input, which comes when the owner closes it or dies, then clears up.
+const WATCHER: &str = r#"
+trap '' INT TERM HUP
+cat >/dev/null
+if pid=$(head -n 1 "$1/server/data/postmaster.pid"); then
+  kill -QUIT "$pid"
+  for _ in $(seq 100); do kill -0 "$pid" || break; sleep 0.05; done
+  kill -KILL "$pid"
+fi
+rm -rf "$1"
+"#;
+
+/// A folder that is cleared up after the server in it is stopped, whatever becomes of this process.
+struct Watched {
+    watcher: Child,
+    folder: PathBuf,
+}
+
+impl Watched {
+    fn new() -> io::Result<Self> {
+        use std::os::unix::fs::PermissionsExt;
+        use std::os::unix::process::CommandExt;
+        let folder = TempDir::with_prefix("rhythm-cluster-")?.keep();
+        // The server's user must get through; what is inside is its own.
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o711))?;
+        let watcher = std::process::Command::new("sh")
+            .args(["-c", WATCHER, "watcher"])
+            .arg(&folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()?;
+        Ok(Self { watcher, folder })
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        drop(self.watcher.stdin.take());
+        let _ = self.watcher.wait();
+    }
+}
+
+/// What every cluster of this process is copied from.
+struct Template {
+    bin: PathBuf,
+    password: String,
+    watched: Watched,
+}
+
+static TEMPLATE: OnceCell<Template> = OnceCell::const_new();
+
+impl Cluster {
+    /// A new, durable cluster that accepts connections.
+    pub async fn start() -> LabResult<Self> {
+        Self::start_with(Vec::new(), "").await
+    }
+
+    /// The same with an environment for the server, and settings of its own.
+    pub async fn start_with(environment: Vec<(String, String)>, settings: &str) -> LabResult<Self> {
+        let template = TEMPLATE.get_or_try_init(Template::make).await?;
+        let watched = Watched::new()?;
+        let server = watched.folder.join("server");
+        let copied = Command::new("cp")
+            .arg("--archive")
+            .arg("--reflink=auto")
+            .arg(template.watched.folder.join("server"))
+            .arg(&server)
+            .status()
+            .await?;
+        if !copied.success() {
+            return Err("the template cluster could not be copied".into());
+        }
+        let config = server.join("data/postgresql.conf");
+        let sockets = format!("unix_socket_directories = '{}'\n", server.display());
+        let text = std::fs::read_to_string(&config)? + SETTINGS + &sockets + settings;
+        std::fs::write(&config, text)?;
+        let (bin, password) = (template.bin.clone(), template.password.clone());
+        let mut cluster = Self { server, bin, port: 0, password, environment, _watched: watched };
+        cluster.find_port().await?;
+        Ok(cluster)
+    }
+
+    /// Binding is the only honest test of a free port, so the server makes it.
+    async fn find_port(&mut self) -> LabResult<()> {
+        for _ in 0..10 {
+            // Below the ports that outgoing connections use.
+            self.port = fastrand::u16(20_000..32_000);
+            match self.launch().await {
+                Ok(()) => return Ok(()),
+                Err(error) if !error.to_string().contains("Address already in use") => return Err(error),
+                Err(_) => {}
+            }
+        }
+        Err("no free port was found for a PostgreSQL server".into())
+    }
+
+    async fn launch(&self) -> LabResult<()> {
+        let log = self.server.join("log");
+        let _ = std::fs::remove_file(&log);
+        let mut command = as_server(&self.bin.join("pg_ctl"));
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.arg("-D").arg(self.data()).arg("-l").arg(&log);
+        let started = command.args(["-o", &format!("-p {}", self.port), "-w", "-t", "120", "start"]);
+        if quietly(started).await? {
+            return Ok(());
+        }
+        let said = std::fs::read_to_string(&log).unwrap_or_default();
+        Err(format!("the PostgreSQL server did not start: {said}").into())
+    }
+
+    fn data(&self) -> PathBuf {
+        self.server.join("data")
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.port))
+    }
+
+    pub fn url(&self, database: &str) -> String {
+        self.url_via(self.address(), database)
+    }
+
+    /// The same database through a proxy.
+    pub fn url_via(&self, address: SocketAddr, database: &str) -> String {
+        format!("postgres://rhythm:{}@{address}/{database}", self.password)
+    }
+
+    /// An empty database; gives its name.
+    pub async fn database(&self) -> LabResult<String> {
+        let name = format!("crash_{}", uuid::Uuid::now_v7().simple());
+        self.connect().await?.batch_execute(&format!("CREATE DATABASE {name}")).await?;
+        Ok(name)
+    }
+
+    /// A superuser's session.
+    pub async fn connect(&self) -> LabResult<Client> {
+        self.connect_to("postgres").await
+    }
+
+    pub async fn connect_to(&self, database: &str) -> LabResult<Client> {
+        let (client, connection) = tokio_postgres::connect(&self.url(database), NoTls).await?;
+        tokio::spawn(connection);
+        Ok(client)
+    }
+
+    pub async fn stop(&self, mode: Mode) -> LabResult<()> {
+        let mode = match mode {
+            Mode::Fast => "fast",
+            Mode::Immediate => "immediate",
+        };
+        let mut command = as_server(&self.bin.join("pg_ctl"));
+        let stopped = command.arg("-D").arg(self.data()).args(["-m", mode, "-w", "-t", "120", "stop"]);
+        if quietly(stopped).await? { Ok(()) } else { Err("the PostgreSQL server did not stop".into()) }
+    }
+
+    /// Starts a stopped server, on the port it had; it accepts connections afterwards.
+    pub async fn resume(&self) -> LabResult<()> {
+        self.launch().await
+    }
+
+    pub async fn restart(&self, mode: Mode) -> LabResult<()> {
+        self.stop(mode).await?;
+        self.resume().await
+    }
+
+    /// Ends up to so many sessions of rhythm, chosen at random; gives how many.
+    pub async fn terminate_backends(&self, admin: &Client, victims: Victims, limit: i64) -> LabResult<u64> {
+        let listeners = victims == Victims::Listeners;
+        let ended = admin.query(TERMINATE, &[&limit, &listeners]).await?;
+        Ok(ended.iter().filter(|row| row.get(0)).count() as u64)
+    }
+}
+
+const TERMINATE: &str = "
+SELECT pg_terminate_backend(pid) FROM (
+    SELECT a.pid FROM pg_stat_activity AS a
+    WHERE a.application_name = 'rhythm' AND (NOT $2 OR EXISTS (
+        SELECT FROM pg_locks AS l WHERE l.pid = a.pid AND l.locktype = 'advisory' AND l.objsubid = 1))
+    ORDER BY random() LIMIT $1) AS chosen";
+
+impl Template {
+    async fn make() -> LabResult<Self> {
+        let bin = postgres_bin().await?;
+        let watched = Watched::new()?;
+        let server = watched.folder.join("server");
+        std::fs::create_dir(&server)?;
+        let password: String = (0..32).map(|_| fastrand::alphanumeric()).collect();
+        std::fs::write(server.join("password"), &password)?;
+        if is_root() {
+            let owned =
+                Command::new("chown").arg("-R").arg("postgres:postgres").arg(&server).status().await?;
+            if !owned.success() {
+                return Err("there is no user postgres: try scripts/setup.sh postgres".into());
+            }
+        }
+        let mut command = as_server(&bin.join("initdb"));
+        command.arg("-D").arg(server.join("data")).arg("--pwfile").arg(server.join("password"));
+        command.args(["--username=rhythm", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C"]);
+        let output = command.args(["--no-sync", "--no-instructions"]).output().await?;
+        if !output.status.success() {
+            return Err(format!("initdb failed: {}", String::from_utf8_lossy(&output.stderr)).into());
+        }
+        Ok(Self { bin, password, watched })
+    }
+}
+
+/// Where the server's programs are; the script that would install them knows.
+async fn postgres_bin() -> LabResult<PathBuf> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/setup.sh");
+    let output = Command::new(script).arg("postgres-bin").output().await?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+    }
+    Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
+}
+
+/// PostgreSQL refuses to run as root.
+fn as_server(program: &Path) -> Command {
+    let mut command = if is_root() {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]).arg(program);
+        command
+    } else {
+        Command::new(program)
+    };
+    command.current_dir("/").env("LC_ALL", "C").stdin(Stdio::null());
+    command
+}
+
+fn is_root() -> bool {
+    static ROOT: OnceLock<bool> = OnceLock::new();
+    *ROOT.get_or_init(|| rustix::process::geteuid().is_root())
+}
+
+/// Whether it went well. Nothing is inherited: a server would keep our output open for ever.
+async fn quietly(command: &mut Command) -> io::Result<bool> {
+    Ok(command.stdout(Stdio::null()).stderr(Stdio::null()).status().await?.success())
+}

@@ -1,0 +1,55 @@
+//! The processes of a scenario: workers, and clients that keep them busy until the curtain.
+
+use std::collections::BTreeMap;
+
+use crate::lab::{Lab, LabResult, Launch};
+use crate::ledger::{Line, What};
+use crate::oracle::examine;
+use crate::process::Process;
+use crate::report::Report;
+use crate::wait::PATIENCE;
+
+pub struct Crowd {
+    pub workers: Vec<Process>,
+    pub clients: Vec<Process>,
+}
+
+impl Crowd {
+    pub fn start(lab: &Lab, workers: &[Launch], clients: &[Launch]) -> LabResult<Self> {
+        let client = |(place, launch)| lab.client_process(&format!("client{place}"), launch);
+        Ok(Self {
+            workers: workers.iter().map(|launch| lab.worker(launch)).collect::<Result<_, _>>()?,
+            clients: clients.iter().enumerate().map(client).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Draws the curtain, waits until all work is done, and lets the oracle judge.
+    pub async fn finish(mut self, lab: &Lab, report: &mut Report) -> LabResult<()> {
+        lab.draw_curtain()?;
+        for client in &mut self.clients {
+            let ended = client.ends_within(PATIENCE).await;
+            report.hold(ended.is_some_and(|status| status.success()), || {
+                format!("{} did not come to its end: {ended:?}; {}", client.name(), client.messages())
+            });
+        }
+        let rested = lab.comes_to_rest(PATIENCE).await;
+        report.hold(rested, || "work was still open long after the last fault".into());
+        // Whoever died meanwhile must be noted before the others are killed.
+        for worker in &mut self.workers {
+            worker.note_death();
+        }
+        let findings = examine(lab).await?;
+        report.figure("hand-outs repeated", repeated(&lab.ledger()?));
+        report.judge(lab, findings);
+        Ok(())
+    }
+}
+
+/// Attempts that were handed out more than once: somebody was taken for dead, or an answer was lost.
+pub fn repeated(ledger: &[Line]) -> u64 {
+    let mut hand_outs: BTreeMap<(&str, u32), u64> = BTreeMap::new();
+    for line in ledger.iter().filter(|line| line.entry.what == What::Began) {
+        *hand_outs.entry((&line.entry.task, line.entry.attempt)).or_default() += 1;
+    }
+    hand_outs.values().map(|times| times - 1).sum()
+}

@@ -1,0 +1,141 @@
+//! A world that writes and then denies it: what a lost answer looks like where no network is there to lose it. Told by
+//! the environment, so that worker and client processes need no option of their own.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rhythm::Event;
+use rhythm_core::{BlobRef, RunId, TaskId, TenantId, Timestamp};
+use rhythm_engine::world::*;
+
+const CHANCE: &str = "RHYTHM_LAB_FORGETS";
+const TALLY: &str = "RHYTHM_LAB_FORGOTTEN";
+
+/// What makes a process forgetful: the chance of losing an answer, and a file that grows by a byte for each.
+pub fn environment(chance: f64, tally: &Path) -> Vec<(String, String)> {
+    vec![(CHANCE.into(), chance.to_string()), (TALLY.into(), tally.display().to_string())]
+}
+
+/// The world itself, unless this process is to be forgetful.
+pub fn from_environment(world: Arc<dyn World>) -> Result<Arc<dyn World>, Box<dyn std::error::Error>> {
+    let (Ok(chance), Ok(tally)) = (std::env::var(CHANCE), std::env::var(TALLY)) else { return Ok(world) };
+    let tally = OpenOptions::new().create(true).append(true).open(tally)?;
+    Ok(Arc::new(Forgetful { inner: world, chance: chance.parse()?, tally }))
+}
+
+struct Forgetful {
+    inner: Arc<dyn World>,
+    chance: f64,
+    tally: File,
+}
+
+impl Forgetful {
+    /// Loses an answer now and then, but only one that says something was written.
+    fn pass<T>(&self, answer: WorldResult<T>) -> WorldResult<T> {
+        if answer.is_err() || fastrand::f64() >= self.chance {
+            return answer;
+        }
+        // A loss that is not counted is not a fault that was injected.
+        match (&self.tally).write_all(b"x") {
+            Ok(()) => Err(WorldError::Unavailable("the answer was lost".into())),
+            Err(_) => answer,
+        }
+    }
+}
+
+#[async_trait]
+impl World for Forgetful {
+    async fn now(&self) -> WorldResult<Timestamp> {
+        self.inner.now().await
+    }
+    async fn register(&self, request: Register) -> WorldResult<()> {
+        self.pass(self.inner.register(request).await)
+    }
+    async fn definition(&self, request: DefinitionQuery) -> WorldResult<Option<Definition>> {
+        self.inner.definition(request).await
+    }
+    async fn create_runs(&self, request: CreateRuns) -> WorldResult<Vec<Creation>> {
+        self.pass(self.inner.create_runs(request).await)
+    }
+    async fn enqueue_tasks(&self, request: EnqueueTasks) -> WorldResult<Vec<Creation>> {
+        self.pass(self.inner.enqueue_tasks(request).await)
+    }
+    async fn deliver(&self, request: Deliver) -> WorldResult<Vec<Delivered>> {
+        self.pass(self.inner.deliver(request).await)
+    }
+    async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
+        let claimed = self.inner.claim_runs(request).await?;
+        if claimed.runs.is_empty() { Ok(claimed) } else { self.pass(Ok(claimed)) }
+    }
+    async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
+        let claimed = self.inner.claim_tasks(request).await?;
+        if claimed.tasks.is_empty() { Ok(claimed) } else { self.pass(Ok(claimed)) }
+    }
+    async fn commit(&self, request: Commit) -> WorldResult<Committed> {
+        self.pass(self.inner.commit(request).await)
+    }
+    async fn finish_tasks(&self, request: FinishTasks) -> WorldResult<Vec<Finish>> {
+        self.pass(self.inner.finish_tasks(request).await)
+    }
+    async fn extend(&self, request: Extend) -> WorldResult<Extended> {
+        self.pass(self.inner.extend(request).await)
+    }
+    async fn control(&self, request: ControlRequest) -> WorldResult<Controlled> {
+        self.pass(self.inner.control(request).await)
+    }
+    async fn put_blob(&self, tenant: &TenantId, blob: &BlobRef, content: &[u8]) -> WorldResult<()> {
+        self.pass(self.inner.put_blob(tenant, blob, content).await)
+    }
+    async fn read_blob(&self, tenant: &TenantId, blob: &BlobRef) -> WorldResult<Arc<[u8]>> {
+        self.inner.read_blob(tenant, blob).await
+    }
+    fn wakeups(&self) -> Wakeups {
+        self.inner.wakeups()
+    }
+    async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {
+        self.inner.upkeep(request).await
+    }
+}
+
+#[async_trait]
+impl Records for Forgetful {
+    async fn list_runs(&self, query: RunQuery) -> WorldResult<Page<RunSummary>> {
+        self.inner.list_runs(query).await
+    }
+    async fn picture(&self, tenant: &TenantId, run: &RunId) -> WorldResult<Option<Picture>> {
+        self.inner.picture(tenant, run).await
+    }
+    async fn history(&self, query: HistoryQuery) -> WorldResult<Vec<Event>> {
+        self.inner.history(query).await
+    }
+    async fn attempts(&self, tenant: &TenantId, run: &RunId) -> WorldResult<Vec<AttemptRow>> {
+        self.inner.attempts(tenant, run).await
+    }
+    async fn list_tasks(&self, query: TaskQuery) -> WorldResult<Page<TaskSummary>> {
+        self.inner.list_tasks(query).await
+    }
+    async fn task(&self, tenant: &TenantId, task: &TaskId) -> WorldResult<Option<TaskSummary>> {
+        self.inner.task(tenant, task).await
+    }
+    async fn list_dead(&self, query: DeadQuery) -> WorldResult<Page<DeadLetter>> {
+        self.inner.list_dead(query).await
+    }
+    async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {
+        self.inner.workers(tenant).await
+    }
+    async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>> {
+        self.inner.queues(tenant).await
+    }
+    async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
+        self.inner.schedules(tenant).await
+    }
+    async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>> {
+        self.inner.workflows(tenant).await
+    }
+    async fn health(&self) -> WorldResult<Health> {
+        self.inner.health().await
+    }
+}

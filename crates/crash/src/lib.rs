@@ -1,0 +1,20 @@
+//! The crash laboratory: real worker and client processes, faults from outside, and an oracle that is fed by a
+//! ledger and a client log the engine knows nothing of. `docs/internals/crash.md` says how it works and how to add a scenario.
+
+pub mod client_log;
+pub mod cluster;
+pub mod crowd;
+pub mod forgetful;
+pub mod lab;
+pub mod ledger;
+pub mod load;
+pub mod oracle;
+pub mod process;
+pub mod receipt;
+pub mod report;
+pub mod rig;
+pub mod scenarios;
+pub mod shifted_clock;
+pub mod small_disk;
+pub mod tracer;
+pub mod wait;

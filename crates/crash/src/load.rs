@@ -1,0 +1,169 @@
+//! The load: workflows that between them use steps, retries, timers, signals, children, failures and
+//! cancellation, and the calls a client makes with them. Every call has a name that depends only on the client
+//! and a number, so a client that was killed goes on where its log ends.
+
+use rhythm::{
+    Client, EngineError, EnqueueTask, Payload, RunId, StartRun, Status, TaskId, TenantId, WorkflowKind,
+};
+use rhythm_core::message::{Actor, Cancel, Message, MessageBody, SignalReceived};
+use rhythm_core::{MessageId, Timestamp};
+use rhythm_engine::world::{Deliver, Delivered, Delivery, World, WorldError};
+use serde_json::{Value, json};
+
+use crate::client_log::{Answer, Call, Operation};
+
+/// The signal that runs of the load wait for.
+pub const SIGNAL: &str = "go";
+
+/// Registers every workflow of the load. `millis` is how long each step takes.
+pub async fn register(client: &Client, millis: u64) -> Result<(), EngineError> {
+    for (name, source) in workflows(millis) {
+        client.register(name, WorkflowKind::Drill, &source.to_string()).await?;
+    }
+    Ok(())
+}
+
+pub fn workflows(millis: u64) -> Vec<(&'static str, Value)> {
+    let work = json!({"name": "work", "input": {"millis": millis}});
+    let soon = json!({"max_attempts": 3, "initial_delay": "20ms"});
+    let flaky = json!({"name": "work", "input": {"failing": 2}, "options": {"retries": soon}});
+    let hopeless = json!({"name": "work", "input": {"failing": 9}, "options": {"retries": soon}});
+    vec![
+        ("steps", json!({"steps": [{"repeat": {"times": 5, "task": work}}]})),
+        ("retrying", json!({"steps": [{"task": flaky}, {"try_task": hopeless}, {"task": work}]})),
+        (
+            "mixed",
+            json!({"steps": [
+                {"task": work}, {"sleep": "30ms"}, {"parallel": [work, work]}, {"signal": {"name": SIGNAL}},
+                {"child": {"workflow": "small"}}, {"task_within": {"task": work, "timeout": "10m"}},
+            ]}),
+        ),
+        ("signalled", json!({"steps": [{"signal": {"name": SIGNAL}}, {"task": work}]})),
+        (
+            "endless",
+            json!({"steps": [{"task": work}, {"signal": {"name": "never"}}], "cleanup": [{"task": work}]}),
+        ),
+        ("parent", json!({"steps": [{"child": {"workflow": "small"}}, {"child": {"workflow": "small"}}]})),
+        ("small", json!({"steps": [{"task": work}, {"sleep": "10ms"}]})),
+        ("failing", json!({"steps": [{"task": work}, {"task": hopeless}]})),
+    ]
+}
+
+/// How a run of the load must end; nothing for other workflows.
+pub fn ending(workflow: &str) -> Option<Status> {
+    match workflow {
+        "steps" | "retrying" | "mixed" | "signalled" | "parent" | "small" => Some(Status::Completed),
+        "endless" => Some(Status::Cancelled),
+        "failing" => Some(Status::Failed),
+        _ => None,
+    }
+}
+
+/// What a client does at one number: calls in order, the later ones about what the first one made.
+pub fn script(client: &str, number: u64) -> Vec<Call> {
+    let key = format!("{client}-{number}");
+    let run = |workflow: &str| {
+        let target = RunId::for_key(&TenantId::default(), workflow, &key).to_string();
+        call(&key, Operation::Start, target, workflow)
+    };
+    let and = |first: Call, operation: Operation| {
+        let target = first.target.clone();
+        vec![first, call(&key, operation, target, &key)]
+    };
+    match number % 8 {
+        0 => vec![run("steps")],
+        1 => and(run("mixed"), Operation::Signal),
+        2 => vec![run("retrying")],
+        3 => {
+            let task = TaskId::for_key(&TenantId::default(), "work", &key).to_string();
+            vec![call(&key, Operation::Enqueue, task, "work")]
+        }
+        4 => and(run("signalled"), Operation::Signal),
+        5 => and(run("endless"), Operation::Cancel),
+        6 => vec![run("parent")],
+        _ => vec![run("failing")],
+    }
+}
+
+fn call(key: &str, operation: Operation, target: String, detail: &str) -> Call {
+    let word = match operation {
+        Operation::Start => "start",
+        Operation::Signal => "signal",
+        Operation::Cancel => "cancel",
+        Operation::Enqueue => "enqueue",
+    };
+    Call { name: format!("{word}:{key}"), operation, target, detail: detail.to_owned() }
+}
+
+/// Makes a call. It may be made any number of times: everything it names is named by the call.
+pub async fn perform(client: &Client, call: &Call) -> Answer {
+    let done = match call.operation {
+        Operation::Start => {
+            let (id, workflow) = (Some(RunId::new(&call.target)), call.detail.clone());
+            client.start_run(StartRun { id, workflow, ..StartRun::default() }).await.map(drop)
+        }
+        Operation::Enqueue => {
+            let (id, name) = (Some(TaskId::new(&call.target)), call.detail.clone());
+            let input = Payload::of(&json!({"millis": 1})).unwrap_or_default();
+            client.enqueue_task(EnqueueTask { id, name, input, ..EnqueueTask::default() }).await.map(drop)
+        }
+        Operation::Signal => {
+            let body = SignalReceived { name: SIGNAL.into(), payload: Payload::null() };
+            deliver(&**client.world(), client.tenant(), call, MessageBody::Signal(body)).await
+        }
+        Operation::Cancel => {
+            let body = Cancel { reason: "asked to".into() };
+            deliver(&**client.world(), client.tenant(), call, MessageBody::Cancel(body)).await
+        }
+    };
+    match done {
+        Ok(()) => Answer::Ok,
+        Err(EngineError::World(error)) if error.is_passing() || matches!(error, WorldError::Broken(_)) => {
+            Answer::Unknown(error.to_string())
+        }
+        Err(error) => Answer::Failed(error.to_string()),
+    }
+}
+
+/// The id of the message a call sends.
+pub fn message_id(call: &Call) -> MessageId {
+    let word = if call.operation == Operation::Cancel { "cancel" } else { "signal" };
+    MessageId::new(format!("{word}:{}", call.detail))
+}
+
+/// As the client does it, except that a cancellation has a name too and can be repeated.
+async fn deliver(
+    world: &dyn World,
+    tenant: &TenantId,
+    call: &Call,
+    body: MessageBody,
+) -> Result<(), EngineError> {
+    let (id, actor) = (message_id(call), Actor("crash-client".into()));
+    let message = Message { id, at: Timestamp::default(), actor, trace: None, body };
+    let deliveries = vec![Delivery { to: RunId::new(&call.target), message }];
+    let answers = world.deliver(Deliver { tenant: tenant.clone(), deliveries }).await?;
+    match answers.first() {
+        Some(Delivered::Accepted | Delivered::Duplicate) => Ok(()),
+        Some(Delivered::Ended) => Err(EngineError::Ended(call.target.clone())),
+        Some(Delivered::Full) => Err(EngineError::InboxFull(call.target.clone())),
+        Some(Delivered::NotFound) | None => Err(EngineError::UnknownRun(call.target.clone())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_workflow_of_the_load_is_a_drill_and_every_call_has_a_name_of_its_own() {
+        for (name, source) in workflows(1) {
+            assert!(ending(name).is_some(), "{name}");
+            assert!(rhythm_core::drill::Drill::parse(source.to_string().as_bytes()).is_ok(), "{name}");
+        }
+        let calls: Vec<Call> = (0..16).flat_map(|number| script("c", number)).collect();
+        let names: std::collections::BTreeSet<&str> = calls.iter().map(|call| call.name.as_str()).collect();
+        assert_eq!(names.len(), calls.len());
+        let started = |call: &Call| workflows(1).iter().any(|(name, _)| *name == call.detail);
+        assert!(calls.iter().filter(|call| call.operation == Operation::Start).all(started));
+    }
+}

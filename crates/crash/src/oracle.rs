@@ -1,0 +1,171 @@
+//! The oracle: tells from the outside whether the promises held. It is fed by the ledger, the client logs and what
+//! anybody may read of the world, and never by the engine's own opinion of itself.
+//!
+//! | what | where |
+//! |---|---|
+//! | I1 nothing acknowledged is missing | [`acks`] |
+//! | I2 every run has ended or waits for something that exists | [`examine`], by `explain` |
+//! | I3 history without gaps, nothing twice; I9 timers never early | [`history`] |
+//! | I4 effects per key, I5 no result of a hand-out that was followed | [`effects`] |
+//! | each run of the load ends as its plan says | [`examine`] |
+//! | I7 `fold(history) == snapshot` | [`examine`], by `verify` |
+//! | I12 floors | each scenario, in its [`Report`](crate::report::Report) |
+
+pub mod acks;
+pub mod effects;
+pub mod history;
+
+use std::collections::BTreeMap;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use rhythm::{Client, Event, EventData, RunId, TaskId, TaskQuery};
+use rhythm_engine::explain::explain_picture;
+use rhythm_engine::programs::Programs;
+use rhythm_engine::verify::verify;
+use rhythm_engine::world::{Picture, RunQuery, RunSummary, TaskSummary};
+
+use crate::client_log;
+use crate::lab::{Lab, LabResult};
+use crate::load;
+use crate::receipt::Receipt;
+
+/// Runs looked at side by side.
+const AT_ONCE: usize = 4;
+
+#[derive(Debug, Default)]
+pub struct Findings {
+    pub violations: Vec<String>,
+    pub figures: BTreeMap<&'static str, u64>,
+}
+
+/// One run as everybody may see it.
+pub struct RunDump {
+    pub picture: Picture,
+    pub history: Vec<Event>,
+}
+
+/// Everything that is left in the end.
+#[derive(Default)]
+pub struct Dump {
+    pub runs: BTreeMap<RunId, RunDump>,
+    pub tasks: BTreeMap<TaskId, TaskSummary>,
+}
+
+/// Looks at everything. The world should be at rest: what moves meanwhile may look torn.
+pub async fn examine(lab: &Lab) -> LabResult<Findings> {
+    examine_some(lab, |_| true).await
+}
+
+/// The same with some runs only, where there are too many. Runs of the clients must be among them.
+pub async fn examine_some(lab: &Lab, wanted: impl Fn(&RunSummary) -> bool) -> LabResult<Findings> {
+    let mut findings = Findings::default();
+    let dump = dump(&lab.client, wanted, &mut findings.violations).await?;
+    for (run, of) in &dump.runs {
+        let summary = &of.picture.summary;
+        let (workflow, status) = (summary.workflow.as_str(), summary.status);
+        if load::ending(workflow).is_some_and(|ending| status.is_final() && status != ending) {
+            findings
+                .violations
+                .push(format!("run {run} of {workflow} ended {status:?}: {:?}", of.picture.failure));
+        }
+        let found = history::check(&of.history);
+        findings.violations.extend(found.into_iter().map(|what| format!("run {run}: {what}")));
+    }
+    let lines = lab.ledger()?;
+    findings.violations.extend(effects::check(&lines, &receipts(&dump), lab.manners));
+    let mut unknown = 0;
+    let mut acknowledged = 0;
+    for log in lab.client_logs()? {
+        let calls = client_log::read(&log)?;
+        findings.violations.extend(acks::check(calls.values(), &dump));
+        unknown +=
+            calls.values().filter(|call| matches!(call.answer, client_log::Answer::Unknown(_))).count();
+        acknowledged += calls.values().filter(|call| call.answer == client_log::Answer::Ok).count();
+    }
+    let ended = dump.runs.values().filter(|of| of.picture.summary.status.is_final()).count();
+    let events: usize = dump.runs.values().map(|of| of.history.len()).sum();
+    let counts = [
+        ("runs", dump.runs.len()),
+        ("runs ended", ended),
+        ("events", events),
+        ("ledger lines", lines.len()),
+        ("calls acknowledged", acknowledged),
+        ("calls unknown", unknown),
+    ];
+    findings.figures = counts.into_iter().map(|(what, count)| (what, count as u64)).collect();
+    Ok(findings)
+}
+
+/// Reads every run and every standalone task; checks each run against its own history on the way.
+async fn dump(
+    client: &Client,
+    wanted: impl Fn(&RunSummary) -> bool,
+    violations: &mut Vec<String>,
+) -> LabResult<Dump> {
+    let (world, tenant) = (client.world(), client.tenant());
+    let queues = world.queues(tenant).await?;
+    let workers = world.workers(tenant).await?;
+    let programs = Programs::default();
+    let look = async |run: RunId| -> LabResult<(RunId, RunDump, Vec<String>)> {
+        let picture = client.picture(&run).await?;
+        let history = client.history(&run).await?;
+        let mut found = Vec::new();
+        if let Some(problem) = verify(client, &programs, &run).await?.problem {
+            found.push(format!("run {run}: verify says: {problem}"));
+        }
+        let explanation = explain_picture(&picture, &queues, &workers);
+        if explanation.reasons.iter().any(|reason| reason.code == "stuck") {
+            found.push(format!("run {run} ({}) is stuck: {}", picture.summary.workflow, explanation.summary));
+        }
+        Ok((run, RunDump { picture, history }, found))
+    };
+    let ids = run_ids(client, wanted).await?;
+    let looked: Vec<_> = stream::iter(ids).map(look).buffered(AT_ONCE).try_collect().await?;
+    let mut dump = Dump::default();
+    for (run, of, found) in looked {
+        violations.extend(found);
+        dump.runs.insert(run, of);
+    }
+    let mut query = TaskQuery { tenant: tenant.clone(), limit: 500, ..TaskQuery::default() };
+    loop {
+        let page = world.list_tasks(query.clone()).await?;
+        dump.tasks.extend(page.rows.into_iter().map(|task| (task.id.clone(), task)));
+        match page.next {
+            Some(next) => query.cursor = Some(next),
+            None => return Ok(dump),
+        }
+    }
+}
+
+async fn run_ids(client: &Client, wanted: impl Fn(&RunSummary) -> bool) -> LabResult<Vec<RunId>> {
+    let mut ids = Vec::new();
+    let mut query = RunQuery { tenant: client.tenant().clone(), limit: 500, ..RunQuery::default() };
+    loop {
+        let page = client.world().list_runs(query.clone()).await?;
+        ids.extend(page.rows.into_iter().filter(&wanted).map(|run| run.id));
+        match page.next {
+            Some(next) => query.cursor = Some(next),
+            None => return Ok(ids),
+        }
+    }
+}
+
+/// The receipts whose results were kept, by task.
+fn receipts(dump: &Dump) -> BTreeMap<String, Receipt> {
+    let mut kept = BTreeMap::new();
+    for (run, of) in &dump.runs {
+        for event in &of.history {
+            if let EventData::StepCompleted(done) = &event.data
+                && let Some(receipt) = Receipt::of(&done.output)
+            {
+                kept.insert(run.task(done.task).to_string(), receipt);
+            }
+        }
+    }
+    for (task, summary) in &dump.tasks {
+        if let Some(receipt) = summary.output.as_ref().and_then(Receipt::of) {
+            kept.insert(task.to_string(), receipt);
+        }
+    }
+    kept
+}

@@ -1,0 +1,85 @@
+//! I1: what a caller was told happened is there.
+
+use rhythm::{RunId, Status, TaskId};
+
+use super::{Dump, RunDump};
+use crate::client_log::{Answer, Call, Operation, Outcome};
+use crate::load::message_id;
+
+pub fn check<'a>(calls: impl IntoIterator<Item = &'a Outcome>, dump: &Dump) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for outcome in calls {
+        let call = &outcome.call;
+        match &outcome.answer {
+            Answer::Ok => {
+                let missing = missing(call, dump);
+                wrong.extend(missing.map(|what| format!("{} was acknowledged, but {what}", call.name)));
+            }
+            // The load asks for nothing impossible; only what was sent again may come too late.
+            Answer::Failed(why) if outcome.sent <= 1 => {
+                wrong.push(format!("{} was refused: {why}", call.name))
+            }
+            Answer::Failed(_) | Answer::Unknown(_) => {}
+        }
+    }
+    wrong
+}
+
+fn missing(call: &Call, dump: &Dump) -> Option<String> {
+    if call.operation == Operation::Enqueue {
+        let there = dump.tasks.contains_key(&TaskId::new(&call.target));
+        return (!there).then(|| format!("task {} is not there", call.target));
+    }
+    let Some(run) = dump.runs.get(&RunId::new(&call.target)) else {
+        return Some(format!("run {} is not there", call.target));
+    };
+    match call.operation {
+        Operation::Start | Operation::Enqueue => None,
+        Operation::Signal => {
+            let ended_otherwise = matches!(run.picture.summary.status, Status::Failed | Status::Cancelled);
+            let there = has(run, call) || ended_otherwise;
+            (!there).then(|| format!("run {} has neither consumed nor kept it", call.target))
+        }
+        Operation::Cancel => {
+            let there = has(run, call) || run.picture.summary.status.is_final();
+            (!there).then(|| format!("run {} goes on as if nothing had been asked", call.target))
+        }
+    }
+}
+
+/// Whether the call's message was consumed or waits.
+fn has(run: &RunDump, call: &Call) -> bool {
+    let id = message_id(call);
+    run.history.iter().any(|event| event.message.as_ref() == Some(&id))
+        || run.picture.inbox.iter().any(|message| message.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(answer: Answer, sent: u32) -> Outcome {
+        let call = Call {
+            name: "start:a".into(),
+            operation: Operation::Start,
+            target: "r".into(),
+            detail: "steps".into(),
+        };
+        Outcome { call, answer, sent, interval: (0, None) }
+    }
+
+    #[test]
+    fn an_acknowledged_start_without_its_run_is_a_violation_and_an_unknown_one_is_not() {
+        let found = check([&outcome(Answer::Ok, 1)], &Dump::default());
+        assert_eq!(found, ["start:a was acknowledged, but run r is not there"]);
+        let unknown = Answer::Unknown("the caller was killed".into());
+        assert_eq!(check([&outcome(unknown, 1)], &Dump::default()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn only_a_call_that_was_sent_again_may_be_refused() {
+        let refused = || Answer::Failed("run r has ended".into());
+        assert_eq!(check([&outcome(refused(), 1)], &Dump::default()).len(), 1);
+        assert_eq!(check([&outcome(refused(), 2)], &Dump::default()).len(), 0);
+    }
+}

@@ -1,0 +1,166 @@
+//! Processes of the laboratory: started, signalled, watched. One that ends without being told to is a violation.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::wait::until;
+
+/// What went wrong with processes, shared by all of one laboratory.
+pub type Deaths = Arc<Mutex<Vec<String>>>;
+
+/// A process in a group of its own, so that a tracer and what it traces get the same signals. Killed when
+/// dropped.
+pub struct Process {
+    child: Child,
+    name: String,
+    errors: PathBuf,
+    deaths: Deaths,
+    /// Its end is accounted for.
+    over: bool,
+}
+
+impl Process {
+    /// Starts a process whose messages go to `errors`.
+    pub fn start(command: &mut Command, name: &str, errors: PathBuf, deaths: &Deaths) -> io::Result<Self> {
+        use std::os::unix::process::CommandExt;
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(&errors)?)
+            .process_group(0)
+            .spawn()?;
+        Ok(Self { child, name: name.to_owned(), errors, deaths: deaths.clone(), over: false })
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn is_running(&mut self) -> bool {
+        !self.over && matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Kills the process. False when it had ended before, by itself: that is noted as a violation.
+    pub fn kill(&mut self) -> bool {
+        if self.note_death() {
+            return false;
+        }
+        self.over = true;
+        let killed = self.signal(Signal::KILL).is_ok();
+        let _ = self.child.wait();
+        killed
+    }
+
+    /// Stops it where it stands, as a paused virtual machine would.
+    pub fn freeze(&self) -> io::Result<()> {
+        self.signal(Signal::STOP)
+    }
+
+    pub fn thaw(&self) -> io::Result<()> {
+        self.signal(Signal::CONT)
+    }
+
+    fn signal(&self, signal: Signal) -> io::Result<()> {
+        let group = i32::try_from(self.id()).ok().and_then(Pid::from_raw);
+        let group = group.ok_or_else(|| io::Error::other("the process has no group"))?;
+        Ok(kill_process_group(group, signal)?)
+    }
+
+    /// Waits for an end that is wanted; nothing when it does not come in time.
+    pub async fn ends_within(&mut self, patience: Duration) -> Option<ExitStatus> {
+        until(patience, || std::future::ready(!matches!(self.child.try_wait(), Ok(None)))).await;
+        let status = self.child.try_wait().ok().flatten()?;
+        self.over = true;
+        Some(status)
+    }
+
+    /// What it wrote to its standard error.
+    pub fn messages(&self) -> String {
+        std::fs::read_to_string(&self.errors).unwrap_or_default()
+    }
+
+    /// Whether it has ended by itself; noted once.
+    pub fn note_death(&mut self) -> bool {
+        if self.over {
+            return false;
+        }
+        let Ok(Some(status)) = self.child.try_wait() else { return false };
+        self.over = true;
+        let text = self.messages();
+        let tail: Vec<&str> = text.lines().rev().take(5).collect();
+        let tail: Vec<&str> = tail.into_iter().rev().collect();
+        let death = format!("{} ({}) ended by itself: {status}; {}", self.name, self.id(), tail.join(" | "));
+        self.deaths.lock().unwrap_or_else(PoisonError::into_inner).push(death);
+        true
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !self.note_death() && !self.over {
+            let _ = self.signal(Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// A program of this package: beside the running one, or above it when that is a test.
+pub fn program(name: &str) -> io::Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let folders = own.ancestors().skip(1).take(2);
+    let found = folders.map(|folder| folder.join(name)).find(|path| path.is_file());
+    found.ok_or_else(|| {
+        io::Error::other(format!("{name} is not beside {}: build rhythm-crash", own.display()))
+    })
+}
+
+/// For the processes themselves: die with whoever started them, even if it was killed.
+pub fn die_with_parent() -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, deaths: &Deaths, folder: &std::path::Path) -> Process {
+        let mut command = Command::new("sh");
+        Process::start(command.arg("-c").arg(script), "shell", folder.join("errors"), deaths).unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_end_nobody_asked_for_is_noted_with_its_last_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let deaths = Deaths::default();
+        let mut process = shell("echo help >&2; exit 3", &deaths, folder.path());
+        until(Duration::from_secs(20), || std::future::ready(!process.is_running())).await;
+        assert!(!process.kill());
+        drop(process);
+        let noted = deaths.lock().unwrap().clone();
+        assert_eq!(noted.len(), 1, "{noted:?}");
+        assert!(noted[0].contains("exit status: 3") && noted[0].contains("help"), "{noted:?}");
+    }
+
+    #[tokio::test]
+    async fn a_kill_and_a_wanted_end_are_no_violations() {
+        let folder = tempfile::tempdir().unwrap();
+        let deaths = Deaths::default();
+        assert!(shell("exec sleep 100", &deaths, folder.path()).kill());
+        let mut wanted = shell("exit 7", &deaths, folder.path());
+        let status = wanted.ends_within(Duration::from_secs(20)).await.unwrap();
+        assert_eq!(status.code(), Some(7));
+        drop(wanted);
+        drop(shell("exec sleep 100", &deaths, folder.path()));
+        assert_eq!(*deaths.lock().unwrap(), Vec::<String>::new());
+    }
+}

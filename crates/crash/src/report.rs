@@ -1,0 +1,196 @@
+//! What a scenario did and found: faults really injected, floors, recovery times, violations.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::lab::{Lab, On};
+use crate::oracle::Findings;
+
+/// A least amount of something that must have happened, else the scenario proves nothing (I12).
+#[derive(Clone, Debug, Serialize)]
+pub struct Floor {
+    pub what: String,
+    pub least: u64,
+    pub got: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub scenario: &'static str,
+    pub on: On,
+    /// Faults really injected, by kind.
+    pub faults: BTreeMap<&'static str, u64>,
+    pub floors: Vec<Floor>,
+    /// Milliseconds until what a fault interrupted went on.
+    pub recoveries: Vec<u64>,
+    /// What else is worth knowing.
+    pub figures: BTreeMap<&'static str, u64>,
+    pub violations: Vec<String>,
+    pub seconds: f64,
+    #[serde(skip)]
+    began: Instant,
+}
+
+impl Report {
+    pub fn new(scenario: &'static str, on: On) -> Self {
+        Self {
+            scenario,
+            on,
+            faults: BTreeMap::new(),
+            floors: Vec::new(),
+            recoveries: Vec::new(),
+            figures: BTreeMap::new(),
+            violations: Vec::new(),
+            seconds: 0.0,
+            began: Instant::now(),
+        }
+    }
+
+    pub fn fault(&mut self, kind: &'static str, count: u64) {
+        *self.faults.entry(kind).or_default() += count;
+    }
+
+    pub fn floor(&mut self, what: impl Into<String>, least: u64, got: u64) {
+        self.floors.push(Floor { what: what.into(), least, got });
+    }
+
+    pub fn figure(&mut self, what: &'static str, value: u64) {
+        *self.figures.entry(what).or_default() += value;
+    }
+
+    /// Something that must hold.
+    pub fn hold(&mut self, condition: bool, otherwise: impl FnOnce() -> String) {
+        if !condition {
+            self.violations.push(otherwise());
+        }
+    }
+
+    /// Takes over what the oracle found, and the processes that ended by themselves.
+    pub fn judge(&mut self, lab: &Lab, findings: Findings) {
+        for (what, count) in findings.figures {
+            self.figure(what, count);
+        }
+        self.violations.extend(findings.violations);
+        self.deaths(lab);
+    }
+
+    pub fn deaths(&mut self, lab: &Lab) {
+        let deaths =
+            std::mem::take(&mut *lab.deaths.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        self.violations.extend(deaths);
+    }
+
+    pub fn done(mut self) -> Self {
+        self.seconds = self.began.elapsed().as_secs_f64();
+        self
+    }
+
+    /// A line about how far it is, for whoever waits.
+    #[allow(clippy::print_stderr, reason = "progress of a program and of tests")]
+    pub fn say(&self, text: impl std::fmt::Display) {
+        let seconds = self.began.elapsed().as_secs_f64();
+        eprintln!("{:>7.1} s  {:?} {}: {text}", seconds, self.on, self.scenario);
+    }
+
+    pub fn is_good(&self) -> bool {
+        self.violations.is_empty() && self.floors.iter().all(|floor| floor.got >= floor.least)
+    }
+
+    /// The time within which this share of the interrupted work went on.
+    pub fn recovery(&self, share: f64) -> Option<Duration> {
+        let mut sorted = self.recoveries.clone();
+        sorted.sort_unstable();
+        let place = ((sorted.len() as f64 * share).ceil() as usize).max(1) - 1;
+        sorted.get(place.min(sorted.len().checked_sub(1)?)).copied().map(Duration::from_millis)
+    }
+
+    pub fn text(&self) -> String {
+        let mut lines = vec![format!("{} on {:?}, {:.1} s", self.scenario, self.on, self.seconds)];
+        lines.push(format!("  faults: {}", pairs(&self.faults)));
+        let floor = |floor: &Floor| format!("{} {} (least {})", floor.what, floor.got, floor.least);
+        lines.push(format!("  floors: {}", self.floors.iter().map(floor).collect::<Vec<_>>().join(", ")));
+        lines.push(format!("  recovery: {}", self.recovery_text()));
+        lines.push(format!("  figures: {}", pairs(&self.figures)));
+        const SHOWN: usize = 20;
+        lines.push(format!("  violations: {}", self.violations.len()));
+        lines.extend(self.violations.iter().take(SHOWN).map(|violation| format!("    {violation}")));
+        lines.join("\n")
+    }
+
+    fn recovery_text(&self) -> String {
+        match (self.recovery(0.5), self.recovery(0.99)) {
+            (Some(half), Some(most)) => {
+                let (half, most) = (half.as_secs_f64(), most.as_secs_f64());
+                format!("p50 {half:.2} s, p99 {most:.2} s of {}", self.recoveries.len())
+            }
+            _ => "-".to_owned(),
+        }
+    }
+
+    /// For tests: the whole report is the message.
+    pub fn expect_good(&self) {
+        self.say(self.text());
+        assert!(self.is_good(), "{}", self.text());
+    }
+}
+
+fn pairs(counts: &BTreeMap<&'static str, u64>) -> String {
+    let pair = |(what, count): (&&str, &u64)| format!("{count} {what}");
+    counts.iter().map(pair).collect::<Vec<_>>().join(", ")
+}
+
+/// All reports of one world as a Markdown table.
+pub fn markdown(reports: &[Report]) -> String {
+    let mut rows = vec![
+        "| scenario | world | faults injected | floor | recovery | figures | violations | seconds |"
+            .to_owned(),
+        "|---|---|---|---|---|---|---|---|".to_owned(),
+    ];
+    for report in reports {
+        let floor = |floor: &Floor| {
+            let mark = if floor.got < floor.least { " MISSED" } else { "" };
+            format!("{} of {} {}{mark}", floor.got, floor.least, floor.what)
+        };
+        rows.push(format!(
+            "| {} | {:?} | {} | {} | {} | {} | {} | {:.0} |",
+            report.scenario,
+            report.on,
+            pairs(&report.faults),
+            report.floors.iter().map(floor).collect::<Vec<_>>().join(", "),
+            report.recovery_text(),
+            pairs(&report.figures),
+            report.violations.len(),
+            report.seconds,
+        ));
+    }
+    rows.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missed_floor_or_a_violation_is_not_good() {
+        let mut report = Report::new("test", On::Sqlite);
+        report.floor("runs", 5, 5);
+        assert!(report.is_good());
+        report.floor("kills", 5, 4);
+        assert!(!report.is_good());
+        let mut report = Report::new("test", On::Sqlite);
+        report.hold(false, || "broken".into());
+        assert!(!report.is_good());
+    }
+
+    #[test]
+    fn recovery_is_read_off_the_sorted_times() {
+        let mut report = Report::new("test", On::Sqlite);
+        assert_eq!(report.recovery(0.5), None);
+        report.recoveries = (1..=100).rev().collect();
+        assert_eq!(report.recovery(0.5), Some(Duration::from_millis(50)));
+        assert_eq!(report.recovery(0.99), Some(Duration::from_millis(99)));
+        assert_eq!(report.recovery(1.0), Some(Duration::from_millis(100)));
+    }
+}

@@ -1,0 +1,51 @@
+//! F5: sessions are ended by the server at random, several a second, those that listen for wake-ups among them.
+
+use std::time::Duration;
+
+use crate::cluster::Victims;
+use crate::crowd::Crowd;
+use crate::lab::{LabResult, Launch, On, Scale};
+use crate::report::Report;
+use crate::rig::{Rig, next_beginning};
+use crate::wait::{PATIENCE, wall_millis};
+
+pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
+    let mut report = Report::new("backends", on);
+    let rig = Rig::open().await?;
+    let launch = Launch { pause: 20, ..Launch::fast() };
+    let crowd =
+        Crowd::start(&rig.lab, &[launch.clone(), launch.clone(), launch.clone()], &[launch.clone(), launch])?;
+    let admin = rig.cluster.connect().await?;
+    let wanted = scale.pick(40, 1_020);
+    let mut ended = 0;
+    for round in 0u64.. {
+        tokio::time::sleep(Duration::from_millis(fastrand::u64(50..350))).await;
+        let victims = if round % 3 == 0 { Victims::Listeners } else { Victims::Any };
+        let at = wall_millis();
+        let count = rig.cluster.terminate_backends(&admin, victims, fastrand::i64(1..4)).await?;
+        report.fault(if victims == Victims::Listeners { "listeners ended" } else { "sessions ended" }, count);
+        ended += count;
+        // Every tenth time: how long until work goes on.
+        if round % 10 == 0 {
+            match next_beginning(&rig.lab, at, None, PATIENCE).await {
+                Some(began) => report.recoveries.push(began - at),
+                None => {
+                    report.violations.push(format!("nothing began again after {ended} sessions had ended"))
+                }
+            }
+            report.say(format_args!("{ended} of {wanted} sessions ended"));
+        }
+        if ended >= wanted {
+            break;
+        }
+    }
+    crowd.finish(&rig.lab, &mut report).await?;
+    report.floor("sessions ended", scale.pick(40, 1_000), ended);
+    report.floor(
+        "listeners ended",
+        scale.pick(10, 200),
+        report.faults.get("listeners ended").copied().unwrap_or(0),
+    );
+    report.floor("runs ended", scale.pick(30, 500), report.figures["runs ended"]);
+    Ok(report)
+}

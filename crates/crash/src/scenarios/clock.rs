@@ -1,0 +1,246 @@
+//! F15: wall clocks jump by an hour and by a day, both ways. On PostgreSQL a worker's clock means nothing and the server's
+//! is the world's; on SQLite every process's clock is the world's. What must hold: no claim is taken from the living,
+//! no timer is early by the world's own time, and a schedule neither doubles nor skips a fire without counting it.
+//! After a clock was set back, what was put on the calendar before is late by as much; what comes after is not.
+
+use std::time::{Duration, Instant};
+
+use rhythm::{Actor, CatchUp, Overlap, Payload, RunId, RunQuery, ScheduleTarget, Timestamp, WorkflowKind};
+use rhythm_core::cron::Cron;
+use rhythm_engine::client::NewSchedule;
+use rhythm_engine::world::{Control, ControlRequest};
+
+use crate::cluster::Cluster;
+use crate::crowd::{Crowd, repeated};
+use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
+use crate::ledger::Manners;
+use crate::report::Report;
+use crate::rig::{Rig, next_beginning};
+use crate::shifted_clock::ShiftedClock;
+use crate::wait::{PATIENCE, until, wall_millis};
+
+const HOUR: i64 = 3_600_000;
+const DAY: i64 = 24 * HOUR;
+const SCHEDULE: &str = "ticks";
+const CRON: &str = "*/10 * * * * *";
+/// Long enough that many are under way when a clock jumps.
+const STEP_MILLIS: u64 = 300;
+const NAP: Duration = Duration::from_secs(1);
+
+pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
+    let mut report = Report::new("clock", on);
+    let folder = tempfile::tempdir()?;
+    // The database server's user looks into it.
+    std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    let own = ShiftedClock::new(folder.path(), "worker")?;
+    let shared = ShiftedClock::new(folder.path(), "world")?;
+    match on {
+        On::Postgres => on_postgres(&mut report, scale, &own, &shared).await?,
+        On::Sqlite => on_sqlite(&mut report, scale, &own, &shared).await?,
+    }
+    report.floor("jumps", scale.pick(4, 12), report.faults.values().sum());
+    report.floor("runs ended", scale.pick(20, 200), report.figures["runs ended"]);
+    Ok(report)
+}
+
+async fn on_postgres(
+    report: &mut Report,
+    scale: Scale,
+    own: &ShiftedClock,
+    server: &ShiftedClock,
+) -> LabResult<()> {
+    let setup = Setup { step_millis: STEP_MILLIS, ..Setup::new(On::Postgres) };
+    let rig = Rig::on(Cluster::start_with(server.environment(), "").await?, setup).await?;
+    let worker = Launch { environment: own.environment(), ..Launch::fast() };
+    let client = Launch { pause: 50, ..Launch::fast() };
+    let mut crowd = Crowd::start(&rig.lab, &[worker.clone(), worker.clone(), worker], &[client])?;
+    let lab = &rig.lab;
+    let first = put_schedule(lab).await?;
+    next_beginning(lab, 0, None, PATIENCE).await;
+
+    let nap = begin_nap(lab).await?;
+    let own_jumps: &[i64] = scale.pick(&[HOUR, -HOUR], &[HOUR, -2 * HOUR, DAY + HOUR, -2 * DAY, DAY]);
+    for millis in own_jumps {
+        jump(report, lab, own, "of workers' clocks", *millis).await?;
+    }
+    end_nap(report, lab, nap).await?;
+
+    let ahead: &[i64] = scale.pick(&[HOUR], &[HOUR, DAY, HOUR, DAY]);
+    for millis in ahead {
+        jump(report, lab, server, "of the server's clock", *millis).await?;
+    }
+    jump(report, lab, server, "of the server's clock", -HOUR).await?;
+    no_claim_was_taken(report, lab)?;
+    goes_on_after_a_step_back(report, lab).await?;
+    a_dead_worker_is_followed(report, &mut crowd, lab).await?;
+    // What was due by the clock that was ahead must come to its end too.
+    jump(report, lab, server, "of the server's clock", HOUR).await?;
+    pause_schedule(lab).await?;
+    crowd.finish(lab, report).await?;
+    schedule_is_whole(report, lab, first).await
+}
+
+async fn on_sqlite(
+    report: &mut Report,
+    scale: Scale,
+    own: &ShiftedClock,
+    host: &ShiftedClock,
+) -> LabResult<()> {
+    let manners = Manners { dedupe: true, fence: false };
+    let setup = Setup { step_millis: STEP_MILLIS, manners, ..Setup::new(On::Sqlite) };
+    let lab = &Lab::open(setup).await?;
+    let launch =
+        |clock: &ShiftedClock| Launch { environment: clock.environment(), pause: 50, ..Launch::fast() };
+    let crowd = Crowd::start(lab, &[launch(own), launch(host), launch(host)], &[launch(host)])?;
+    let first = put_schedule(lab).await?;
+    next_beginning(lab, 0, None, PATIENCE).await;
+    let jumps: &[i64] = scale.pick(&[HOUR, -HOUR], &[HOUR, -HOUR, DAY, -2 * DAY, DAY]);
+    for millis in jumps {
+        jump(report, lab, host, "of the host's clock", *millis).await?;
+    }
+    let own_jumps: &[i64] = scale.pick(&[2 * HOUR, -2 * HOUR], &[2 * DAY, -DAY, HOUR, -DAY, -HOUR]);
+    for millis in own_jumps {
+        jump(report, lab, own, "of one worker's clock", *millis).await?;
+    }
+    no_claim_was_taken(report, lab)?;
+    goes_on_after_a_step_back(report, lab).await?;
+    pause_schedule(lab).await?;
+    crowd.finish(lab, report).await?;
+    schedule_is_whole(report, lab, first).await
+}
+
+/// Moves a clock, and waits until work has gone on for longer than a fast worker holds a claim.
+async fn jump(
+    report: &mut Report,
+    lab: &Lab,
+    clock: &ShiftedClock,
+    whose: &'static str,
+    millis: i64,
+) -> LabResult<()> {
+    let at = wall_millis();
+    clock.jump(millis)?;
+    report.fault(whose, 1);
+    report.say(format_args!("a jump {whose} by {} min", millis / 60_000));
+    for since in [at, at + 2_000] {
+        match next_beginning(lab, since, None, PATIENCE).await {
+            Some(began) if since == at => report.recoveries.push(began - at),
+            Some(_) => {}
+            None => report.violations.push(format!("nothing began after a jump {whose} by {millis} ms")),
+        }
+    }
+    Ok(())
+}
+
+fn no_claim_was_taken(report: &mut Report, lab: &Lab) -> LabResult<()> {
+    let taken = repeated(&lab.ledger()?);
+    report.hold(taken == 0, || format!("{taken} attempts were taken from workers because a clock jumped"));
+    Ok(())
+}
+
+/// A run that sleeps, begun after the clock was set back, is not as late as the clock is behind.
+async fn goes_on_after_a_step_back(report: &mut Report, lab: &Lab) -> LabResult<()> {
+    // Processes believe a step back once nobody has said anything else for some seconds.
+    let began = Instant::now();
+    let ended = until(PATIENCE, || async {
+        let Ok(run) = begin_nap(lab).await else { return false };
+        until(4 * NAP, || ended(lab, &run.0)).await
+    })
+    .await;
+    report.hold(ended, || "runs that sleep did not end after the clock was set back".into());
+    report.figure("ms until naps ended after a step back", began.elapsed().as_millis() as u64);
+    Ok(())
+}
+
+/// In the middle of wrong times a worker dies: others take over as soon as ever.
+async fn a_dead_worker_is_followed(report: &mut Report, crowd: &mut Crowd, lab: &Lab) -> LabResult<()> {
+    let mut victim = crowd.workers.remove(0);
+    let at = wall_millis();
+    report.hold(victim.kill(), || "the worker was dead before".into());
+    report.fault("workers killed", 1);
+    let followed =
+        until(PATIENCE, || std::future::ready(lab.ledger().is_ok_and(|lines| repeated(&lines) > 0))).await;
+    report.hold(followed, || "what a dead worker left was not taken over".into());
+    report.figure("ms until a dead worker was followed", wall_millis() - at);
+    Ok(())
+}
+
+/// A run that only sleeps, and when it was asked for by a clock that nobody moves.
+async fn begin_nap(lab: &Lab) -> LabResult<(RunId, Instant)> {
+    let plan = format!(r#"{{"steps":[{{"sleep":"{}s"}}]}}"#, NAP.as_secs());
+    lab.client.register("nap", WorkflowKind::Drill, &plan).await?;
+    let began = Instant::now();
+    Ok((lab.client.start("nap", &()).await?, began))
+}
+
+async fn end_nap(report: &mut Report, lab: &Lab, (run, began): (RunId, Instant)) -> LabResult<()> {
+    let there = until(PATIENCE, || ended(lab, &run)).await;
+    report.hold(there, || "a nap did not end".into());
+    let picture = lab.client.picture(&run).await?;
+    let slept = picture.summary.ended_at.map(|end| end.since(picture.summary.created_at).as_u64());
+    let early = slept.is_none_or(|slept| u128::from(slept) < NAP.as_millis()) || began.elapsed() < NAP;
+    report.hold(!early, || format!("a nap of {NAP:?} took {slept:?} ms of the world's time"));
+    Ok(())
+}
+
+async fn ended(lab: &Lab, run: &RunId) -> bool {
+    lab.client.picture(run).await.is_ok_and(|picture| picture.summary.status.is_final())
+}
+
+/// A schedule that fires every ten seconds; gives its first time.
+async fn put_schedule(lab: &Lab) -> LabResult<Timestamp> {
+    let target = ScheduleTarget::Workflow { workflow: "small".into(), input: Payload::null() };
+    let schedule = lab
+        .client
+        .put_schedule(NewSchedule {
+            name: SCHEDULE.into(),
+            cron: CRON.into(),
+            zone: "UTC".into(),
+            target,
+            catch_up: CatchUp::One,
+            overlap: Overlap::Allow,
+        })
+        .await?;
+    schedule.next_at.ok_or_else(|| "the schedule never fires".into())
+}
+
+async fn pause_schedule(lab: &Lab) -> LabResult<()> {
+    let control = Control::PauseSchedule { name: SCHEDULE.into() };
+    let (tenant, actor) = (lab.client.tenant().clone(), Actor("crash".into()));
+    lab.client.world().control(ControlRequest { tenant, actor, control }).await?;
+    Ok(())
+}
+
+/// Every time of the rule was fired once or counted as missed.
+async fn schedule_is_whole(report: &mut Report, lab: &Lab, first: Timestamp) -> LabResult<()> {
+    let schedules = lab.client.world().schedules(lab.client.tenant()).await?;
+    let schedule = schedules.into_iter().find(|schedule| schedule.name == SCHEDULE);
+    let schedule = schedule.ok_or("the schedule is gone")?;
+    let next = schedule.next_at.ok_or("the schedule never fires")?;
+    let cron = Cron::parse(CRON, "UTC")?;
+    let mut times = 0;
+    let mut fire = first;
+    while fire < next {
+        times += 1;
+        fire = cron.next_after(fire).ok_or("the rule ends")?;
+    }
+    let (fired, missed) = (schedule.fired, schedule.missed);
+    report.hold(fired + missed == times, || {
+        format!("of {times} times {fired} fired and {missed} were counted as missed")
+    });
+    let mut query = RunQuery { tenant: lab.client.tenant().clone(), limit: 500, ..RunQuery::default() };
+    let mut started = 0;
+    loop {
+        let page = lab.client.world().list_runs(query.clone()).await?;
+        let of_schedule = |tag: Option<&String>| tag.is_some_and(|name| name == SCHEDULE);
+        started += page.rows.iter().filter(|run| of_schedule(run.tags.get("schedule"))).count() as u64;
+        match page.next {
+            Some(next) => query.cursor = Some(next),
+            None => break,
+        }
+    }
+    report.hold(started == fired, || format!("{fired} fires started {started} runs"));
+    report.figure("fires", fired);
+    report.figure("fires counted as missed", missed);
+    report.hold(fired > 0, || "the schedule never fired".into());
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! F17: the disk is full for a while. Nobody exits, nothing is damaged, and work goes on by itself once there is
+//! room again.
+
+use crate::client_log;
+use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
+use crate::oracle::examine;
+use crate::report::Report;
+use crate::small_disk::SmallDisk;
+use crate::wait::{PATIENCE, until, wall_millis};
+
+/// Calls the client must have made in vain before there is room again.
+const IN_VAIN: u64 = 5;
+
+pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
+    let mut report = Report::new("disk_full", on);
+    let disk = SmallDisk::mount(scale.pick(64, 256))?;
+    let world = Some(format!("sqlite:{}", disk.path().join("rhythm.db").display()));
+    let lab = Lab::open(Setup { world, ..Setup::new(on) }).await?;
+    let launch = Launch { fast: true, pause: 10, ..Launch::default() };
+    let mut workers = [lab.worker(&launch)?, lab.worker(&launch)?];
+    let mut client = lab.client_process("client", &launch)?;
+    let times = scale.pick(2, 25);
+    for time in 1..=times {
+        let lines = lab.count(|_| true)?;
+        let moved = || std::future::ready(lab.count(|_| true).is_ok_and(|now| now > lines + 50));
+        report.hold(until(PATIENCE, moved).await, || format!("nothing moved before time {time}"));
+        let before = in_vain(&lab);
+        disk.fill()?;
+        report.fault("full disks", 1);
+        let felt = until(PATIENCE, || std::future::ready(in_vain(&lab) >= before + IN_VAIN)).await;
+        report.hold(felt, || "nobody noticed that the disk was full".into());
+        report.figure("calls in vain", in_vain(&lab) - before);
+        let lines = lab.count(|_| true)?;
+        disk.free()?;
+        let freed_at = wall_millis();
+        let moved = || std::future::ready(lab.count(|_| true).is_ok_and(|now| now > lines + 20));
+        report.hold(until(PATIENCE, moved).await, || "nothing moved after there was room again".into());
+        report.recoveries.push(wall_millis().saturating_sub(freed_at));
+    }
+    lab.draw_curtain()?;
+    let ended = client.ends_within(PATIENCE).await;
+    report.hold(ended.is_some_and(|status| status.success()), || client.messages());
+    let rested = lab.comes_to_rest(PATIENCE).await;
+    report.hold(rested, || "work was still open long after the last fault".into());
+    let findings = examine(&lab).await?;
+    for worker in &mut workers {
+        worker.kill();
+    }
+    report.judge(&lab, findings);
+    report.floor("full disks", times, report.faults["full disks"]);
+    report.floor("runs ended", scale.pick(20, 500), report.figures["runs ended"]);
+    Ok(report)
+}
+
+/// How often the client was told nothing but "try again".
+fn in_vain(lab: &Lab) -> u64 {
+    let text = std::fs::read_to_string(lab.client_log("client")).unwrap_or_default();
+    let vain = |line: &&str| {
+        let line = serde_json::from_str::<client_log::Line>(line);
+        line.is_ok_and(|line| matches!(line.answered, Some((_, client_log::Answer::Unknown(_)))))
+    };
+    text.lines().filter(vain).count() as u64
+}

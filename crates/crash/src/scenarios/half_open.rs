@@ -1,0 +1,53 @@
+//! F13: every connection of a worker turns half-open at once, as when a router forgets them: nothing arrives, nobody says
+//! goodbye. New connections work. The worker must notice by itself.
+
+use rhythm_proxy::Faults;
+
+use crate::crowd::Crowd;
+use crate::lab::{LabResult, Launch, On, Scale, Setup};
+use crate::report::Report;
+use crate::rig::{Rig, next_beginning};
+use crate::wait::{PATIENCE, until, wall_millis};
+
+/// Noticed within this, in milliseconds.
+const LIMIT: u64 = 15_000;
+
+pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
+    let mut report = Report::new("half_open", on);
+    let rig =
+        Rig::on(crate::cluster::Cluster::start().await?, Setup { step_millis: 50, ..Setup::new(on) }).await?;
+    let proxy = rig.proxy().await?;
+    let worker = rig.behind(&proxy, &Launch::fast());
+    let client = Launch { pause: 30, ..Launch::fast() };
+    // All workers, so that nobody else does the work meanwhile.
+    let crowd = Crowd::start(&rig.lab, &[worker.clone(), worker], &[client])?;
+    let pids: Vec<u32> = crowd.workers.iter().map(crate::process::Process::id).collect();
+    for number in 0..scale.pick(1, 10) {
+        let before = wall_millis();
+        for pid in &pids {
+            next_beginning(&rig.lab, before, Some(*pid), PATIENCE).await;
+        }
+        let silenced = proxy.counts().silenced;
+        let cut = wall_millis();
+        proxy.set(Faults::half_open());
+        // Every connection in use has lost something by then; those that did not are idle and stay well.
+        until(PATIENCE, || std::future::ready(proxy.counts().silenced >= silenced + 6)).await;
+        proxy.set(Faults::default());
+        report.fault("connections turned half-open", proxy.counts().silenced - silenced);
+        for pid in &pids {
+            let since = wall_millis();
+            match next_beginning(&rig.lab, since, Some(*pid), PATIENCE).await {
+                Some(began) => report.recoveries.push(began - cut),
+                None => report.violations.push(format!("process {pid} did nothing after silence {number}")),
+            }
+        }
+        report.say(format_args!("silence {number} is over"));
+    }
+    crowd.finish(&rig.lab, &mut report).await?;
+    for late in report.recoveries.clone().iter().filter(|time| **time > LIMIT) {
+        report.violations.push(format!("work went on only after {late} ms"));
+    }
+    report.floor("connections", scale.pick(6, 60), report.faults.values().sum());
+    report.floor("runs ended", scale.pick(20, 200), report.figures["runs ended"]);
+    Ok(report)
+}

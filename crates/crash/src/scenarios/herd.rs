@@ -1,0 +1,50 @@
+//! F26: very many workers lose the database at the same moment and come back at the same moment.
+
+use std::time::Duration;
+
+use crate::cluster::Mode;
+use crate::crowd::Crowd;
+use crate::lab::{Lab, LabResult, Launch, On, Scale};
+use crate::report::Report;
+use crate::rig::{Rig, next_beginning};
+use crate::wait::{PATIENCE, until, wall_millis};
+
+/// All of them are heard of again within this, in milliseconds.
+const LIMIT: u64 = 10_000;
+
+pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
+    let mut report = Report::new("herd", on);
+    let rig = Rig::open().await?;
+    let size = scale.pick(12, 100);
+    let worker = Launch { concurrency: 2, ..Launch::default() };
+    let client = Launch { pause: 50, ..Launch::default() };
+    let crowd = Crowd::start(&rig.lab, &vec![worker; size], &[client])?;
+    let there = until(PATIENCE, || async { beaten_since(&rig.lab, 0).await == size }).await;
+    report.hold(there, || "the herd did not come up".into());
+    for round in 0..scale.pick(1, 5) {
+        rig.cluster.stop(Mode::Immediate).await?;
+        tokio::time::sleep(Duration::from_millis(1_000)).await;
+        rig.cluster.resume().await?;
+        report.fault("workers thrown out", size as u64);
+        let accepts = wall_millis();
+        let back = until(PATIENCE, || async { beaten_since(&rig.lab, accepts).await == size }).await;
+        let steady = wall_millis() - accepts;
+        report.recoveries.push(steady);
+        report
+            .hold(back && steady <= LIMIT, || format!("round {round}: the herd was back after {steady} ms"));
+        let works = next_beginning(&rig.lab, accepts, None, PATIENCE).await;
+        report.hold(works.is_some(), || format!("round {round}: nothing began again"));
+        report.say(format_args!("all {size} are back after {steady} ms"));
+    }
+    crowd.finish(&rig.lab, &mut report).await?;
+    report.figure("workers", size as u64);
+    report.floor("workers thrown out", scale.pick(12, 500), report.faults.values().sum());
+    report.floor("runs ended", scale.pick(5, 100), report.figures["runs ended"]);
+    Ok(report)
+}
+
+/// Workers heard of at or after a moment. The database's clock is the laboratory's here.
+async fn beaten_since(lab: &Lab, since: u64) -> usize {
+    let workers = lab.client.world().workers(lab.client.tenant()).await.unwrap_or_default();
+    workers.iter().filter(|worker| worker.beat_at.millis() >= since as i64).count()
+}

@@ -1,0 +1,83 @@
+//! F6: a commit is made and its answer never comes. On PostgreSQL the proxy cuts it off; on SQLite, where there is no
+//! network, the process's own world forgets it.
+
+use std::time::Duration;
+
+use crate::crowd::Crowd;
+use crate::forgetful;
+use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
+use crate::ledger::Manners;
+use crate::report::Report;
+use crate::rig::Rig;
+use crate::wait::until;
+
+use rhythm_proxy::{Cut, Faults, Proxy};
+
+/// Of all answers to commits.
+const CHANCE: f64 = 0.2;
+/// Reaching the wanted number may take this long.
+const PATIENCE: Duration = Duration::from_secs(1_800);
+
+pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
+    let mut report = Report::new("lost_commits", on);
+    let wanted = scale.pick(40, 1_020);
+    let lost = match on {
+        On::Postgres => on_postgres(&mut report, wanted).await?,
+        On::Sqlite => on_sqlite(&mut report, wanted).await?,
+    };
+    report.fault("answers to commits lost", lost);
+    report.floor("answers lost", scale.pick(40, 1_000), lost);
+    report.floor("runs ended", scale.pick(20, 300), report.figures["runs ended"]);
+    Ok(report)
+}
+
+async fn on_postgres(report: &mut Report, wanted: u64) -> LabResult<u64> {
+    let rig = Rig::open().await?;
+    let (workers, clients) = (rig.proxy().await?, rig.proxy().await?);
+    let worker = rig.behind(&workers, &Launch::fast());
+    let client = rig.behind(&clients, &Launch { pause: 20, ..Launch::fast() });
+    let crowd = Crowd::start(&rig.lab, &[worker.clone(), worker.clone(), worker], &[client.clone(), client])?;
+    // Not before they are there: a process that cannot even open its world may say so and end.
+    let there = |proxy: &Proxy, commits: u64| proxy.counts().commits >= commits;
+    until(PATIENCE, || std::future::ready(there(&workers, 20) && there(&clients, 4))).await;
+    for proxy in [&workers, &clients] {
+        proxy.set(Faults { cut_commits: Some(Cut::Probability(CHANCE)), ..Faults::default() });
+    }
+    let cut = || workers.counts().cut_commits + clients.counts().cut_commits;
+    wait_for(report, wanted, cut).await;
+    for proxy in [&workers, &clients] {
+        proxy.set(Faults::default());
+    }
+    crowd.finish(&rig.lab, report).await?;
+    report.figure("commits through the proxies", workers.counts().commits + clients.counts().commits);
+    report.figure("client commits cut", clients.counts().cut_commits);
+    Ok(cut())
+}
+
+async fn on_sqlite(report: &mut Report, wanted: u64) -> LabResult<u64> {
+    let manners = Manners { dedupe: true, fence: false };
+    let lab = Lab::open(Setup { manners, ..Setup::new(On::Sqlite) }).await?;
+    let tally = lab.folder().join("forgotten");
+    let environment = forgetful::environment(CHANCE, &tally);
+    let worker = Launch { environment: environment.clone(), ..Launch::fast() };
+    let client = Launch { environment, pause: 20, ..Launch::fast() };
+    let crowd = Crowd::start(&lab, &[worker.clone(), worker], &[client.clone(), client])?;
+    let lost = || std::fs::metadata(&tally).map_or(0, |tally| tally.len());
+    wait_for(report, wanted, lost).await;
+    crowd.finish(&lab, report).await?;
+    Ok(lost())
+}
+
+/// Waits until so many were lost, and says how far it is.
+async fn wait_for(report: &Report, wanted: u64, lost: impl Fn() -> u64) {
+    let mut said = 0;
+    until(PATIENCE, || {
+        let so_far = lost();
+        if so_far >= said + 100 {
+            said = so_far;
+            report.say(format_args!("{so_far} of {wanted} answers lost"));
+        }
+        std::future::ready(so_far >= wanted)
+    })
+    .await;
+}

@@ -1,0 +1,78 @@
+//! F12: workers are cut off from the database, in one direction or both, one by one or all, for less and for longer than
+//! they may hold a claim. What they sent arrives when the partition heals, late, and must harm nothing.
+
+use std::time::Duration;
+
+use rhythm_proxy::{Faults, Flow, Proxy};
+
+use crate::crowd::Crowd;
+use crate::lab::{LabResult, Launch, On, Scale, Setup};
+use crate::report::Report;
+use crate::rig::{Rig, next_beginning};
+use crate::wait::{PATIENCE, wall_millis};
+
+const WORKERS: usize = 3;
+/// Longer than a fast worker may hold a claim.
+const PAST_HOLD: u64 = 8_000;
+
+pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
+    let mut report = Report::new("partitions", on);
+    // Steps long enough to be under way whenever the cut comes.
+    let setup = Setup { step_millis: 100, ..Setup::new(on) };
+    let rig = Rig::on(crate::cluster::Cluster::start().await?, setup).await?;
+    let mut proxies = Vec::new();
+    for _ in 0..WORKERS {
+        proxies.push(rig.proxy().await?);
+    }
+    let workers: Vec<Launch> = proxies.iter().map(|proxy| rig.behind(proxy, &Launch::fast())).collect();
+    let client = Launch { pause: 30, ..Launch::fast() };
+    let crowd = Crowd::start(&rig.lab, &workers, &[client.clone(), client])?;
+    let partitions = scale.pick(3, 100);
+    for number in 0..partitions {
+        let whom: Vec<usize> = match number % (WORKERS + 1) {
+            WORKERS => (0..WORKERS).collect(),
+            one => vec![one],
+        };
+        let length = length(number, scale);
+        partition(&proxies, &whom, number, length, &mut report).await;
+        let healed = wall_millis();
+        for place in whom {
+            let pid = crowd.workers[place].id();
+            match next_beginning(&rig.lab, healed, Some(pid), PATIENCE).await {
+                Some(began) => report.recoveries.push(began - healed),
+                None => {
+                    report.violations.push(format!("worker {place} did nothing after partition {number}"))
+                }
+            }
+        }
+        if number % 10 == 9 {
+            report.say(format_args!("{} of {partitions} partitions", number + 1));
+        }
+    }
+    crowd.finish(&rig.lab, &mut report).await?;
+    let held: u64 = proxies.iter().map(|proxy| proxy.counts().held).sum();
+    report.figure("pieces held", held);
+    report.floor("partitions", scale.pick(3, 100), partitions as u64);
+    report.floor("pieces held", partitions as u64, held);
+    report.floor("attempts handed out again", 1, report.figures["hand-outs repeated"]);
+    report.floor("runs ended", scale.pick(20, 500), report.figures["runs ended"]);
+    Ok(report)
+}
+
+/// Mostly short ones; every fourth lasts longer than any claim.
+fn length(number: usize, scale: Scale) -> Duration {
+    let past_hold = number % 4 == 1;
+    Duration::from_millis(if past_hold { PAST_HOLD } else { fastrand::u64(1_000..scale.pick(2_000, 5_000)) })
+}
+
+async fn partition(proxies: &[Proxy], whom: &[usize], number: usize, length: Duration, report: &mut Report) {
+    let (kind, faults) = match number % 3 {
+        0 => ("cut from the server", Faults { to_client: Flow::Hold, ..Faults::default() }),
+        1 => ("cut both ways", Faults::held()),
+        _ => ("cut to the server", Faults { to_server: Flow::Hold, ..Faults::default() }),
+    };
+    whom.iter().for_each(|place| proxies[*place].set(faults.clone()));
+    tokio::time::sleep(length).await;
+    whom.iter().for_each(|place| proxies[*place].set(Faults::default()));
+    report.fault(kind, whom.len() as u64);
+}

@@ -1,0 +1,40 @@
+//! F4: PostgreSQL is restarted under load, in order and like a crash, and stays away for a while. Nobody exits.
+
+use std::time::Duration;
+
+use crate::cluster::Mode;
+use crate::crowd::Crowd;
+use crate::lab::{LabResult, Launch, On, Scale};
+use crate::report::Report;
+use crate::rig::{Rig, next_beginning};
+use crate::wait::{PATIENCE, wall_millis};
+
+pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
+    let mut report = Report::new("restarts", on);
+    let rig = Rig::open().await?;
+    let launch = Launch { pause: 20, ..Launch::fast() };
+    let crowd =
+        Crowd::start(&rig.lab, &[launch.clone(), launch.clone(), launch.clone()], &[launch.clone(), launch])?;
+    let restarts = scale.pick(3, 52);
+    for number in 0..restarts {
+        tokio::time::sleep(Duration::from_millis(fastrand::u64(300..1_500))).await;
+        let mode = if number % 2 == 0 { Mode::Immediate } else { Mode::Fast };
+        rig.cluster.stop(mode).await?;
+        tokio::time::sleep(Duration::from_millis(fastrand::u64(0..2_000))).await;
+        let tried = wall_millis();
+        rig.cluster.resume().await?;
+        let accepts = wall_millis();
+        report.fault(if mode == Mode::Fast { "fast restarts" } else { "immediate restarts" }, 1);
+        match next_beginning(&rig.lab, tried, None, PATIENCE).await {
+            Some(began) => report.recoveries.push(began.saturating_sub(accepts)),
+            None => report.violations.push(format!("nothing began again after restart {number}")),
+        }
+        if number % 10 == 9 {
+            report.say(format_args!("{} of {restarts} restarts", number + 1));
+        }
+    }
+    crowd.finish(&rig.lab, &mut report).await?;
+    report.floor("restarts", scale.pick(3, 50), report.faults.values().sum());
+    report.floor("runs ended", scale.pick(30, 500), report.figures["runs ended"]);
+    Ok(report)
+}

@@ -1,0 +1,32 @@
+//! F14: every packet is late by 200 ms and more. Slow is not dead: no claim may be lost for it.
+
+use std::time::Duration;
+
+use rhythm_proxy::{Delay, Faults};
+
+use crate::crowd::Crowd;
+use crate::lab::{LabResult, Launch, On, Scale};
+use crate::report::Report;
+use crate::rig::{Rig, next_beginning};
+use crate::wait::PATIENCE;
+
+pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
+    let mut report = Report::new("slow_network", on);
+    let rig = Rig::open().await?;
+    let proxy = rig.proxy().await?;
+    let launch = rig.behind(&proxy, &Launch { pause: 0, ..Launch::fast() });
+    let crowd =
+        Crowd::start(&rig.lab, &[launch.clone(), launch.clone()], &[launch.clone(), launch.clone(), launch])?;
+    next_beginning(&rig.lab, 0, None, PATIENCE).await;
+    // Both ways: a round trip takes 400 to 600 ms.
+    let delay = Delay { base: Duration::from_millis(200), jitter: Duration::from_millis(100) };
+    proxy.set(Faults { delay: Some(delay), ..Faults::default() });
+    tokio::time::sleep(scale.pick(Duration::from_secs(8), Duration::from_secs(120))).await;
+    crowd.finish(&rig.lab, &mut report).await?;
+    report.fault("pieces delayed", proxy.counts().delayed);
+    let repeated = report.figures["hand-outs repeated"];
+    report.hold(repeated == 0, || format!("{repeated} attempts were taken from workers that were only slow"));
+    report.floor("pieces delayed", scale.pick(100, 2_000), proxy.counts().delayed);
+    report.floor("runs ended", scale.pick(5, 100), report.figures["runs ended"]);
+    Ok(report)
+}

@@ -1,0 +1,137 @@
+//! F25: very many timers due in the same second. All fire soon, none early, and other work goes on meanwhile.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use rhythm::{RunQuery, StartRun, Status, Timestamp, WorkflowKind};
+use serde_json::json;
+
+use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
+use crate::ledger::What;
+use crate::oracle::examine_some;
+use crate::report::Report;
+use crate::wait::{PATIENCE, until};
+
+/// Runs started together; each batch sleeps until the same moment.
+const BATCH: u64 = 1_000;
+/// All timers must have fired so long after they were due.
+const LATEST: Duration = Duration::from_secs(30);
+/// One run of so many is looked at in full.
+const SAMPLE: u64 = 100;
+
+pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
+    let mut report = Report::new("timers", on);
+    let lab = Lab::open(Setup::new(on)).await?;
+    let timers: u64 = scale.pick(5_000, 100_000);
+    let _workers = [lab.worker(&Launch::fast())?, lab.worker(&Launch::fast())?];
+    let one_batch = rehearse(&lab, &mut report).await?;
+    let enough = one_batch * u32::try_from(timers.div_ceil(BATCH))? * 2 + Duration::from_secs(3);
+    let due = lab.client.world().now().await?.plus(rhythm::Millis(u64::try_from(enough.as_millis())?));
+    report.say(format_args!("{timers} timers will be due in {enough:.0?}"));
+    let sleeps = put_to_sleep(&lab, &mut report, timers, due).await?;
+    let waiting = lab.client.world().health().await?.timers;
+    report.fault("timers due at once", waiting);
+    report.floor("timers due at once", timers * 8 / 10, waiting);
+    let mut others = lab.client_process("others", &Launch { pause: 20, ..Launch::default() })?;
+    let woken = until(PATIENCE * 5, || async {
+        lab.client.world().health().await.is_ok_and(|health| health.timers <= 50 && health.live_runs <= 50)
+    });
+    report.hold(woken.await, || "timers did not fire".into());
+    lab.draw_curtain()?;
+    let ended = others.ends_within(PATIENCE).await;
+    report.hold(ended.is_some_and(|status| status.success()), || others.messages());
+    let rested = lab.comes_to_rest(PATIENCE).await;
+    report.hold(rested, || "work was still open long after the timers".into());
+    let last = look_at_ends(&lab, &mut report, &sleeps, timers).await?;
+    let late = last.since(due).as_u64();
+    report.figure("last timer late by, in milliseconds", late);
+    if scale == Scale::Long {
+        report
+            .hold(u128::from(late) <= LATEST.as_millis(), || format!("the last timer fired {late} ms late"));
+    }
+    let window = u64::try_from(due.millis())?..=u64::try_from(last.millis())?;
+    let meanwhile = lab.count(|line| line.entry.what == What::Did && window.contains(&line.at))?;
+    report.figure("other steps done while the timers fired", meanwhile as u64);
+    report.floor("other steps per second meanwhile", 1, meanwhile as u64 * 1_000 / late.max(1_000));
+    let findings = examine_some(&lab, |run| {
+        !sleeps.contains_key(&run.workflow)
+            || run.id.as_str().bytes().map(u64::from).sum::<u64>() % SAMPLE == 0
+    });
+    let findings = findings.await?;
+    report.judge(&lab, findings);
+    Ok(report)
+}
+
+/// How long it takes to start a batch and to get its timers set.
+async fn rehearse(lab: &Lab, report: &mut Report) -> LabResult<Duration> {
+    let plan = json!({"steps": [{"sleep": "1ms"}]});
+    lab.client.register("rehearsal", WorkflowKind::Drill, &plan.to_string()).await?;
+    let began = Instant::now();
+    let start = || StartRun { workflow: "rehearsal".into(), ..StartRun::default() };
+    lab.client.start_runs((0..BATCH).map(|_| start()).collect()).await?;
+    let rested = lab.comes_to_rest(PATIENCE).await;
+    report.hold(rested, || "the rehearsal did not end".into());
+    Ok(began.elapsed())
+}
+
+/// Starts the sleepers, batch by batch, each with the time that is left. Gives how long each workflow sleeps.
+async fn put_to_sleep(
+    lab: &Lab,
+    report: &mut Report,
+    timers: u64,
+    due: Timestamp,
+) -> LabResult<BTreeMap<String, u64>> {
+    let mut sleeps = BTreeMap::new();
+    let began = Instant::now();
+    for batch in 0..timers.div_ceil(BATCH) {
+        let left = due.since(lab.client.world().now().await?).as_u64();
+        let workflow = format!("sleeper-{batch}");
+        let plan = json!({"steps": [{"sleep": format!("{left}ms")}]});
+        lab.client.register(&workflow, WorkflowKind::Drill, &plan.to_string()).await?;
+        let count = BATCH.min(timers - batch * BATCH);
+        let start = || StartRun { workflow: workflow.clone(), ..StartRun::default() };
+        lab.client.start_runs((0..count).map(|_| start()).collect()).await?;
+        sleeps.insert(workflow, left);
+        // A backlog of unstepped runs would move their timers past the moment.
+        let set = batch * BATCH + count;
+        let asleep = until(PATIENCE, || async {
+            let health = lab.client.world().health().await;
+            let now = lab.client.world().now().await;
+            health.is_ok_and(|health| health.timers >= set) || now.is_ok_and(|now| now >= due)
+        });
+        report.hold(asleep.await, || format!("only some of {set} timers were set"));
+        if (batch + 1) % 20 == 0 {
+            report.say(format_args!("{set} of {timers} timers set after {:.0?}", began.elapsed()));
+        }
+    }
+    Ok(sleeps)
+}
+
+/// Every sleeper completed, none before its time; gives when the last one ended.
+async fn look_at_ends(
+    lab: &Lab,
+    report: &mut Report,
+    sleeps: &BTreeMap<String, u64>,
+    timers: u64,
+) -> LabResult<Timestamp> {
+    let mut last = Timestamp::default();
+    let mut woken = 0;
+    let tenant = lab.client.tenant().clone();
+    let mut query = RunQuery { tenant, limit: 500, ..RunQuery::default() };
+    loop {
+        let page = lab.client.world().list_runs(query.clone()).await?;
+        for run in page.rows {
+            let (Some(sleep), Some(ended)) = (sleeps.get(&run.workflow), run.ended_at) else { continue };
+            woken += u64::from(run.status == Status::Completed);
+            last = last.max(ended);
+            let earliest = run.created_at.plus(rhythm::Millis(*sleep));
+            report.hold(ended >= earliest, || format!("run {} woke up at {ended}, not {earliest}", run.id));
+        }
+        match page.next {
+            Some(next) => query.cursor = Some(next),
+            None => break,
+        }
+    }
+    report.floor("timers fired", timers, woken);
+    Ok(last)
+}

@@ -1,0 +1,74 @@
+//! Everything at once: all workers and clients are SIGKILLed together and started again. On SQLite nobody else
+//! has the file open, so the next process finds the log and its index as the dead left them.
+
+use std::time::Duration;
+
+use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
+use crate::ledger::Manners;
+use crate::oracle::examine;
+use crate::process::Process;
+use crate::report::Report;
+use crate::wait::{PATIENCE, until, wall_millis};
+
+const WORKERS: usize = 2;
+const CLIENTS: usize = 2;
+/// Ledger lines between two restarts.
+const PROGRESS: usize = 40;
+
+pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
+    let mut report = Report::new("whole_restart", on);
+    let manners = Manners { dedupe: true, fence: false };
+    let mut lab = Lab::open(Setup { manners, ..Setup::new(on) }).await?;
+    lab.close_eyes().await?;
+    let restarts = scale.pick(4, 60);
+    let mut crew = start(&lab)?;
+    for restart in 1..=restarts {
+        let lines = lab.count(|_| true)?;
+        let moved = || std::future::ready(lab.count(|_| true).is_ok_and(|now| now >= lines + PROGRESS));
+        let going = until(PATIENCE, moved).await;
+        report.hold(going, || format!("nothing moved before restart {restart}"));
+        tokio::time::sleep(Duration::from_millis(fastrand::u64(0..300))).await;
+        if on == On::Sqlite {
+            let left = std::fs::metadata(lab.folder().join("rhythm.db-wal")).map_or(0, |file| file.len());
+            report.figure("restarts with a log to recover", u64::from(left > 0));
+        }
+        for process in &mut crew {
+            report.fault("processes killed", u64::from(process.kill()));
+        }
+        report.fault("whole restarts", 1);
+        let lines = lab.count(|_| true)?;
+        let down_at = wall_millis();
+        crew = start(&lab)?;
+        let moved = || std::future::ready(lab.count(|_| true).is_ok_and(|now| now > lines));
+        report.hold(until(PATIENCE, moved).await, || format!("nothing moved after restart {restart}"));
+        report.recoveries.push(wall_millis().saturating_sub(down_at));
+        if restart % 10 == 0 {
+            report.say(format_args!("{restart} of {restarts} restarts"));
+        }
+    }
+    lab.open_eyes().await?;
+    lab.draw_curtain()?;
+    for client in &mut crew[WORKERS..] {
+        let ended = client.ends_within(PATIENCE).await;
+        report.hold(ended.is_some_and(|status| status.success()), || client.messages());
+    }
+    let rested = lab.comes_to_rest(PATIENCE).await;
+    report.hold(rested, || "work was still open long after the last restart".into());
+    let findings = examine(&lab).await?;
+    report.judge(&lab, findings);
+    report.floor("whole restarts", scale.pick(4, 50), report.faults["whole restarts"]);
+    report.floor("runs ended", scale.pick(20, 500), report.figures["runs ended"]);
+    Ok(report)
+}
+
+fn start(lab: &Lab) -> LabResult<Vec<Process>> {
+    let launch = Launch { fast: true, pause: 10, ..Launch::default() };
+    let mut crew = Vec::new();
+    for _ in 0..WORKERS {
+        crew.push(lab.worker(&launch)?);
+    }
+    for place in 0..CLIENTS {
+        crew.push(lab.client_process(&format!("client{place}"), &launch)?);
+    }
+    Ok(crew)
+}

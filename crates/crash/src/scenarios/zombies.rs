@@ -1,0 +1,169 @@
+//! F3: zombies. Workers are frozen in the middle of an attempt, and between its effect and its commit, until others
+//! have taken over; then they wake up and send their results, late. Every one must be refused.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rhythm::{RunId, WorkflowKind};
+use serde_json::json;
+
+use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
+use crate::ledger::{Line, Manners, Verdict, What};
+use crate::oracle::examine;
+use crate::process::Process;
+use crate::report::Report;
+use crate::wait::{PATIENCE, until, wall_millis};
+
+/// Attempts each pair of zombies holds: one zombie has one before its effect and one after, the other a single
+/// one that blocks its only thread, so that its late result leaves before it can learn of its loss.
+const HELD: usize = 3;
+/// The queue of those that block.
+const BLOCKING: &str = "blocking";
+/// How long an attempt takes, in milliseconds: long enough to freeze all of them within it.
+const LONG: u64 = 3_000;
+
+/// When the dead rise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rise {
+    /// While others are at their tasks.
+    Amid,
+    /// When others have finished them.
+    Afterwards,
+}
+
+pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
+    let mut report = Report::new("zombies", on);
+    let manners = Manners { dedupe: false, fence: true };
+    let lab = Lab::open(Setup { manners, ..Setup::new(on) }).await?;
+    for (name, queue, work) in [
+        ("before", "default", json!({"millis": LONG})),
+        ("after", "default", json!({"linger": LONG})),
+        ("blocked", BLOCKING, json!({"stall": LONG})),
+    ] {
+        let task = json!({"name": "work", "input": work, "options": {"queue": queue}});
+        lab.client
+            .register(name, WorkflowKind::Drill, &json!({"steps": [{"task": task}]}).to_string())
+            .await?;
+    }
+    let (rounds, pairs) = scale.pick((1, 2), (6, 10));
+    for round in 0..rounds {
+        let rise = if round % 2 == 0 { Rise::Amid } else { Rise::Afterwards };
+        haunt(&lab, &mut report, pairs, rise).await?;
+        report.say(format_args!("round {} of {rounds}: {:?}", round + 1, report.figures));
+    }
+    let findings = examine(&lab).await?;
+    report.judge(&lab, findings);
+    let held = (rounds * pairs * HELD) as u64;
+    let figure = |what: &str| report.figures.get(what).copied().unwrap_or(0);
+    let (over, refused, dropped) =
+        (figure("attempts taken over"), figure("late results refused"), figure("late results dropped"));
+    report.floor("zombies", (rounds * pairs * 2) as u64, report.faults["workers frozen"]);
+    report.floor("attempts taken over", held * 9 / 10, over);
+    // Those that block cannot learn of their loss before they send; the others may.
+    report.floor("late results refused by the world", (rounds * pairs) as u64 * 9 / 10, refused);
+    report.hold(refused + dropped == over, || {
+        format!(
+            "{over} attempts were taken over, but {refused} late results were refused and {dropped} dropped"
+        )
+    });
+    Ok(report)
+}
+
+/// One round: zombies, their frozen attempts, their heirs, their return.
+async fn haunt(lab: &Lab, report: &mut Report, pairs: usize, rise: Rise) -> LabResult<()> {
+    let lively = Launch { concurrency: 2, ..Launch::fast() };
+    let queues = vec![BLOCKING.to_owned()];
+    let blocking = Launch { concurrency: 1, single_thread: true, queues, ..Launch::fast() };
+    let mut zombies = Vec::new();
+    for _ in 0..pairs {
+        zombies.extend([lab.worker(&lively)?, lab.worker(&blocking)?]);
+    }
+    let up = until(PATIENCE, || async { workers_up(lab, &zombies).await == zombies.len() }).await;
+    report.hold(up, || "not every worker came up".into());
+    let mut runs = Vec::new();
+    for workflow in ["before", "after", "blocked"].repeat(pairs) {
+        runs.push(lab.client.start(workflow, &()).await?);
+    }
+    let own: BTreeSet<String> =
+        runs.iter().map(|run| run.task(rhythm_core::CommandId(1)).to_string()).collect();
+    let ready = until(PATIENCE, || std::future::ready(all_under_way(lab, &own, pairs))).await;
+    report.hold(ready, || "not every attempt began".into());
+    let frozen_at = wall_millis();
+    for zombie in &zombies {
+        zombie.freeze()?;
+        report.fault("workers frozen", 1);
+    }
+    let heir = Launch { queues: vec!["default".to_owned(), BLOCKING.to_owned()], ..Launch::fast() };
+    let mut heirs = [lab.worker(&heir)?, lab.worker(&heir)?];
+    let over = until(PATIENCE, || async {
+        taken_over(lab, &own, &zombies).len() == own.len() || ended(lab, &runs).await
+    });
+    report.hold(over.await, || "not every frozen attempt was taken over".into());
+    if rise == Rise::Afterwards {
+        let done = until(PATIENCE, || ended(lab, &runs)).await;
+        report.hold(done, || "the heirs did not finish".into());
+    }
+    let inherited = taken_over(lab, &own, &zombies);
+    report.recoveries.extend(inherited.values().map(|at| at.saturating_sub(frozen_at)));
+    report.figure("attempts taken over", inherited.len() as u64);
+    for zombie in &zombies {
+        zombie.thaw()?;
+    }
+    let answered =
+        |zombies: &[Process]| zombies.iter().map(last_words).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    let told = until(PATIENCE, || {
+        let (refused, dropped) = answered(&zombies);
+        std::future::ready(refused + dropped >= inherited.len() as u64)
+    });
+    report.hold(told.await, || "a zombie did not come back".into());
+    let done = until(PATIENCE, || ended(lab, &runs)).await;
+    report.hold(done, || "the runs did not end".into());
+    let (refused, dropped) = answered(&zombies);
+    report.figure("late results refused", refused);
+    report.figure("late results dropped", dropped);
+    let late = |line: &Line| line.verdict == Verdict::Late && own.contains(&line.entry.task);
+    report.figure("late effects fenced off", lab.count(late)? as u64);
+    for process in zombies.iter_mut().chain(&mut heirs) {
+        process.kill();
+    }
+    Ok(())
+}
+
+async fn workers_up(lab: &Lab, zombies: &[Process]) -> usize {
+    let rows = lab.client.world().workers(lab.client.tenant()).await.unwrap_or_default();
+    zombies.iter().filter(|zombie| rows.iter().any(|row| row.card.id.as_str() == zombie.name())).count()
+}
+
+/// Whether every attempt has begun, and those that go on after their effect have had it.
+fn all_under_way(lab: &Lab, tasks: &BTreeSet<String>, pairs: usize) -> bool {
+    let seen = |what: What| lab.count(|line| line.entry.what == what && tasks.contains(&line.entry.task));
+    seen(What::Began).is_ok_and(|began| began >= tasks.len())
+        && seen(What::Did).is_ok_and(|did| did >= 2 * pairs)
+}
+
+/// When each task of a zombie was begun by somebody else.
+fn taken_over(lab: &Lab, tasks: &BTreeSet<String>, zombies: &[Process]) -> BTreeMap<String, u64> {
+    let dead: BTreeSet<u32> = zombies.iter().map(Process::id).collect();
+    let lines = lab.ledger().unwrap_or_default();
+    let theirs = |line: &&Line| {
+        let entry = &line.entry;
+        entry.what == What::Began && tasks.contains(&entry.task) && !dead.contains(&entry.pid)
+    };
+    lines.iter().filter(theirs).map(|line| (line.entry.task.clone(), line.at)).collect()
+}
+
+async fn ended(lab: &Lab, runs: &[RunId]) -> bool {
+    for run in runs {
+        let picture = lab.client.picture(run).await;
+        if !picture.is_ok_and(|picture| picture.summary.status.is_final()) {
+            return false;
+        }
+    }
+    true
+}
+
+/// How many of its results a worker says were refused by the world, and dropped by itself.
+fn last_words(zombie: &Process) -> (u64, u64) {
+    let text = zombie.messages();
+    let count = |words: &str| text.lines().filter(|line| line.contains(words)).count() as u64;
+    (count("a result was refused"), count("a result was dropped"))
+}

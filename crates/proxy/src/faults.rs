@@ -1,0 +1,92 @@
+//! What a proxy does to its connections. The default is nothing.
+
+use std::time::Duration;
+
+use crate::dice::Dice;
+
+/// All faults of a proxy; they can be changed while it runs and reach open connections too.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Faults {
+    pub delay: Option<Delay>,
+    pub to_server: Flow,
+    pub to_client: Flow,
+    /// A connection is reset once it has carried this many bytes, both ways together.
+    pub reset_after: Option<u64>,
+    /// New connections are reset at once.
+    pub refuse: bool,
+    /// Commits PostgreSQL made whose answer never arrives, and whose connection dies; for [`crate::Proxy::postgres`].
+    pub cut_commits: Option<Cut>,
+}
+
+impl Faults {
+    /// A partition: nothing passes in either direction, and everything after it is over.
+    pub fn held() -> Self {
+        Self { to_server: Flow::Hold, to_client: Flow::Hold, ..Self::default() }
+    }
+
+    /// Connections whose other end is gone without a word.
+    pub fn half_open() -> Self {
+        Self { to_server: Flow::Swallow, to_client: Flow::Swallow, ..Self::default() }
+    }
+}
+
+/// What happens to the bytes of one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flow {
+    #[default]
+    Pass,
+    /// Kept until it passes again, as TCP does with lost packets.
+    Hold,
+    /// Lost for good. A connection that lost bytes stays silent in this direction for ever.
+    Swallow,
+}
+
+/// How late bytes arrive: `base` plus a random part of `jitter`, in order. Nothing is slowed down otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delay {
+    pub base: Duration,
+    pub jitter: Duration,
+}
+
+impl Delay {
+    pub(crate) fn draw(self, dice: &mut Dice) -> Duration {
+        self.base + self.jitter.mul_f64(dice.fraction())
+    }
+}
+
+/// Which commits lose their answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cut {
+    /// Every n-th of all connections together.
+    Every(u64),
+    Probability(f64),
+}
+
+impl Cut {
+    /// `commits` is how many there were so far, this one included.
+    pub(crate) fn hits(self, commits: u64, dice: &mut Dice) -> bool {
+        match self {
+            Self::Every(n) => n != 0 && commits.is_multiple_of(n),
+            Self::Probability(chance) => dice.fraction() < chance,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_third_commit_is_cut() {
+        let mut dice = Dice::new(0);
+        let cut: Vec<bool> = (1..=6).map(|commits| Cut::Every(3).hits(commits, &mut dice)).collect();
+        assert_eq!(cut, [false, false, true, false, false, true]);
+    }
+
+    #[test]
+    fn a_probability_is_roughly_kept() {
+        let mut dice = Dice::new(0);
+        let cut = (1..=10_000).filter(|commits| Cut::Probability(0.2).hits(*commits, &mut dice)).count();
+        assert!((1_800..2_200).contains(&cut), "{cut} of 10,000");
+    }
+}

@@ -1,0 +1,30 @@
+//! A TCP proxy for tests: it stands between a program and its server and does, on demand and counted, what bad networks
+//! do. Of PostgreSQL's protocol it understands enough to lose exactly the answer to a commit that was made.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> std::io::Result<()> {
+//! use rhythm_proxy::{Faults, Flow, Proxy};
+//!
+//! let proxy = Proxy::postgres("127.0.0.1:5432".parse().unwrap(), 1).await?;
+//! println!("connect to {} instead", proxy.address());
+//! proxy.set(Faults { to_client: Flow::Hold, ..Faults::default() });
+//! proxy.set(Faults::default());
+//! println!("{:?}", proxy.counts());
+//! # Ok(())
+//! # }
+//! ```
+
+mod connection;
+mod counts;
+mod dice;
+mod exchange;
+mod faults;
+mod framing;
+mod proxy;
+mod pump;
+
+pub use counts::Counts;
+pub use dice::Dice;
+pub use faults::{Cut, Delay, Faults, Flow};
+pub use proxy::Proxy;
