@@ -11,8 +11,8 @@ use crate::wait::{PATIENCE, wall_millis};
 
 const WORKERS: usize = 3;
 const CLIENTS: usize = 2;
-/// The longest pause between two kills, in milliseconds.
-const LULL: u64 = 600;
+/// The pause between two kills, in milliseconds.
+const LULL: std::ops::Range<u64> = 50..800;
 
 /// A killed process: who, and when.
 struct Kill {
@@ -27,7 +27,8 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut random = fastrand::Rng::new();
     let kills = rage(&lab, &mut random, &mut report, scale.pick(12, 520)).await?;
     report.recoveries = recoveries(&lab.ledger()?, &kills);
-    let findings = examine(&lab).await?;
+    let mut findings = examine(&lab).await?;
+    findings.explain(&lab.ledger()?, &kills.iter().map(|kill| kill.pid).collect());
     report.judge(&lab, findings);
     report.floor("kills", scale.pick(12, 500), report.faults.values().sum());
     report.floor("runs ended", scale.pick(50, 2_000), report.figures["runs ended"]);
@@ -48,7 +49,7 @@ async fn rage(
     let mut clients = (0..CLIENTS).map(start_client).collect::<Result<Vec<Process>, _>>()?;
     let mut killed = Vec::new();
     while killed.len() < kills {
-        tokio::time::sleep(Duration::from_millis(random.u64(50..LULL))).await;
+        tokio::time::sleep(Duration::from_millis(random.u64(LULL))).await;
         let place = random.usize(0..WORKERS + CLIENTS);
         let is_worker = place < WORKERS;
         let victim = if is_worker { &mut workers[place] } else { &mut clients[place - WORKERS] };

@@ -1,6 +1,7 @@
 //! Everything at once: all workers and clients are SIGKILLed together and started again. On SQLite nobody else
 //! has the file open, so the next process finds the log and its index as the dead left them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
@@ -22,6 +23,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     lab.close_eyes().await?;
     let restarts = scale.pick(4, 60);
     let mut crew = start(&lab)?;
+    let mut killed = BTreeSet::new();
     for restart in 1..=restarts {
         let lines = lab.count(|_| true)?;
         let moved = || std::future::ready(lab.count(|_| true).is_ok_and(|now| now >= lines + PROGRESS));
@@ -33,6 +35,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
             report.figure("restarts with a log to recover", u64::from(left > 0));
         }
         for process in &mut crew {
+            killed.insert(process.id());
             report.fault("processes killed", u64::from(process.kill()));
         }
         report.fault("whole restarts", 1);
@@ -54,7 +57,8 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     }
     let rested = lab.comes_to_rest(PATIENCE).await;
     report.hold(rested, || "work was still open long after the last restart".into());
-    let findings = examine(&lab).await?;
+    let mut findings = examine(&lab).await?;
+    findings.explain(&lab.ledger()?, &killed);
     report.judge(&lab, findings);
     report.floor("whole restarts", scale.pick(4, 50), report.faults["whole restarts"]);
     report.floor("runs ended", scale.pick(20, 500), report.figures["runs ended"]);

@@ -18,8 +18,6 @@ use crate::wait::{PATIENCE, until, wall_millis};
 const HELD: usize = 3;
 /// The queue of those that block.
 const BLOCKING: &str = "blocking";
-/// How long an attempt takes, in milliseconds: long enough to freeze all of them within it.
-const LONG: u64 = 3_000;
 
 /// When the dead rise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +32,12 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("zombies", on);
     let manners = Manners { dedupe: false, fence: true };
     let lab = Lab::open(Setup { manners, ..Setup::new(on) }).await?;
+    // Milliseconds: long enough to freeze all of them within it.
+    let long: u64 = scale.pick(3_000, 8_000);
     for (name, queue, work) in [
-        ("before", "default", json!({"millis": LONG})),
-        ("after", "default", json!({"linger": LONG})),
-        ("blocked", BLOCKING, json!({"stall": LONG})),
+        ("before", "default", json!({"millis": long})),
+        ("after", "default", json!({"linger": long})),
+        ("blocked", BLOCKING, json!({"stall": long})),
     ] {
         let task = json!({"name": "work", "input": work, "options": {"queue": queue}});
         lab.client
