@@ -60,7 +60,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     report.floor("attempts taken over", held * 9 / 10, over);
     // Those that block cannot learn of their loss before they send; the others may.
     report.floor("late results refused by the world", (rounds * pairs) as u64 * 9 / 10, refused);
-    report.hold(refused + dropped == over, || {
+    report.hold(refused + dropped >= over, || {
         format!(
             "{over} attempts were taken over, but {refused} late results were refused and {dropped} dropped"
         )
@@ -135,9 +135,12 @@ async fn workers_up(lab: &Lab, zombies: &[Process]) -> usize {
 
 /// Whether every attempt has begun, and those that go on after their effect have had it.
 fn all_under_way(lab: &Lab, tasks: &BTreeSet<String>, pairs: usize) -> bool {
-    let seen = |what: What| lab.count(|line| line.entry.what == what && tasks.contains(&line.entry.task));
-    seen(What::Began).is_ok_and(|began| began >= tasks.len())
-        && seen(What::Did).is_ok_and(|did| did >= 2 * pairs)
+    let lines = lab.ledger().unwrap_or_default();
+    let seen = |what: What| {
+        let own = lines.iter().filter(|line| line.entry.what == what && tasks.contains(&line.entry.task));
+        own.map(|line| line.entry.task.as_str()).collect::<BTreeSet<_>>().len()
+    };
+    seen(What::Began) == tasks.len() && seen(What::Did) >= 2 * pairs
 }
 
 /// When each task of a zombie was begun by somebody else.
