@@ -42,15 +42,22 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Strikes out what kills explain: every hand-out that began did so in a process that was killed.
+    /// Strikes out what kills explain: every hand-out that began did so in a process that was killed. That must
+    /// stay rare, else it is the engine that hands out badly.
     pub fn explain(&mut self, ledger: &[Line], killed: &BTreeSet<u32>) {
         let explained = |task: &TaskId| {
-            let mut began = ledger.iter().filter(|line| line.entry.task == task.as_str()).peekable();
-            began.peek().is_some() && began.all(|line| killed.contains(&line.entry.pid))
+            let mut began = ledger.iter().filter(|line| line.entry.task == task.as_str());
+            began.all(|line| killed.contains(&line.entry.pid))
         };
         let before = self.poisoned.len();
         self.poisoned.retain(|task| !explained(task));
-        self.figures.insert("attempts killed five times", (before - self.poisoned.len()) as u64);
+        let explained = (before - self.poisoned.len()) as u64;
+        let most = self.figures.get("runs").copied().unwrap_or(0).div_ceil(100);
+        if explained > most {
+            self.violations
+                .push(format!("{explained} attempts were killed five times, {most} would be bad luck"));
+        }
+        self.figures.insert("attempts killed five times", explained);
     }
 }
 
@@ -81,7 +88,8 @@ pub async fn examine_some(lab: &Lab, wanted: impl Fn(&RunSummary) -> bool) -> La
         let (workflow, status) = (summary.workflow.as_str(), summary.status);
         if load::ending(workflow).is_some_and(|ending| status.is_final() && status != ending) {
             let poisoned = poisoned(run, &of.history);
-            if !poisoned.is_empty() {
+            // A child that failed its parent is looked at itself.
+            if !poisoned.is_empty() || failed_by_poisoned_child(&of.history) {
                 findings.poisoned.extend(poisoned);
                 continue;
             }
@@ -180,6 +188,11 @@ fn poisoned(run: &RunId, history: &[Event]) -> Vec<TaskId> {
     history.iter().filter_map(task).collect()
 }
 
+fn failed_by_poisoned_child(history: &[Event]) -> bool {
+    let poisoned = |event: &Event| matches!(&event.data, EventData::ChildFailed(failed) if failed.failure.code == codes::POISON);
+    history.iter().any(poisoned)
+}
+
 /// The receipts whose results were kept, by task.
 fn receipts(dump: &Dump) -> BTreeMap<String, Receipt> {
     let mut kept = BTreeMap::new();
@@ -223,9 +236,14 @@ mod tests {
             Line { at: 0, verdict: Verdict::Accepted, entry }
         };
         let ledger = [line("killed", 1), line("killed", 2), line("spared", 1), line("spared", 3)];
-        let poisoned = ["killed", "spared", "unseen"].map(TaskId::from).to_vec();
-        let mut findings = Findings { poisoned, ..Findings::default() };
+        let poisoned = ["killed", "spared"].map(TaskId::from).to_vec();
+        let figures = BTreeMap::from([("runs", 1)]);
+        let mut findings = Findings { poisoned, figures, ..Findings::default() };
         findings.explain(&ledger, &BTreeSet::from([1, 2]));
-        assert_eq!(findings.poisoned, ["spared", "unseen"].map(TaskId::from));
+        assert_eq!(findings.poisoned, ["spared"].map(TaskId::from));
+        assert_eq!(findings.violations, Vec::<String>::new());
+        findings.poisoned = vec!["killed".into(); 2];
+        findings.explain(&ledger, &BTreeSet::from([1, 2]));
+        assert_eq!(findings.violations.len(), 1, "too many to be bad luck");
     }
 }
