@@ -15,10 +15,10 @@ pub mod acks;
 pub mod effects;
 pub mod history;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use rhythm::{Client, Event, EventData, RunId, TaskId, TaskQuery};
+use rhythm::{Client, Event, EventData, RunId, TaskId, TaskQuery, codes};
 use rhythm_engine::explain::explain_picture;
 use rhythm_engine::programs::Programs;
 use rhythm_engine::verify::verify;
@@ -26,6 +26,7 @@ use rhythm_engine::world::{Picture, RunQuery, RunSummary, TaskSummary};
 
 use crate::client_log;
 use crate::lab::{Lab, LabResult};
+use crate::ledger::Line;
 use crate::load;
 use crate::receipt::Receipt;
 
@@ -36,6 +37,28 @@ const AT_ONCE: usize = 4;
 pub struct Findings {
     pub violations: Vec<String>,
     pub figures: BTreeMap<&'static str, u64>,
+    /// Tasks of the load that ended as poison: violations, unless somebody did kill their workers that often.
+    pub poisoned: Vec<TaskId>,
+}
+
+impl Findings {
+    /// Strikes out what kills explain: every hand-out that began did so in a process that was killed. That must
+    /// stay rare, else it is the engine that hands out badly.
+    pub fn explain(&mut self, ledger: &[Line], killed: &BTreeSet<u32>) {
+        let explained = |task: &TaskId| {
+            let mut began = ledger.iter().filter(|line| line.entry.task == task.as_str());
+            began.all(|line| killed.contains(&line.entry.pid))
+        };
+        let before = self.poisoned.len();
+        self.poisoned.retain(|task| !explained(task));
+        let explained = (before - self.poisoned.len()) as u64;
+        let most = self.figures.get("runs").copied().unwrap_or(0).div_ceil(100);
+        if explained > most {
+            self.violations
+                .push(format!("{explained} attempts were killed five times, {most} would be bad luck"));
+        }
+        self.figures.insert("attempts killed five times", explained);
+    }
 }
 
 /// One run as everybody may see it.
@@ -64,6 +87,12 @@ pub async fn examine_some(lab: &Lab, wanted: impl Fn(&RunSummary) -> bool) -> La
         let summary = &of.picture.summary;
         let (workflow, status) = (summary.workflow.as_str(), summary.status);
         if load::ending(workflow).is_some_and(|ending| status.is_final() && status != ending) {
+            let poisoned = poisoned(run, &of.history);
+            // A child that failed its parent is looked at itself.
+            if !poisoned.is_empty() || failed_by_poisoned_child(&of.history) {
+                findings.poisoned.extend(poisoned);
+                continue;
+            }
             findings
                 .violations
                 .push(format!("run {run} of {workflow} ended {status:?}: {:?}", of.picture.failure));
@@ -150,6 +179,20 @@ async fn run_ids(client: &Client, wanted: impl Fn(&RunSummary) -> bool) -> LabRe
     }
 }
 
+/// The tasks a run failed by because their workers kept dying.
+fn poisoned(run: &RunId, history: &[Event]) -> Vec<TaskId> {
+    let task = |event: &Event| match &event.data {
+        EventData::StepFailed(failed) if failed.failure.code == codes::POISON => Some(run.task(failed.task)),
+        _ => None,
+    };
+    history.iter().filter_map(task).collect()
+}
+
+fn failed_by_poisoned_child(history: &[Event]) -> bool {
+    let poisoned = |event: &Event| matches!(&event.data, EventData::ChildFailed(failed) if failed.failure.code == codes::POISON);
+    history.iter().any(poisoned)
+}
+
 /// The receipts whose results were kept, by task.
 fn receipts(dump: &Dump) -> BTreeMap<String, Receipt> {
     let mut kept = BTreeMap::new();
@@ -168,4 +211,39 @@ fn receipts(dump: &Dump) -> BTreeMap<String, Receipt> {
         }
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::{Entry, Verdict, What};
+
+    #[test]
+    fn poison_is_explained_only_by_kills_of_everyone_who_began_it() {
+        let line = |task: &str, pid: u32| {
+            let entry = Entry {
+                what: What::Began,
+                run: None,
+                task: task.into(),
+                name: "work".into(),
+                attempt: 1,
+                delivery: 1,
+                claim: u64::from(pid),
+                idempotency_key: String::new(),
+                payload_hash: String::new(),
+                pid,
+            };
+            Line { at: 0, verdict: Verdict::Accepted, entry }
+        };
+        let ledger = [line("killed", 1), line("killed", 2), line("spared", 1), line("spared", 3)];
+        let poisoned = ["killed", "spared"].map(TaskId::from).to_vec();
+        let figures = BTreeMap::from([("runs", 1)]);
+        let mut findings = Findings { poisoned, figures, ..Findings::default() };
+        findings.explain(&ledger, &BTreeSet::from([1, 2]));
+        assert_eq!(findings.poisoned, ["spared"].map(TaskId::from));
+        assert_eq!(findings.violations, Vec::<String>::new());
+        findings.poisoned = vec!["killed".into(); 2];
+        findings.explain(&ledger, &BTreeSet::from([1, 2]));
+        assert_eq!(findings.violations.len(), 1, "too many to be bad luck");
+    }
 }

@@ -73,6 +73,8 @@ impl Report {
             self.figure(what, count);
         }
         self.violations.extend(findings.violations);
+        let innocent = |task| format!("task {task} of the load ended as poison");
+        self.violations.extend(findings.poisoned.iter().map(innocent));
         self.deaths(lab);
     }
 

@@ -12,6 +12,8 @@ where
     Fut: Future<Output = bool>,
 {
     let give_up = Instant::now() + patience;
+    // Looking costs the machine something too.
+    let mut pause = Duration::from_millis(10);
     loop {
         if condition().await {
             return true;
@@ -19,7 +21,8 @@ where
         if Instant::now() >= give_up {
             return false;
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(pause).await;
+        pause = (pause * 3 / 2).min(Duration::from_millis(150));
     }
 }
 

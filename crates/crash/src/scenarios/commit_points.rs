@@ -158,7 +158,8 @@ async fn strike(lab: &Lab, kind: Kind, name: &str, under: Vec<String>) -> LabRes
         worker = lab.worker(&plain)?;
         over = finished(lab, &run, &mut worker).await?;
     }
-    worker.kill();
+    // The point may come right after the end of the run.
+    worker.dismiss();
     if !over {
         return Err(format!("{name}: the fresh worker did not finish the run: {}", worker.messages()).into());
     }

@@ -7,12 +7,14 @@ use crate::ledger::{Line, Manners, What};
 use crate::oracle::examine;
 use crate::process::Process;
 use crate::report::Report;
-use crate::wait::{PATIENCE, wall_millis};
+use crate::wait::{PATIENCE, until, wall_millis};
 
 const WORKERS: usize = 3;
 const CLIENTS: usize = 2;
-/// The longest pause between two kills, in milliseconds.
-const LULL: u64 = 600;
+/// The pause between two kills, in milliseconds, and the effects there must have been meanwhile: on a busy machine
+/// kills by the clock alone would leave no attempt the time it needs.
+const LULL: std::ops::Range<u64> = 50..600;
+const EFFECTS: usize = 10;
 
 /// A killed process: who, and when.
 struct Kill {
@@ -27,7 +29,8 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut random = fastrand::Rng::new();
     let kills = rage(&lab, &mut random, &mut report, scale.pick(12, 520)).await?;
     report.recoveries = recoveries(&lab.ledger()?, &kills);
-    let findings = examine(&lab).await?;
+    let mut findings = examine(&lab).await?;
+    findings.explain(&lab.ledger()?, &kills.iter().map(|kill| kill.pid).collect());
     report.judge(&lab, findings);
     report.floor("kills", scale.pick(12, 500), report.faults.values().sum());
     report.floor("runs ended", scale.pick(50, 2_000), report.figures["runs ended"]);
@@ -48,7 +51,10 @@ async fn rage(
     let mut clients = (0..CLIENTS).map(start_client).collect::<Result<Vec<Process>, _>>()?;
     let mut killed = Vec::new();
     while killed.len() < kills {
-        tokio::time::sleep(Duration::from_millis(random.u64(50..LULL))).await;
+        let least = effects(lab) + EFFECTS;
+        tokio::time::sleep(Duration::from_millis(random.u64(LULL))).await;
+        let moved = until(PATIENCE, || std::future::ready(effects(lab) >= least)).await;
+        report.hold(moved, || "nothing moved between two kills".into());
         let place = random.usize(0..WORKERS + CLIENTS);
         let is_worker = place < WORKERS;
         let victim = if is_worker { &mut workers[place] } else { &mut clients[place - WORKERS] };
@@ -72,6 +78,10 @@ async fn rage(
     let rested = lab.comes_to_rest(PATIENCE).await;
     report.hold(rested, || "work was still open long after the storm".into());
     Ok(killed)
+}
+
+fn effects(lab: &Lab) -> usize {
+    lab.count(|line| line.entry.what == What::Did).unwrap_or(0)
 }
 
 /// For every attempt a kill interrupted: how long until its task was handed out again.

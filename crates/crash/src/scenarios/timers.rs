@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use rhythm::{RunQuery, StartRun, Status, Timestamp, WorkflowKind};
+use rhythm::{RunId, RunQuery, StartRun, Status, Timestamp, WorkflowKind};
 use serde_json::json;
 
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
@@ -52,10 +52,12 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let window = u64::try_from(due.millis())?..=u64::try_from(last.millis())?;
     let meanwhile = lab.count(|line| line.entry.what == What::Did && window.contains(&line.at))?;
     report.figure("other steps done while the timers fired", meanwhile as u64);
-    report.floor("other steps per second meanwhile", 1, meanwhile as u64 * 1_000 / late.max(1_000));
+    // One a second at least; a short run on a busy machine has only its first seconds to show.
+    report.floor("other steps meanwhile", scale.pick(1, late / 1_000), meanwhile as u64);
+    let sampled = |run: &RunId| run.as_str().bytes().map(u64::from).sum::<u64>().is_multiple_of(SAMPLE);
     let findings = examine_some(&lab, |run| {
-        !sleeps.contains_key(&run.workflow)
-            || run.id.as_str().bytes().map(u64::from).sum::<u64>() % SAMPLE == 0
+        let many = sleeps.contains_key(&run.workflow) || run.workflow == "rehearsal";
+        !many || sampled(&run.id)
     });
     let findings = findings.await?;
     report.judge(&lab, findings);

@@ -1,10 +1,11 @@
 //! Everything at once: all workers and clients are SIGKILLed together and started again. On SQLite nobody else
 //! has the file open, so the next process finds the log and its index as the dead left them.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
-use crate::ledger::Manners;
+use crate::ledger::{Line, Manners, What};
 use crate::oracle::examine;
 use crate::process::Process;
 use crate::report::Report;
@@ -12,6 +13,8 @@ use crate::wait::{PATIENCE, until, wall_millis};
 
 const WORKERS: usize = 2;
 const CLIENTS: usize = 2;
+/// How long interrupted attempts may take to be begun again.
+const CHANCE: Duration = Duration::from_secs(3);
 /// Ledger lines between two restarts.
 const PROGRESS: usize = 40;
 
@@ -22,6 +25,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     lab.close_eyes().await?;
     let restarts = scale.pick(4, 60);
     let mut crew = start(&lab)?;
+    let mut killed = BTreeSet::new();
     for restart in 1..=restarts {
         let lines = lab.count(|_| true)?;
         let moved = || std::future::ready(lab.count(|_| true).is_ok_and(|now| now >= lines + PROGRESS));
@@ -32,6 +36,8 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
             let left = std::fs::metadata(lab.folder().join("rhythm.db-wal")).map_or(0, |file| file.len());
             report.figure("restarts with a log to recover", u64::from(left > 0));
         }
+        let last: BTreeSet<u32> = crew.iter().map(Process::id).collect();
+        killed.extend(&last);
         for process in &mut crew {
             report.fault("processes killed", u64::from(process.kill()));
         }
@@ -42,6 +48,11 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         let moved = || std::future::ready(lab.count(|_| true).is_ok_and(|now| now > lines));
         report.hold(until(PATIENCE, moved).await, || format!("nothing moved after restart {restart}"));
         report.recoveries.push(wall_millis().saturating_sub(down_at));
+        // What was interrupted gets a chance before the next kill, or five of them would make it poison.
+        let waiting = interrupted(&lab.ledger()?, &last);
+        let again = || std::future::ready(lab.ledger().is_ok_and(|lines| all_begun_again(&lines, &waiting)));
+        report.figure("interrupted attempts", waiting.len() as u64);
+        until(CHANCE, again).await;
         if restart % 10 == 0 {
             report.say(format_args!("{restart} of {restarts} restarts"));
         }
@@ -54,11 +65,36 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     }
     let rested = lab.comes_to_rest(PATIENCE).await;
     report.hold(rested, || "work was still open long after the last restart".into());
-    let findings = examine(&lab).await?;
+    let mut findings = examine(&lab).await?;
+    findings.explain(&lab.ledger()?, &killed);
     report.judge(&lab, findings);
     report.floor("whole restarts", scale.pick(4, 50), report.faults["whole restarts"]);
     report.floor("runs ended", scale.pick(20, 500), report.figures["runs ended"]);
     Ok(report)
+}
+
+/// Tasks, with the claims that dead processes began and did not bring to their effect.
+fn interrupted(lines: &[Line], killed: &BTreeSet<u32>) -> BTreeMap<String, u64> {
+    let mut open = BTreeMap::new();
+    for Line { entry, .. } in lines {
+        match entry.what {
+            What::Began => open.insert(entry.task.clone(), (entry.claim, entry.pid)),
+            What::Did => open.remove(&entry.task),
+        };
+    }
+    open.retain(|_, (_, pid)| killed.contains(pid));
+    open.into_iter().map(|(task, (claim, _))| (task, claim)).collect()
+}
+
+/// Attempts that were asked to fail look interrupted too; that is what the time limit is for.
+fn all_begun_again(lines: &[Line], waiting: &BTreeMap<String, u64>) -> bool {
+    let mut left: BTreeSet<&str> = waiting.keys().map(String::as_str).collect();
+    for Line { entry, .. } in lines {
+        if waiting.get(&entry.task).is_some_and(|claim| entry.claim > *claim) {
+            left.remove(entry.task.as_str());
+        }
+    }
+    left.is_empty()
 }
 
 fn start(lab: &Lab) -> LabResult<Vec<Process>> {

@@ -2,6 +2,7 @@
 //! have taken over; then they wake up and send their results, late. Every one must be refused.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use rhythm::{RunId, WorkflowKind};
 use serde_json::json;
@@ -18,8 +19,6 @@ use crate::wait::{PATIENCE, until, wall_millis};
 const HELD: usize = 3;
 /// The queue of those that block.
 const BLOCKING: &str = "blocking";
-/// How long an attempt takes, in milliseconds: long enough to freeze all of them within it.
-const LONG: u64 = 3_000;
 
 /// When the dead rise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +33,12 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("zombies", on);
     let manners = Manners { dedupe: false, fence: true };
     let lab = Lab::open(Setup { manners, ..Setup::new(on) }).await?;
+    // Milliseconds: long enough to freeze all of them within it.
+    let long: u64 = scale.pick(3_000, 8_000);
     for (name, queue, work) in [
-        ("before", "default", json!({"millis": LONG})),
-        ("after", "default", json!({"linger": LONG})),
-        ("blocked", BLOCKING, json!({"stall": LONG})),
+        ("before", "default", json!({"millis": long})),
+        ("after", "default", json!({"linger": long})),
+        ("blocked", BLOCKING, json!({"stall": long})),
     ] {
         let task = json!({"name": "work", "input": work, "options": {"queue": queue}});
         lab.client
@@ -60,7 +61,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     report.floor("attempts taken over", held * 9 / 10, over);
     // Those that block cannot learn of their loss before they send; the others may.
     report.floor("late results refused by the world", (rounds * pairs) as u64 * 9 / 10, refused);
-    report.hold(refused + dropped == over, || {
+    report.hold(refused + dropped >= over, || {
         format!(
             "{over} attempts were taken over, but {refused} late results were refused and {dropped} dropped"
         )
@@ -88,10 +89,7 @@ async fn haunt(lab: &Lab, report: &mut Report, pairs: usize, rise: Rise) -> LabR
     let ready = until(PATIENCE, || std::future::ready(all_under_way(lab, &own, pairs))).await;
     report.hold(ready, || "not every attempt began".into());
     let frozen_at = wall_millis();
-    for zombie in &zombies {
-        zombie.freeze()?;
-        report.fault("workers frozen", 1);
-    }
+    freeze(lab, report, &zombies).await?;
     let heir = Launch { queues: vec!["default".to_owned(), BLOCKING.to_owned()], ..Launch::fast() };
     let mut heirs = [lab.worker(&heir)?, lab.worker(&heir)?];
     let over = until(PATIENCE, || async {
@@ -128,6 +126,26 @@ async fn haunt(lab: &Lab, report: &mut Report, pairs: usize, rise: Rise) -> LabR
     Ok(())
 }
 
+/// Freezes all of them outside of any transaction. One that is frozen within one keeps SQLite's lock, and nobody
+/// can take over anything before it wakes up or dies: safe, but not what this is about.
+async fn freeze(lab: &Lab, report: &mut Report, zombies: &[Process]) -> LabResult<()> {
+    loop {
+        for zombie in zombies {
+            zombie.freeze()?;
+        }
+        let write = lab.client.register("probe", WorkflowKind::Drill, r#"{"steps": []}"#);
+        if matches!(tokio::time::timeout(Duration::from_secs(2), write).await, Ok(Ok(_))) {
+            report.fault("workers frozen", zombies.len() as u64);
+            return Ok(());
+        }
+        report.figure("freezes within a transaction", 1);
+        for zombie in zombies {
+            zombie.thaw()?;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
 async fn workers_up(lab: &Lab, zombies: &[Process]) -> usize {
     let rows = lab.client.world().workers(lab.client.tenant()).await.unwrap_or_default();
     zombies.iter().filter(|zombie| rows.iter().any(|row| row.card.id.as_str() == zombie.name())).count()
@@ -135,9 +153,12 @@ async fn workers_up(lab: &Lab, zombies: &[Process]) -> usize {
 
 /// Whether every attempt has begun, and those that go on after their effect have had it.
 fn all_under_way(lab: &Lab, tasks: &BTreeSet<String>, pairs: usize) -> bool {
-    let seen = |what: What| lab.count(|line| line.entry.what == what && tasks.contains(&line.entry.task));
-    seen(What::Began).is_ok_and(|began| began >= tasks.len())
-        && seen(What::Did).is_ok_and(|did| did >= 2 * pairs)
+    let lines = lab.ledger().unwrap_or_default();
+    let seen = |what: What| {
+        let own = lines.iter().filter(|line| line.entry.what == what && tasks.contains(&line.entry.task));
+        own.map(|line| line.entry.task.as_str()).collect::<BTreeSet<_>>().len()
+    };
+    seen(What::Began) == tasks.len() && seen(What::Did) >= 2 * pairs
 }
 
 /// When each task of a zombie was begun by somebody else.
