@@ -1,6 +1,7 @@
 //! The processes of a scenario: workers, and clients that keep them busy until the curtain.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::lab::{Lab, LabResult, Launch};
 use crate::ledger::{Line, What};
@@ -8,6 +9,9 @@ use crate::oracle::examine;
 use crate::process::Process;
 use crate::report::Report;
 use crate::wait::PATIENCE;
+
+/// A long scenario leaves much to be done, and looking at a world that moves finds what is not there.
+const BACKLOG: Duration = Duration::from_secs(900);
 
 pub struct Crowd {
     pub workers: Vec<Process>,
@@ -32,7 +36,7 @@ impl Crowd {
                 format!("{} did not come to its end: {ended:?}; {}", client.name(), client.messages())
             });
         }
-        let rested = lab.comes_to_rest(PATIENCE).await;
+        let rested = lab.comes_to_rest(BACKLOG).await;
         report.hold(rested, || "work was still open long after the last fault".into());
         // Whoever died meanwhile must be noted before the others are killed.
         for worker in &mut self.workers {

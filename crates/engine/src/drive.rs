@@ -330,6 +330,7 @@ impl Driver {
                     return;
                 }
                 tracing::warn!(%error, "heartbeat failed; trying again");
+                next = tokio::time::Instant::now() + beat / 5;
             }
         }
     }

@@ -13,41 +13,51 @@ const GRACE: Duration = Duration::from_secs(15);
 #[derive(Debug, Default)]
 pub struct Patience(Mutex<Option<Seen>>);
 
-/// The last time that was believed.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
+    /// The last time that was believed.
+    believed: Moment,
+    /// The last time that was told.
+    told: Moment,
+    /// When the world's time last leapt, while that is not believed yet.
+    leapt: Option<Instant>,
+}
+
+/// The world's time at a moment of our own.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
     world: i64,
     own: Instant,
-    leapt: Option<Instant>,
 }
 
 impl Patience {
     /// The latest time, in the world's milliseconds, by which anybody may be judged now.
     pub fn limit(&self) -> i64 {
-        self.lock().map_or(i64::MAX, |seen| seen.limit(Instant::now()))
+        self.lock().map_or(i64::MAX, |seen| seen.believed.limit(Instant::now()))
     }
 
     /// Learns the world's time and gives the one to judge by.
     pub fn judge(&self, now: i64) -> i64 {
-        self.judge_at(now, Instant::now())
+        self.judge_at(Moment { world: now, own: Instant::now() })
     }
 
-    fn judge_at(&self, now: i64, own: Instant) -> i64 {
+    fn judge_at(&self, now: Moment) -> i64 {
         let mut state = self.lock();
-        let fresh = Seen { world: now, own, leapt: None };
         let Some(seen) = *state else {
-            *state = Some(fresh);
-            return now;
+            *state = Some(Seen { believed: now, told: now, leapt: None });
+            return now.world;
         };
-        let limit = seen.limit(own);
-        if now <= limit {
-            *state = Some(fresh);
-            return now;
+        let leaps = now.world > seen.told.limit(now.own);
+        let leapt = if leaps { Some(now.own) } else { seen.leapt };
+        let limit = seen.believed.limit(now.own);
+        let over = leapt.is_none_or(|leapt| now.own.duration_since(leapt) >= GRACE);
+        // A clock that was set right again did no harm.
+        if over || now.world <= limit {
+            *state = Some(Seen { believed: now, told: now, leapt: None });
+            return now.world;
         }
-        let leapt = seen.leapt.unwrap_or(own);
-        let over = own.duration_since(leapt) >= GRACE;
-        *state = Some(if over { fresh } else { Seen { leapt: Some(leapt), ..seen } });
-        if over { now } else { limit }
+        *state = Some(Seen { told: now, leapt, ..seen });
+        limit
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Seen>> {
@@ -55,7 +65,8 @@ impl Patience {
     }
 }
 
-impl Seen {
+impl Moment {
+    /// What the world's time can be, without a leap, at a later moment.
     fn limit(&self, own: Instant) -> i64 {
         let gone = own.duration_since(self.own) + TOLERANCE;
         self.world.saturating_add(i64::try_from(gone.as_millis()).unwrap_or(i64::MAX))
@@ -68,35 +79,46 @@ mod tests {
 
     const HOUR: i64 = 3_600_000;
 
+    /// Looks at the world's time after so many seconds.
+    fn looks() -> impl Fn(u64, i64) -> i64 {
+        let (patience, start) = (Patience::default(), Instant::now());
+        move |seconds, world| patience.judge_at(Moment { world, own: start + Duration::from_secs(seconds) })
+    }
+
     #[test]
     fn a_leap_ahead_is_not_believed_until_the_living_could_beat() {
-        let patience = Patience::default();
-        let start = Instant::now();
-        let after = |seconds: u64| start + Duration::from_secs(seconds);
-        assert_eq!(patience.judge_at(1_000, start), 1_000, "the first look is believed");
-        assert_eq!(patience.judge_at(2_500, after(1)), 2_500);
+        let look = looks();
+        assert_eq!(look(0, 1_000), 1_000, "the first look is believed");
+        assert_eq!(look(1, 2_500), 2_500);
         let leapt = 2_500 + HOUR;
-        assert_eq!(patience.judge_at(leapt + 1_000, after(2)), 2_500 + 1_000 + 2_000);
-        assert_eq!(patience.judge_at(leapt + 10_000, after(11)), 2_500 + 10_000 + 2_000);
-        assert_eq!(patience.judge_at(leapt + 16_000, after(17)), leapt + 16_000);
-        assert_eq!(patience.judge_at(leapt + 17_000, after(18)), leapt + 17_000);
+        assert_eq!(look(2, leapt + 1_000), 2_500 + 1_000 + 2_000);
+        assert_eq!(look(11, leapt + 10_000), 2_500 + 10_000 + 2_000);
+        assert_eq!(look(17, leapt + 16_000), leapt + 16_000);
+        assert_eq!(look(18, leapt + 17_000), leapt + 17_000);
+    }
+
+    #[test]
+    fn every_further_leap_takes_its_own_time() {
+        let look = looks();
+        look(0, 0);
+        look(1, HOUR);
+        assert_eq!(look(14, 2 * HOUR), 16_000);
+        assert_eq!(look(17, 2 * HOUR + 3_000), 19_000, "the second leap was three seconds ago");
+        assert_eq!(look(29, 2 * HOUR + 15_000), 2 * HOUR + 15_000);
     }
 
     #[test]
     fn a_step_back_is_believed_at_once() {
-        let patience = Patience::default();
-        let start = Instant::now();
-        patience.judge_at(HOUR, start);
-        let second = start + Duration::from_secs(1);
-        assert_eq!(patience.judge_at(1_000, second), 1_000);
-        assert_eq!(patience.judge_at(2_000, second + Duration::from_secs(1)), 2_000);
+        let look = looks();
+        assert_eq!((look(0, HOUR), look(1, 1_000), look(2, 2_000)), (HOUR, 1_000, 2_000));
+        assert_eq!(look(3, HOUR), 5_000);
+        assert_eq!((look(4, 4_000), look(5, 5_000)), (4_000, 5_000), "set right again");
     }
 
     #[test]
     fn a_process_that_was_away_believes_what_went_by() {
-        let patience = Patience::default();
-        let start = Instant::now();
-        patience.judge_at(0, start);
-        assert_eq!(patience.judge_at(HOUR, start + Duration::from_secs(3_600)), HOUR);
+        let look = looks();
+        look(0, 0);
+        assert_eq!(look(3_600, HOUR), HOUR);
     }
 }

@@ -37,16 +37,25 @@ pub fn check(lines: &[Line], kept: &BTreeMap<String, Receipt>, manners: Manners)
     }
     let mut wrong = Vec::new();
     for (task, deeds) in &tasks {
-        wrong.extend(check_deeds(deeds, manners).into_iter().map(|what| format!("task {task}: {what}")));
+        wrong.extend(check_deeds(deeds, manners).into_iter().map(|what| told(task, what, lines)));
     }
     for (task, receipt) in kept {
         let found = match tasks.get(task.as_str()) {
             Some(deeds) => check_kept(deeds, receipt),
             None => vec!["its result was kept, but it never began".to_owned()],
         };
-        wrong.extend(found.into_iter().map(|what| format!("task {task}: {what}")));
+        wrong.extend(found.into_iter().map(|what| told(task, what, lines)));
     }
     wrong
+}
+
+/// A violation with all that the ledger knows of the task.
+fn told(task: &str, what: String, lines: &[Line]) -> String {
+    let own = lines.iter().filter(|line| line.entry.task == task);
+    let line = |Line { at, entry, .. }: &Line| {
+        format!("{at} {:?} attempt {} hand-out {} in {}", entry.what, entry.attempt, entry.claim, entry.pid)
+    };
+    format!("task {task}: {what} ({})", own.map(line).collect::<Vec<_>>().join("; "))
 }
 
 fn check_deeds(deeds: &Deeds, manners: Manners) -> Vec<String> {

@@ -12,7 +12,7 @@ use crate::wait::{PATIENCE, wall_millis};
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("backends", on);
     let rig = Rig::open().await?;
-    let launch = Launch { pause: 20, ..Launch::fast() };
+    let launch = Launch { pause: 50, ..Launch::default() };
     let crowd =
         Crowd::start(&rig.lab, &[launch.clone(), launch.clone(), launch.clone()], &[launch.clone(), launch])?;
     let admin = rig.cluster.connect().await?;

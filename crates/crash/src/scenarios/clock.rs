@@ -38,7 +38,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         On::Postgres => on_postgres(&mut report, scale, &own, &shared).await?,
         On::Sqlite => on_sqlite(&mut report, scale, &own, &shared).await?,
     }
-    report.floor("jumps", scale.pick(4, 12), report.faults.values().sum());
+    report.floor("jumps", scale.pick(4, 10), report.faults.values().sum());
     report.floor("runs ended", scale.pick(20, 200), report.figures["runs ended"]);
     Ok(report)
 }
@@ -51,8 +51,8 @@ async fn on_postgres(
 ) -> LabResult<()> {
     let setup = Setup { step_millis: STEP_MILLIS, ..Setup::new(On::Postgres) };
     let rig = Rig::on(Cluster::start_with(server.environment(), "").await?, setup).await?;
-    let worker = Launch { environment: own.environment(), ..Launch::fast() };
-    let client = Launch { pause: 50, ..Launch::fast() };
+    let worker = Launch { environment: own.environment(), ..Launch::default() };
+    let client = Launch { pause: 50, ..Launch::default() };
     let mut crowd = Crowd::start(&rig.lab, &[worker.clone(), worker.clone(), worker], &[client])?;
     let lab = &rig.lab;
     let first = put_schedule(lab).await?;
@@ -90,7 +90,7 @@ async fn on_sqlite(
     let setup = Setup { step_millis: STEP_MILLIS, manners, ..Setup::new(On::Sqlite) };
     let lab = &Lab::open(setup).await?;
     let launch =
-        |clock: &ShiftedClock| Launch { environment: clock.environment(), pause: 50, ..Launch::fast() };
+        |clock: &ShiftedClock| Launch { environment: clock.environment(), pause: 50, ..Launch::default() };
     let crowd = Crowd::start(lab, &[launch(own), launch(host), launch(host)], &[launch(host)])?;
     let first = put_schedule(lab).await?;
     next_beginning(lab, 0, None, PATIENCE).await;
@@ -109,7 +109,7 @@ async fn on_sqlite(
     schedule_is_whole(report, lab, first).await
 }
 
-/// Moves a clock, and waits until work has gone on for longer than a fast worker holds a claim.
+/// Moves a clock, and waits until work has gone on for a while.
 async fn jump(
     report: &mut Report,
     lab: &Lab,

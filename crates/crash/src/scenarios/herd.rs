@@ -39,7 +39,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     crowd.finish(&rig.lab, &mut report).await?;
     report.figure("workers", size as u64);
     report.floor("workers thrown out", scale.pick(12, 500), report.faults.values().sum());
-    report.floor("runs ended", scale.pick(5, 100), report.figures["runs ended"]);
+    report.floor("runs ended", scale.pick(5, 20), report.figures["runs ended"]);
     Ok(report)
 }
 

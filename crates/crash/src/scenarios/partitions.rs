@@ -25,7 +25,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         proxies.push(rig.proxy().await?);
     }
     let workers: Vec<Launch> = proxies.iter().map(|proxy| rig.behind(proxy, &Launch::fast())).collect();
-    let client = Launch { pause: 30, ..Launch::fast() };
+    let client = Launch { pause: 100, ..Launch::fast() };
     let crowd = Crowd::start(&rig.lab, &workers, &[client.clone(), client])?;
     let partitions = scale.pick(3, 100);
     for number in 0..partitions {

@@ -12,7 +12,7 @@ use crate::wait::{PATIENCE, wall_millis};
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("restarts", on);
     let rig = Rig::open().await?;
-    let launch = Launch { pause: 20, ..Launch::fast() };
+    let launch = Launch { pause: 50, ..Launch::default() };
     let crowd =
         Crowd::start(&rig.lab, &[launch.clone(), launch.clone(), launch.clone()], &[launch.clone(), launch])?;
     let restarts = scale.pick(3, 52);
@@ -35,6 +35,6 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     }
     crowd.finish(&rig.lab, &mut report).await?;
     report.floor("restarts", scale.pick(3, 50), report.faults.values().sum());
-    report.floor("runs ended", scale.pick(30, 500), report.figures["runs ended"]);
+    report.floor("runs ended", scale.pick(20, 500), report.figures["runs ended"]);
     Ok(report)
 }

@@ -14,7 +14,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("slow_network", on);
     let rig = Rig::open().await?;
     let proxy = rig.proxy().await?;
-    let launch = rig.behind(&proxy, &Launch { pause: 0, ..Launch::fast() });
+    let launch = rig.behind(&proxy, &Launch { pause: 0, ..Launch::default() });
     let crowd =
         Crowd::start(&rig.lab, &[launch.clone(), launch.clone()], &[launch.clone(), launch.clone(), launch])?;
     next_beginning(&rig.lab, 0, None, PATIENCE).await;

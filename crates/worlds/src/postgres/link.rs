@@ -152,6 +152,10 @@ impl Session {
         &self,
         call: impl Future<Output = Result<T, E>>,
     ) -> Result<T, Fault> {
+        // What was given up may have left a transaction open: nothing more may be said in it.
+        if !self.is_usable() {
+            return Err(self.give_up());
+        }
         let mut suspicion = self.suspicion.clone();
         tokio::select! {
             biased;

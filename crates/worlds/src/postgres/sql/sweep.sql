@@ -2,7 +2,10 @@
 -- $2 limit, $3 silence, $4 claims that ran out before this were looked for already, $5 the latest time by which anybody
 -- may be taken for dead: the clock may have leapt.
 WITH clock AS MATERIALIZED (
-    SELECT t.now, least(t.now, $5::bigint) AS patient FROM (SELECT coalesce($1::bigint, now_ms()) AS now) AS t
+    SELECT t.now, least(t.now, $5::bigint) AS patient,
+        -- a server that just came up has thrown out everybody, and many may need a while to come back
+        $1::bigint IS NOT NULL OR clock_timestamp() - pg_postmaster_start_time() NOT BETWEEN '0 s' AND '10 s' AS settled
+    FROM (SELECT coalesce($1::bigint, now_ms()) AS now) AS t
 ),
 -- who is gone: the advisory lock of its process is missing for a second, or it is silent
 seen AS MATERIALIZED (
@@ -15,7 +18,7 @@ seen AS MATERIALIZED (
 ),
 gone AS MATERIALIZED (
     SELECT s.id, s.tenant FROM clock AS c CROSS JOIN seen AS s
-    WHERE s.silent OR s.missing AND s.missing_since <= c.patient - 1000
+    WHERE s.silent OR s.missing AND s.missing_since <= c.patient - 1000 AND c.settled
 ),
 marked AS (
     UPDATE worker AS w SET missing_since = CASE WHEN s.missing THEN c.patient END
