@@ -157,3 +157,13 @@ pub async fn an_unblocked_run_is_tried_again(stage: &dyn Stage) {
     }
     assert_eq!(play.claim().await.run.id, run);
 }
+
+/// Only a commit or an orderly release ends the count of claims: a run that kills its holders stays suspect.
+pub async fn pausing_does_not_hide_lost_claims(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start("r").await;
+    assert_eq!(play.claim().await.deliveries, 1);
+    play.order(Control::PauseRun { run: run.clone(), reason: String::new() }).await;
+    play.order(Control::ResumeRun { run, reason: String::new() }).await;
+    assert_eq!(play.claim().await.deliveries, 2);
+}
