@@ -13,6 +13,8 @@ pub mod endings;
 pub mod fused;
 pub mod liveness;
 pub mod messages;
+#[cfg(feature = "model")]
+pub mod model;
 pub mod play;
 pub mod queue_order;
 pub mod records;
