@@ -310,6 +310,7 @@ macro_rules! conformance_tests {
                 a_claim_from_before_a_workflows_pause_still_commits
                 names_may_be_paused_before_they_exist
                 an_annotation_is_one_row_of_history
+                an_annotation_refuses_the_transition_under_way
                 an_unblocked_run_is_tried_again
                 pausing_does_not_hide_lost_claims
             }

@@ -167,3 +167,14 @@ pub async fn pausing_does_not_hide_lost_claims(stage: &dyn Stage) {
     play.order(Control::ResumeRun { run, reason: String::new() }).await;
     assert_eq!(play.claim().await.deliveries, 2);
 }
+
+/// Whoever steps a run has not seen what an operator wrote meanwhile, and must fold again.
+pub async fn an_annotation_refuses_the_transition_under_way(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start("r").await;
+    let claimed = play.claim().await;
+    let event = EventData::Marker(Marker { name: "noted".to_owned(), data: json("1") });
+    play.order(Control::Annotate { run: run.clone(), event }).await;
+    play.refused(&Draft::of(&claimed)).await;
+    assert!(play.history(&run).await.iter().map(|row| row.seq).eq(1..=1));
+}
