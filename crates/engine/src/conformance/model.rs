@@ -11,6 +11,7 @@ mod office;
 mod pair;
 mod play;
 mod shapes;
+mod steps;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
