@@ -1,9 +1,9 @@
 # The commands people type. Each one calls the real tool; nothing is decided here.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench fmt
+.PHONY: help run test lint bench fmt mutants
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
 
 run: ## play the demo
 	@scripts/demo.sh
@@ -16,6 +16,9 @@ lint: ## formatting and clippy only, warnings denied
 
 bench: ## all benchmarks, durable settings, as a Markdown table
 	scripts/with-postgres.sh cargo run --release --locked -p rhythm-cli -- bench all --markdown
+
+mutants: ## deliberate faults, each caught by a named test; ONLY=name tries one
+	RHYTHM_PG_FAST=1 scripts/with-postgres.sh cargo run --locked -p rhythm-mutants -- $(addprefix --only ,$(ONLY))
 
 fmt: ## format the code in place
 	cargo fmt --all
