@@ -1,9 +1,9 @@
 # The commands people type. Each one calls the real tool; nothing is decided here.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench sim replay crash fmt
+.PHONY: help run test lint bench sim replay crash mutants fmt
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
 
 run: ## play the demo
 	@scripts/demo.sh
@@ -27,6 +27,9 @@ crash: ## kill, stop and starve real processes, long, on SQLite and PostgreSQL (
 	@scripts/setup.sh strace
 	cargo build --release --locked -p rhythm-crash
 	scripts/with-postgres.sh cargo run --release --locked -p rhythm-crash --bin crash -- --scale long $(SCENARIOS)
+
+mutants: ## deliberate faults, each caught by a named test; ONLY=name tries one
+	RHYTHM_PG_FAST=1 scripts/with-postgres.sh cargo run --locked -p rhythm-mutants -- $(addprefix --only ,$(ONLY))
 
 fmt: ## format the code in place
 	cargo fmt --all

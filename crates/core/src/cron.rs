@@ -156,4 +156,6 @@ fn find_zone(name: &str) -> Result<TimeZone, CronError> {
 }
 
 #[cfg(test)]
+mod brute;
+#[cfg(test)]
 mod tests;

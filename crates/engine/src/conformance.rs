@@ -13,6 +13,8 @@ pub mod endings;
 pub mod fused;
 pub mod liveness;
 pub mod messages;
+#[cfg(feature = "model")]
+pub mod model;
 pub mod play;
 pub mod queue_order;
 pub mod records;
@@ -119,6 +121,8 @@ macro_rules! conformance_tests {
             }
             fused {
                 a_fused_commit_leaves_a_ready_run_ready
+                a_fused_commit_keeps_the_place_of_a_ready_run
+                a_fused_commit_leaves_a_run_put_off
                 a_fused_commit_finishes_steps_and_claims
                 a_fused_commit_is_refused_when_the_run_is_claimed
                 a_fused_commit_is_refused_when_its_own_worker_claims_the_run
@@ -168,6 +172,7 @@ macro_rules! conformance_tests {
                 a_lost_start_is_given_again
                 nothing_brings_a_delayed_start_forward
                 a_delayed_run_can_be_ended_before_its_start
+                a_delayed_run_released_for_later_can_still_be_ended
             }
             endings {
                 a_completed_run_leaves_nothing_waiting
@@ -194,6 +199,9 @@ macro_rules! conformance_tests {
                 a_reopened_child_takes_its_failure_back_from_a_failed_parent
                 a_requeued_task_takes_its_failure_back
                 a_run_that_failed_at_its_start_starts_once_again
+                a_start_delivered_again_is_consumed_once
+                a_reopened_run_is_not_blocked_by_letters_that_are_gone
+                a_reopened_run_is_no_longer_set_aside
             }
             timers {
                 a_timer_is_never_early_and_fires_once
@@ -240,6 +248,7 @@ macro_rules! conformance_tests {
                 a_taken_over_task_refuses_its_old_holder
                 a_late_finish_is_accepted_while_nobody_took_over
                 finished_tasks_of_one_request_are_judged_alone
+                an_old_claim_beside_the_current_one_changes_nothing
                 finishing_and_taking_over_at_once_has_one_winner
                 results_finished_at_once_all_arrive
                 claimed_tasks_bring_the_rows_of_their_runs
@@ -251,6 +260,7 @@ macro_rules! conformance_tests {
                 a_cancelled_task_is_not_tried_again
                 a_cancelled_task_whose_worker_is_gone_is_cancelled
                 a_held_task_is_cancelled_with_its_letter
+                a_task_cancelled_after_its_run_failed_still_answers
                 cancelling_all_reaches_open_tasks_and_live_children
                 cancelling_all_spares_what_the_same_commit_starts
                 a_queued_standalone_task_is_removed
@@ -303,7 +313,9 @@ macro_rules! conformance_tests {
                 a_claim_from_before_a_workflows_pause_still_commits
                 names_may_be_paused_before_they_exist
                 an_annotation_is_one_row_of_history
+                an_annotation_refuses_the_transition_under_way
                 an_unblocked_run_is_tried_again
+                pausing_does_not_hide_lost_claims
             }
             schedules {
                 a_schedule_is_kept_as_it_was_put
@@ -317,6 +329,7 @@ macro_rules! conformance_tests {
                 retention_removes_all_of_a_run
                 retention_removes_ended_standalone_tasks
                 retention_never_touches_what_is_alive
+                a_run_is_kept_while_its_tasks_are_under_way
                 a_run_nothing_will_wake_is_reported_once
                 a_run_with_a_reason_to_wait_is_not_stuck
                 ready_runs_nobody_can_step_are_marked
@@ -349,6 +362,7 @@ macro_rules! conformance_tests {
                 health_names_the_world
             }
             tenants {
+                cancelled_tasks_of_one_name_end_for_each_tenant
                 a_tenant_lists_only_its_own
                 a_tenant_claims_and_moves_only_its_own
                 a_tenant_controls_only_its_own

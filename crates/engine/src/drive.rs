@@ -330,7 +330,7 @@ impl Driver {
                     return;
                 }
                 tracing::warn!(%error, "heartbeat failed; trying again");
-                next = tokio::time::Instant::now() + beat / 5;
+                next = self.own_millis().saturating_add(beat / 5);
             }
         }
     }

@@ -497,3 +497,45 @@ async fn a_reopened_parent_hears_only_of_its_childs_last_life() {
     rig.settle().await;
     assert_eq!(rig.output(&run).await, json!([["mended"]]));
 }
+
+#[tokio::test]
+async fn a_snapshot_its_history_does_not_fold_to_is_noticed() {
+    use rhythm_engine::world::{ClaimRuns, Commit};
+    let rig = Rig::new();
+    let run = rig.start(json!({"steps": [{"signal": {"name": "go"}}, {"signal": {"name": "go"}}]})).await;
+    rig.settle().await;
+    rig.verify(&run).await;
+    rig.client.signal(&run, "go", json_payload("1"), None).await.unwrap();
+    let (tenant, worker) = (rhythm_core::TenantId::default(), rhythm_core::WorkerId::new("careless"));
+    let request = ClaimRuns {
+        tenant: tenant.clone(),
+        worker: worker.clone(),
+        kinds: vec![rhythm_core::WorkflowKind::Drill],
+        workflows: vec![],
+        limit: 1,
+        hold: Millis(30_000),
+    };
+    let claimed = rig.memory.claim_runs(request).await.unwrap().runs.remove(0);
+    // A commit that changes the snapshot and leaves no trace of why in the history.
+    let mut item = rhythm_engine::conformance::play::Draft::of(&claimed).only(&[]).item;
+    item.more = true;
+    let commit = Commit { tenant, worker, hold: Millis(30_000), items: vec![item], released: vec![] };
+    rig.memory.commit(commit).await.unwrap();
+    let programs = rhythm_engine::programs::Programs::default();
+    let verified = rhythm_engine::verify::verify(&rig.client, &programs, &run).await.unwrap();
+    assert_eq!(verified.problem.as_deref(), Some("the stored snapshot is not what its history folds to"));
+}
+
+fn json_payload(text: &str) -> Payload {
+    Payload::parse(text.to_owned()).unwrap()
+}
+
+#[tokio::test]
+async fn a_fused_step_finds_a_signal_that_came_before_its_run_started() {
+    let rig = Rig::new();
+    let run = rig.start(json!({"steps": [{"task": task("a")}, {"signal": {"name": "go"}}]})).await;
+    // Counted before the first claim: no fused commit is refused because of it, and none looks for it either.
+    rig.client.signal(&run, "go", Payload::of("early").unwrap(), None).await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.output(&run).await, json!([null, "early"]));
+}

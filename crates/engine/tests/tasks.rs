@@ -535,3 +535,15 @@ async fn a_worker_that_starts_again_under_its_old_name_makes_new_commits() {
     let second = rig.another("fixed", |config| config).process.commit_id();
     assert_ne!(first, second, "or the world would take the second for a repetition of the first");
 }
+
+#[tokio::test]
+async fn a_task_claimed_in_time_and_begun_too_late_is_not_executed() {
+    let rig = Rig::new();
+    rig.enqueue("a", json!({"deadline": "1s"})).await;
+    rig.one.worker.beat(false).await.unwrap();
+    let attempt = rig.one.worker.tick().await.unwrap().remove(0);
+    rig.pass(Millis(1_000));
+    let failure = attempt.perform(&rig.one.worker).await.unwrap_err();
+    assert_eq!(failure.code, "DEADLINE_EXCEEDED");
+    assert!(rig.stage.calls().is_empty());
+}

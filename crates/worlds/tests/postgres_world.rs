@@ -226,3 +226,17 @@ async fn people_can_read_the_views() {
     let shown: (&str, &str, &str, i32) = (row.get(0), row.get(1), row.get(2), row.get(3));
     assert_eq!(shown, ("waiting", "dead_letter", "[\"go\"]", 2026));
 }
+
+/// Work that somebody else is just looking at is passed over, not waited for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_claim_does_not_wait_for_a_locked_task() {
+    let stage = PostgresStage::open().await;
+    let play = Play::on(&stage).await;
+    play.enqueue(vec![new_task("held"), new_task("free")]).await;
+    let mut client = stage.database.client().await;
+    let transaction = client.transaction().await.unwrap();
+    transaction.query("SELECT FROM rhythm.task WHERE id = 'held' FOR UPDATE", &[]).await.unwrap();
+    let claimed = tokio::time::timeout(Duration::from_secs(20), play.take()).await;
+    assert_eq!(claimed.expect("the claim waited for the lock").id.as_str(), "free");
+    transaction.rollback().await.unwrap();
+}

@@ -471,3 +471,19 @@ fn wait_for(file: &Path, child: &mut std::process::Child) {
 fn unix_millis() -> u128 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis()
 }
+
+/// A row of history is written once, whatever the code above it believes.
+#[tokio::test]
+async fn the_file_refuses_a_second_row_of_the_same_number() {
+    let place = Place::new();
+    let world = place.open();
+    create(&world, &["r"]).await.unwrap();
+    let note = |reason: &str| ControlRequest {
+        tenant: tenant(),
+        actor: Actor("user:ann".into()),
+        control: Control::PauseRun { run: "r".into(), reason: reason.into() },
+    };
+    world.control(note("once")).await.unwrap();
+    let doubled = place.sqlite().execute("INSERT INTO event SELECT * FROM event", []);
+    assert!(doubled.unwrap_err().to_string().contains("UNIQUE"));
+}

@@ -140,4 +140,33 @@ proptest! {
         let text = serde_json::to_string(&Holder { wait: Millis(millis) }).unwrap();
         prop_assert_eq!(serde_json::from_str::<Holder>(&text).unwrap(), Holder { wait: Millis(millis) });
     }
+
+    #[test]
+    fn a_sum_of_units_is_their_sum_or_too_long(counts in prop::collection::vec(prop::option::of(0..u64::MAX), 6)) {
+        // Numbers of every size, so that some sums do not fit.
+        let parts = UNITS.iter().zip(&counts).filter_map(|((unit, size), count)| {
+            let count = (*count)?;
+            let count = count >> (count % 64);
+            Some((format!("{count}{unit}"), u128::from(count) * u128::from(*size)))
+        });
+        let (texts, sizes): (Vec<String>, Vec<u128>) = parts.unzip();
+        prop_assume!(!texts.is_empty());
+        let text = texts.concat();
+        match u64::try_from(sizes.iter().sum::<u128>()) {
+            Ok(sum) => prop_assert_eq!(parse(&text), Ok(Millis(sum))),
+            Err(_) => prop_assert_eq!(parse(&text), Err(DurationError::TooLong(text))),
+        }
+    }
+
+    #[test]
+    fn a_decimal_is_exact_or_refused(whole in 0..1_000_u64, part in 0..1_000_000_u64, unit in 0..UNITS.len()) {
+        let (name, size) = UNITS[unit];
+        let text = format!("{whole}.{part:06}{name}");
+        let millionths = (u128::from(whole) * 1_000_000 + u128::from(part)) * u128::from(size);
+        if millionths.is_multiple_of(1_000_000) {
+            prop_assert_eq!(parse(&text), Ok(Millis((millionths / 1_000_000) as u64)));
+        } else {
+            prop_assert_eq!(parse(&text), Err(DurationError::NotWhole(text)));
+        }
+    }
 }

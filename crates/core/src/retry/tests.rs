@@ -208,4 +208,35 @@ proptest! {
         let text = serde_json::to_string(&policy).unwrap();
         prop_assert_eq!(serde_json::from_str::<RetryPolicy>(&text).unwrap(), policy);
     }
+
+    #[test]
+    fn an_exponential_delay_is_the_power_it_names(
+        initial in 1..10_000_u64, multiplier in 1..6_u64, attempt in 1..14_u32, max in 0..1u64 << 40,
+    ) {
+        let policy = RetryPolicy {
+            initial_delay: Millis(initial),
+            multiplier: multiplier as f64,
+            max_delay: Millis(max),
+            ..steady(Backoff::Exponential)
+        };
+        let exact = u128::from(initial) * u128::from(multiplier).pow(attempt - 1);
+        prop_assert_eq!(u128::from(policy.delay_after("k", attempt).as_u64()), exact.min(u128::from(max)));
+    }
+
+    #[test]
+    fn once_at_the_cap_a_delay_stays_there(policy in any_policy(), attempt in 1..20_000_u32, more: u32) {
+        let policy = RetryPolicy { jitter: 0.0, ..policy };
+        if policy.delay_after("k", attempt) == policy.max_delay {
+            prop_assert_eq!(policy.delay_after("k", attempt.saturating_add(more)), policy.max_delay);
+        }
+    }
+
+    #[test]
+    fn a_task_is_tried_as_often_as_its_policy_says(max_attempts in 0..50_u32, policy in any_policy()) {
+        let policy = RetryPolicy { max_attempts, ..policy };
+        let again = |attempt: &u32| matches!(policy.verdict("k", *attempt, "E", "T", true), Verdict::Retry { .. });
+        // The first attempt is made before anybody is asked.
+        let tries = 1 + (1..).take_while(again).count() as u32;
+        prop_assert_eq!(tries, max_attempts.max(1));
+    }
 }

@@ -171,3 +171,16 @@ pub async fn a_running_standalone_task_is_asked_to_stop(stage: &dyn Stage) {
     assert_eq!(ended.failure.map(|failure| failure.code).as_deref(), Some("CANCELLED"));
     assert_eq!(play.dead().await, []);
 }
+
+/// A failed run may be reopened: it must not wait for a task that is gone.
+pub async fn a_task_cancelled_after_its_run_failed_still_answers(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.awaiting(&["go"]).task(1)).await;
+    play.deliver(&run, signal("s1", "go")).await;
+    play.done(&Draft::of(&play.claim().await).failed()).await;
+    play.order(Control::CancelTask { task: "r:1".into() }).await;
+    let (revision, reason) = (play.picture(&run).await.row.revision, String::new());
+    let reopen = Control::Reopen { run: run.clone(), revision, reason, requeue: vec![], redeliver: vec![] };
+    play.order(reopen).await;
+    assert_eq!(ids(&play.claim().await.messages), ["task:1"]);
+}

@@ -157,3 +157,24 @@ pub async fn an_unblocked_run_is_tried_again(stage: &dyn Stage) {
     }
     assert_eq!(play.claim().await.run.id, run);
 }
+
+/// Only a commit or an orderly release ends the count of claims: a run that kills its holders stays suspect.
+pub async fn pausing_does_not_hide_lost_claims(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start("r").await;
+    assert_eq!(play.claim().await.deliveries, 1);
+    play.order(Control::PauseRun { run: run.clone(), reason: String::new() }).await;
+    play.order(Control::ResumeRun { run, reason: String::new() }).await;
+    assert_eq!(play.claim().await.deliveries, 2);
+}
+
+/// Whoever steps a run has not seen what an operator wrote meanwhile, and must fold again.
+pub async fn an_annotation_refuses_the_transition_under_way(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start("r").await;
+    let claimed = play.claim().await;
+    let event = EventData::Marker(Marker { name: "noted".to_owned(), data: json("1") });
+    play.order(Control::Annotate { run: run.clone(), event }).await;
+    play.refused(&Draft::of(&claimed)).await;
+    assert!(play.history(&run).await.iter().map(|row| row.seq).eq(1..=1));
+}

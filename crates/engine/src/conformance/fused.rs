@@ -273,3 +273,32 @@ pub async fn a_fused_commit_leaves_a_ready_run_ready(stage: &dyn Stage) {
     assert!(play.picture(&run).await.ready_since.is_some());
     assert_eq!(ids(&play.claim().await.messages), ["task:1"]);
 }
+
+/// A run whose worker fuses all the time must not be put behind others again and again.
+pub async fn a_fused_commit_keeps_the_place_of_a_ready_run(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let (task, row) = ready_to_fuse(&play).await;
+    play.deliver(&row.id, signal("s1", "go")).await;
+    let since = play.picture(&row.id).await.ready_since;
+    let row = play.picture(&row.id).await.row;
+    stage.clock().advance(secs(5));
+    play.start("younger").await;
+    play.done(&Draft::fused(&row, &task)).await;
+    assert_eq!(play.picture(&row.id).await.ready_since, since);
+    assert_eq!(play.claim().await.run.id, row.id);
+}
+
+/// A run put off until later is not brought forward by a worker that fuses.
+pub async fn a_fused_commit_leaves_a_run_put_off(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let (task, row) = ready_to_fuse(&play).await;
+    play.deliver(&row.id, signal("s1", "go")).await;
+    let claimed = play.claim().await;
+    play.release(&claimed, ReleaseOutcome::Later { after: secs(60), blocked: None }).await;
+    let row = play.picture(&row.id).await.row;
+    play.done(&Draft::fused(&row, &task)).await;
+    play.pass(secs(59)).await;
+    play.nothing_to_claim().await;
+    play.pass(secs(1)).await;
+    assert_eq!(play.claim().await.run.id, row.id);
+}

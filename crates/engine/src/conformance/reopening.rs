@@ -221,3 +221,57 @@ pub async fn a_requeued_task_takes_its_failure_back(stage: &dyn Stage) {
     assert_eq!(play.complete(&task).await, Finish::Done);
     assert_eq!(ids(&play.claim().await.messages), ["task:1"]);
 }
+
+/// A start that was delivered again is consumed like any message.
+pub async fn a_start_delivered_again_is_consumed_once(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start("r").await;
+    play.done(&Draft::of(&play.claim().await).failed()).await;
+    let redeliver = vec![play.picture(&run).await.failed_by.expect("the cause was kept")];
+    let (revision, reason, requeue) = (1, String::new(), vec![]);
+    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    let again = play.claim().await;
+    assert_eq!(ids(&again.messages), ["start"]);
+    play.done(&Draft::of(&again).awaiting(&["go"])).await;
+    assert_eq!(play.picture(&run).await.inbox, []);
+    play.deliver(&run, signal("s1", "go")).await;
+    assert_eq!(ids(&play.claim().await.messages), ["s1"]);
+}
+
+pub async fn a_reopened_run_is_not_blocked_by_letters_that_are_gone(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.awaiting(&["go"]).task(1).task(2)).await;
+    for task in play.takes(2).await {
+        play.finish(&task, TaskOutcome::Exhausted { failure: failure("X"), hold: true }).await;
+    }
+    play.deliver(&run, signal("s1", "go")).await;
+    play.done(&Draft::of(&play.claim().await).failed()).await;
+    play.order(Control::RequeueDead { task: "r:1".into() }).await;
+    let reopen = async || {
+        let revision = play.picture(&run).await.row.revision;
+        let (reason, requeue, redeliver) = (String::new(), vec![], vec![signal("s1", "go")]);
+        play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+        play.picture(&run).await.summary.blocked.map(|blocked| blocked.code)
+    };
+    assert_eq!(reopen().await, Some(rhythm_core::BlockedCode::DeadLetter), "one letter is left");
+    play.done(&Draft::of(&play.claim().await).failed()).await;
+    play.order(Control::RequeueDead { task: "r:2".into() }).await;
+    assert_eq!(reopen().await, None);
+}
+
+/// Whoever reopens a run wants it tried again, whatever set it aside before it failed.
+pub async fn a_reopened_run_is_no_longer_set_aside(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.awaiting(&["go"]).task(1)).await;
+    let task = play.take().await;
+    play.deliver(&run, signal("s1", "go")).await;
+    let aside = ReleaseOutcome::Aside(blocked(rhythm_core::BlockedCode::Quarantined));
+    play.release(&play.claim().await, aside).await;
+    let row = play.picture(&run).await.row;
+    play.done(&Draft::fused(&row, &task).failed()).await;
+    let (revision, reason) = (row.revision + 1, String::new());
+    let reopen = Control::Reopen { run: run.clone(), revision, reason, requeue: vec![], redeliver: vec![] };
+    play.order(reopen).await;
+    assert_eq!(play.picture(&run).await.summary.blocked, None);
+    assert_eq!(ids(&play.claim().await.messages), ["s1"]);
+}

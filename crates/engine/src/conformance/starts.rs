@@ -173,3 +173,19 @@ pub async fn a_delayed_run_can_be_ended_before_its_start(stage: &dyn Stage) {
     play.pass(secs(10)).await;
     assert_eq!(ids(&play.claim().await.messages), ["start", "deadline"]);
 }
+
+/// Nobody here could end it: it is tried again in time, not forgotten until its start.
+pub async fn a_delayed_run_released_for_later_can_still_be_ended(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start_as(NewRun { delay: days(1), ..new_run("r") }).await;
+    play.deliver(&run, cancel("c1")).await;
+    let claimed = play.claim().await;
+    play.release(&claimed, ReleaseOutcome::Later { after: secs(60), blocked: None }).await;
+    play.pass(secs(60)).await;
+    let claimed = play.claim().await;
+    assert_eq!(ids(&claimed.messages), ["start", "c1"]);
+    play.deliver(&run, cancel("c2")).await;
+    let seen = claimed.run.arrived;
+    play.release(&claimed, ReleaseOutcome::Idle { arrived: seen }).await;
+    assert_eq!(ids(&play.claim().await.messages), ["start", "c1", "c2"]);
+}

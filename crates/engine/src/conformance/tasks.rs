@@ -247,3 +247,26 @@ pub async fn options_travel_with_their_task(stage: &dyn Stage) {
     let stored = play.task(&id).await;
     assert_eq!((stored.options, stored.deadline_at), (options, deadline_at));
 }
+
+/// A worker that lost a task and took it again may send both results at once.
+pub async fn an_old_claim_beside_the_current_one_changes_nothing(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.task(1)).await;
+    let old = play.take().await;
+    play.pass(secs(31)).await;
+    let new = play.take().await;
+    let result = |task: &ClaimedTask, output: &str| {
+        let mut finished = completed(task);
+        finished.outcome = TaskOutcome::Completed { output: json(output) };
+        let mut message = result_of(task);
+        if let rhythm_core::MessageBody::TaskCompleted(body) = &mut message.body {
+            body.output = json(output);
+        }
+        FinishedTask { message: Some(message), ..finished }
+    };
+    let sent = vec![result(&old, "\"old\""), result(&new, "\"new\""), result(&new, "\"again\"")];
+    let expected = sent[1].message.clone().map(|message| message.body);
+    assert_eq!(play.finish_all(sent).await, [Finish::Stale, Finish::Done, Finish::Stale]);
+    let inbox = play.picture(&run).await.inbox;
+    assert_eq!(inbox.into_iter().map(|message| message.body).collect::<Vec<_>>(), Vec::from_iter(expected));
+}

@@ -157,3 +157,18 @@ pub async fn upkeep_serves_every_tenant(stage: &dyn Stage) {
     let report = play.upkeep(Upkeep::FindStuck { idle: Millis(1), limit: 9 }).await;
     assert_eq!(report.stuck.len(), 2);
 }
+
+/// What a sweep cancels is told apart by tenant, not by name alone.
+pub async fn cancelled_tasks_of_one_name_end_for_each_tenant(stage: &dyn Stage) {
+    let ours = Play::on(stage).await;
+    let theirs = ours.tenant("other").await;
+    for play in [&ours, &theirs] {
+        let task = play.queue(new_task("t")).await;
+        play.take().await;
+        play.order(Control::CancelTask { task }).await;
+    }
+    ours.pass(secs(31)).await;
+    for play in [&ours, &theirs] {
+        assert_eq!(play.task(&"t".into()).await.state, TaskState::Cancelled);
+    }
+}

@@ -62,6 +62,25 @@ pub async fn retention_never_touches_what_is_alive(stage: &dyn Stage) {
     assert_eq!(play.history(&run).await.len(), 3);
 }
 
+/// The id of a forgotten run is free again: nothing of the old one may answer to the new one.
+pub async fn a_run_is_kept_while_its_tasks_are_under_way(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.awaiting(&["go"]).task(1).task(2)).await;
+    let tasks = play.takes(2).await;
+    play.finish(&tasks[1], TaskOutcome::Exhausted { failure: failure("X"), hold: true }).await;
+    play.deliver(&run, signal("s1", "go")).await;
+    play.done(&Draft::of(&play.claim().await).failed()).await;
+    stage.clock().advance(days(100));
+    play.upkeep(Upkeep::Prepare).await;
+    let retain = Upkeep::Retain { keep: days(30), limit: 1_000 };
+    play.upkeep(retain.clone()).await;
+    assert!(play.find(&run).await.is_some(), "a task of it runs");
+    assert_eq!(play.finish(&tasks[0], TaskOutcome::Cancelled { failure: failure("X") }).await, Finish::Done);
+    play.upkeep(retain).await;
+    assert_eq!(play.find(&run).await, None);
+    assert_eq!((play.find_task(&"r:2".into()).await, play.dead().await), (None, vec![]));
+}
+
 async fn stuck(play: &Play<'_>) -> Vec<RunId> {
     let report = play.upkeep(Upkeep::FindStuck { idle: secs(300), limit: 100 }).await;
     report.stuck.into_iter().map(|(_, run)| run).collect()

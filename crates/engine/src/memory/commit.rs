@@ -238,15 +238,17 @@ impl State {
         // Whoever gives a claim back has not crashed over it.
         live.deliveries = 0;
         tenant.queue.remove(&release.run);
+        // It could be claimed: neither a delayed start nor being set aside keeps it from becoming ready again.
         match release.outcome {
             ReleaseOutcome::Idle { arrived } => {
                 if live.row.arrived != arrived {
-                    self.make_ready(tenant_id, &release.run, now);
+                    self.make_ready_now(tenant_id, &release.run, now);
                 }
             }
             ReleaseOutcome::Later { after, blocked } => {
                 live.blocked = blocked;
-                self.make_ready(tenant_id, &release.run, now.plus(after));
+                live.aside = false;
+                self.make_ready_now(tenant_id, &release.run, now.plus(after));
             }
             ReleaseOutcome::Aside(blocked) => {
                 live.blocked = Some(blocked);

@@ -166,15 +166,22 @@ impl State {
         if let Some(task) = change.requeue.iter().find(|task| !tenant.dead.contains_key(task)) {
             return Err(WorldError::NotFound(format!("dead letter {task}")));
         }
-        let ended = tenant.ended.remove(run).expect("just found");
-        if let Some(parent) = &ended.run.row.parent {
+        let mut live = tenant.ended.remove(run).expect("just found").run;
+        if let Some(parent) = &live.row.parent {
             tenant.withdraw(&parent.run, &MessageId::child(parent.child));
         }
-        tenant.live.insert(run.clone(), ended.run);
+        // It is to be tried again: whatever set it aside is forgotten.
+        live.aside = false;
+        live.blocked.take_if(|blocked| blocked.code != BlockedCode::DeadLetter);
+        // What reached it meanwhile was not counted.
+        live.row.arrived += u64::from(tenant.inbox.get(run).is_some_and(|inbox| !inbox.is_empty()));
+        tenant.live.insert(run.clone(), live);
         tenant.write_row(run, EventData::Reopened(Note { reason: change.reason }), actor, now);
         for task in &change.requeue {
             self.revive(id, task, now);
         }
+        // Its held letters may have been requeued or discarded while it had ended.
+        self.unblock_if_last_held(id, run);
         for message in change.redeliver {
             self.put_message(id, run, message, now);
         }

@@ -168,14 +168,20 @@ impl Tenant {
 
     fn retain(&mut self, keep: Millis, limit: usize, now: Timestamp) -> u64 {
         let old = |at: Timestamp| now.since(at) > keep;
+        let of =
+            |task: &super::state::Task, run: &RunId| task.new.run.as_ref().is_some_and(|(of, _)| of == run);
+        // A run stays while tasks of it are under way; held ones go with it.
+        let under_way =
+            |run: &RunId| self.tasks.values().any(|task| of(task, run) && task.state != TaskState::Held);
         let runs: Vec<RunId> = self
             .ended
             .iter()
-            .filter(|(_, run)| old(run.ended_at))
+            .filter(|(id, run)| old(run.ended_at) && !under_way(id))
             .map(|(id, _)| id.clone())
             .take(limit)
             .collect();
         for run in &runs {
+            self.tasks.retain(|_, task| !of(task, run));
             self.ended.remove(run);
             self.events.remove(run);
             self.inbox.remove(run);

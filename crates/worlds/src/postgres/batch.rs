@@ -314,7 +314,8 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Whether a consumed message can be in the inbox at all: the start and the results of this very commit never were.
+/// Whether a consumed message can be in the inbox at all: the results of this very commit never were, nor was the
+/// start of a run that was not reopened since.
 fn may_wait(item: &CommitItem, id: &MessageId) -> bool {
     let of_finished = || {
         let number = id.as_str().strip_prefix("task:");
@@ -324,7 +325,7 @@ fn may_wait(item: &CommitItem, id: &MessageId) -> bool {
             })
         })
     };
-    id.as_str() != "start" && !of_finished()
+    (id.as_str() != "start" || item.revision > 0) && !of_finished()
 }
 
 /// The failure of a task cancelled before it ran, open at its end: the number of attempts may follow.

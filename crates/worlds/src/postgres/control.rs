@@ -176,6 +176,7 @@ impl Desk<'_> {
         self.session.query(sql::REOPEN_RUN, &key).await?;
         self.write_row(run, &EventData::Reopened(Note { reason: reason.to_owned() }), None).await?;
         self.revive(requeue).await?;
+        self.unblock_if_last_held(Some(run)).await?;
         self.put_messages(run, redeliver.iter()).await?;
         self.ready(sql::READY_IF_TOLD, run).await
     }

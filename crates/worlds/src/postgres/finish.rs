@@ -1,9 +1,9 @@
 //! Ending attempts. The statements work on any client or transaction of this database, so that a handler may one day
 //! finish its task inside its own transaction: prepare [`FinishStatements`] there and call [`finish_on`].
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
-use rhythm_core::{Failure, TaskId, TenantId};
+use rhythm_core::Failure;
 use rhythm_engine::world::{Finish, FinishTasks, FinishedTask, TaskOutcome};
 use tokio_postgres::{GenericClient, Row, Statement};
 
@@ -173,17 +173,51 @@ pub async fn finish_on(
         .iter()
         .flat_map(|request| request.finished.iter().map(move |finished| (request, finished)))
         .collect();
-    let mut columns = FinishColumns::default();
-    let (mut tenants, mut tasks) = (Vec::new(), Vec::new());
-    for (request, finished) in &all {
-        columns.push(request.tenant.as_str(), request.worker.as_str(), finished);
-        tenants.push(request.tenant.as_str());
-        tasks.push(finished.task.as_str());
-    }
+    let tenants: Vec<&str> = all.iter().map(|(request, _)| request.tenant.as_str()).collect();
+    let tasks: Vec<&str> = all.iter().map(|(_, finished)| finished.task.as_str()).collect();
     // Runs before tasks: the order in which everybody locks.
     statements.query(client, sql::LOCK_RUNS_OF_TASKS, params![tenants, tasks]).await?;
-    let mut done: HashSet<(TenantId, TaskId)> = HashSet::new();
-    let mut owners: Vec<(TenantId, TaskId, String)> = Vec::new();
+    let mut answers = vec![Finish::Stale; all.len()];
+    for round in rounds(&all) {
+        let given: Vec<_> = round.iter().map(|place| all[*place]).collect();
+        let done = finish_round(client, statements, now, &given).await?;
+        for (place, done) in round.into_iter().zip(done) {
+            answers[place] = if done { Finish::Done } else { Finish::Stale };
+        }
+    }
+    let mut answers = answers.into_iter();
+    Ok(requests.iter().map(|request| answers.by_ref().take(request.finished.len()).collect()).collect())
+}
+
+type Given<'a> = (&'a FinishTasks, &'a FinishedTask);
+
+/// Each task once in a round: what one statement writes, it cannot tell apart from an older claim beside it.
+fn rounds(all: &[Given<'_>]) -> Vec<Vec<usize>> {
+    let mut seen: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut rounds: Vec<Vec<usize>> = Vec::new();
+    for (place, (request, finished)) in all.iter().enumerate() {
+        let times = seen.entry((request.tenant.as_str(), finished.task.as_str())).or_default();
+        if rounds.len() == *times {
+            rounds.push(Vec::new());
+        }
+        rounds[*times].push(place);
+        *times += 1;
+    }
+    rounds
+}
+
+/// Tells for each attempt whether its claim was current.
+async fn finish_round(
+    client: &impl GenericClient,
+    statements: &FinishStatements,
+    now: Option<i64>,
+    given: &[Given<'_>],
+) -> Result<Vec<bool>, Fault> {
+    let mut columns = FinishColumns::default();
+    for (request, finished) in given {
+        columns.push(request.tenant.as_str(), request.worker.as_str(), finished);
+    }
+    let mut ended: HashMap<(String, String), Option<String>> = HashMap::new();
     let mut unwanted = Unwanted::default();
     for (sql, params) in columns.into_statements(now, false) {
         for row in statements.query(client, sql, params).await? {
@@ -196,36 +230,24 @@ pub async fn finish_on(
             if row.get::<_, Option<bool>>(3) == Some(true) {
                 unwanted.push(&tenant, &task, run.as_deref());
             }
-            if let Some(run) = run {
-                owners.push((TenantId(tenant.clone()), TaskId(task.clone()), run));
-            }
-            done.insert((TenantId(tenant), TaskId(task)));
+            ended.insert((tenant, task), run);
         }
     }
     unwanted.cancel(client, statements, now).await?;
-    owners.sort();
     let mut messages = MessageColumns::default();
-    for (request, finished) in &all {
-        let found = owners
-            .binary_search_by(|(tenant, task, _)| (tenant, task).cmp(&(&request.tenant, &finished.task)));
-        if let (Ok(place), Some(message)) = (found, &finished.message) {
-            messages.push(request.tenant.as_str(), &owners[place].2, message);
+    let mut done = Vec::with_capacity(given.len());
+    for (request, finished) in given {
+        let owner = ended.get(&(request.tenant.0.clone(), finished.task.0.clone()));
+        if let (Some(Some(run)), Some(message)) = (owner, &finished.message) {
+            messages.push(request.tenant.as_str(), run, message);
         }
+        done.push(owner.is_some());
     }
     if !messages.is_empty() {
         statements.query(client, sql::PUT_DORMANT, messages.params(now)).await?;
         statements.query(client, sql::PUT_MESSAGES, messages.params(now)).await?;
     }
-    let outcome = |request: &FinishTasks, finished: &FinishedTask| match done
-        .contains(&(request.tenant.clone(), finished.task.clone()))
-    {
-        true => Finish::Done,
-        false => Finish::Stale,
-    };
-    Ok(requests
-        .iter()
-        .map(|request| request.finished.iter().map(|finished| outcome(request, finished)).collect())
-        .collect())
+    Ok(done)
 }
 
 /// Tasks that would be tried again although somebody wants them stopped.

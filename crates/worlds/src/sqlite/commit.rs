@@ -202,10 +202,13 @@ impl Committer<'_> {
             true => before.arrived,
             false => tx.number(sql!("commit", "arrived"), params![before.key])?.unsigned_abs(),
         };
-        // A fused commit has not seen what waits for a run that was ready before it.
-        let was_ready = matches!(item.fence, Fence::Fused) && before.place != place::OUT;
+        // A fused commit has not seen what waits for a run that was ready before it: the run keeps its place.
+        if item.fence == Fence::Fused && before.place != place::OUT && item.end.is_none() {
+            tx.run(sql!("commit", "keep_place"), params![before.key])?;
+            return Ok(arrived);
+        }
         let aside = before.aside && item.fence == Fence::Fused;
-        let ready = !aside && (item.more || arrived != item.arrived || was_ready);
+        let ready = !aside && (item.more || arrived != item.arrived);
         let stays_out = quiet && before.place == place::OUT && !ready;
         if item.end.is_none() && !stays_out {
             let row = params![before.key, ready, tx.now.millis(), tx.next_number()];

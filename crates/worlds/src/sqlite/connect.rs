@@ -142,3 +142,22 @@ pub fn limit(connection: &Connection, bytes: u64) -> WorldResult<()> {
     };
     set().map_err(errors::from_sqlite)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2 is FULL: an answer is given after the disk has it, not after the operating system has.
+    #[test]
+    fn whoever_writes_waits_for_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::of(&folder.path().join("a.db"));
+        for access in [Access::Create, Access::Write] {
+            let connection = place.connect(access, Duration::from_secs(1)).unwrap();
+            let pragma =
+                |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, String>(0));
+            let level = connection.pragma_query_value(None, "synchronous", |row| row.get::<_, i64>(0));
+            assert_eq!((pragma("journal_mode").unwrap().as_str(), level.unwrap()), ("wal", 2));
+        }
+    }
+}

@@ -17,9 +17,19 @@ pub struct PostgresStage {
 
 impl PostgresStage {
     pub async fn open() -> Self {
+        Self { database: Database::create().await, clock: Self::noon() }
+    }
+
+    /// The same, made of a database that has its schema already: for tests that need hundreds of stages.
+    pub async fn open_copy() -> Self {
+        static MIGRATED: tokio::sync::OnceCell<String> = tokio::sync::OnceCell::const_new();
+        let migrated = MIGRATED.get_or_init(migrated).await;
+        Self { database: Database::copy_of(Some(migrated)).await, clock: Self::noon() }
+    }
+
+    fn noon() -> Arc<ManualClock> {
         // Noon of a day in a month that has partitions, however the real clock stands.
-        let clock = ManualClock::at(Timestamp::from_millis(1_794_744_000_000));
-        Self { database: Database::create().await, clock }
+        ManualClock::at(Timestamp::from_millis(1_794_744_000_000))
     }
 
     pub async fn world(&self) -> PostgresWorld {
@@ -46,13 +56,15 @@ pub struct Database {
 
 impl Database {
     pub async fn create() -> Self {
+        Self::copy_of(None).await
+    }
+
+    async fn copy_of(template: Option<&str>) -> Self {
         let cluster = cluster();
         let name = format!("test_{}", uuid::Uuid::now_v7().simple());
-        sql(&cluster)
-            .await
-            .batch_execute(&format!("CREATE DATABASE {name}"))
-            .await
-            .expect("a database is made");
+        let of = template.map(|name| format!("TEMPLATE {name}")).unwrap_or_default();
+        let made = sql(&cluster).await.batch_execute(&format!("CREATE DATABASE {name} {of}")).await;
+        made.expect("a database is made");
         let (server, _) = cluster.rsplit_once('/').expect("the url names a database");
         Self { url: format!("{server}/{name}") }
     }
@@ -60,6 +72,25 @@ impl Database {
     pub async fn client(&self) -> Client {
         sql(&self.url).await
     }
+}
+
+/// The name of a database with the schema in it. Nobody may be connected to what is copied.
+async fn migrated() -> String {
+    let stage = PostgresStage::open().await;
+    drop(stage.world().await);
+    let name = stage.database.url.rsplit('/').next().expect("the url names a database").to_owned();
+    let cluster = sql(&cluster()).await;
+    let end = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
+    let left = format!("SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}'");
+    cluster
+        .batch_execute(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"))
+        .await
+        .expect("it closes");
+    cluster.batch_execute(&end).await.expect("connections end");
+    while cluster.query_one(&left, &[]).await.expect("a count").get::<_, i64>(0) > 0 {
+        tokio::task::yield_now().await;
+    }
+    name
 }
 
 /// A missing cluster fails the test: a test that cannot run proves nothing.

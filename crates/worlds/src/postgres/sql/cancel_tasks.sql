@@ -24,7 +24,7 @@ letters AS (
     DELETE FROM dead_letter AS d USING gone AS g WHERE d.task = ANY (ARRAY[g.id]) AND d.tenant = g.tenant
 ),
 failed AS MATERIALIZED (
-    SELECT g.id, $6::text || CASE WHEN g.attempt > 1 THEN ',"attempts":' || g.attempt - 1 ELSE '' END || '}' AS failure
+    SELECT g.id, g.tenant, $6::text || CASE WHEN g.attempt > 1 THEN ',"attempts":' || g.attempt - 1 ELSE '' END || '}' AS failure
     FROM gone AS g
 ),
 ended AS (
@@ -32,16 +32,28 @@ ended AS (
     SELECT g.id, g.tenant, g.seq, g.run, g.number, g.name, g.queue, g.priority, g.input, g.options, g.actor, g.trace,
         g.created_at, g.deadline_at, 6, g.due_at, c.now, g.claim, g.worker, g.claim_until, g.attempt, g.delivery, g.cancel,
         g.progress, NULL, f.failure
-    FROM clock AS c CROSS JOIN gone AS g JOIN failed AS f ON f.id = g.id WHERE g.run IS NULL
+    FROM clock AS c CROSS JOIN gone AS g JOIN failed AS f ON f.id = g.id AND f.tenant = g.tenant WHERE g.run IS NULL
 ),
 told AS (
     INSERT INTO inbox (tenant, run, id, at, actor, body)
     SELECT g.tenant, g.run, 'task:' || g.number, c.now, 'system',
         '{"task_failed":{"task":' || g.number || ',"failure":' || f.failure || '}}'
-    FROM clock AS c CROSS JOIN gone AS g JOIN failed AS f ON f.id = g.id
+    FROM clock AS c CROSS JOIN gone AS g JOIN failed AS f ON f.id = g.id AND f.tenant = g.tenant
     JOIN live_run AS r ON r.id = ANY (ARRAY[g.run]) AND r.tenant = g.tenant
     ON CONFLICT DO NOTHING
     RETURNING tenant, run
+),
+-- a failed run hears of it when it is reopened; the lock is against a reopening at the same moment
+told_dormant AS (
+    INSERT INTO inbox (tenant, run, id, at, actor, body)
+    SELECT g.tenant, g.run, 'task:' || g.number, c.now, 'system',
+        '{"task_failed":{"task":' || g.number || ',"failure":' || f.failure || '}}'
+    FROM clock AS c CROSS JOIN gone AS g JOIN failed AS f ON f.id = g.id AND f.tenant = g.tenant
+    CROSS JOIN LATERAL (
+        SELECT FROM ended_run AS e
+        WHERE e.id = g.run AND e.tenant = g.tenant AND e.status = 'failed' FOR UPDATE) AS e
+    WHERE NOT EXISTS (SELECT FROM live_run AS r WHERE r.id = ANY (ARRAY[g.run]) AND r.tenant = g.tenant)
+    ON CONFLICT DO NOTHING
 ),
 counted AS (
     UPDATE live_run AS r SET arrived = r.arrived + t.n

@@ -1,4 +1,5 @@
--- Months that may go whole: their partition exists, nothing live was born in them, and whatever ended is old enough.
+-- Months that may go whole: their partition exists, nothing live was born in them, no task of theirs is under way, and
+-- whatever ended is old enough.
 SELECT m.born
 FROM (
     SELECT substring(pg_get_expr(c.relpartbound, c.oid) FROM 'IN \(\D?(\d+)')::int AS born
@@ -8,4 +9,7 @@ FROM (
 WHERE m.born < month_of($1::bigint)
     AND NOT EXISTS (SELECT FROM live_run AS r WHERE r.born = m.born)
     AND NOT EXISTS (SELECT FROM ended_run AS e WHERE e.born = m.born AND e.ended_at >= $1::bigint - $2::bigint)
+    AND NOT EXISTS (
+        SELECT FROM task AS t JOIN ended_run AS e ON e.id = t.run AND e.tenant = t.tenant AND e.born = m.born
+        WHERE t.state <> 3)
 ORDER BY m.born

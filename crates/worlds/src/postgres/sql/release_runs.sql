@@ -4,7 +4,7 @@ freed AS (
     UPDATE live_run AS r
     SET claimed_by = NULL,
         deliveries = 0,
-        aside = r.aside OR i.outcome = 2,
+        aside = i.outcome = 2 OR i.outcome = 0 AND r.aside,
         blocked_code = CASE WHEN i.outcome = 0 THEN r.blocked_code ELSE i.code END,
         blocked_since = CASE WHEN i.outcome = 0 THEN r.blocked_since ELSE i.since END,
         blocked_detail = CASE WHEN i.outcome = 0 THEN r.blocked_detail ELSE i.detail END
@@ -13,7 +13,7 @@ freed AS (
         AS i(tenant, run, worker, claim, outcome, arrived, after, code, since, detail)
     WHERE r.id = ANY (ARRAY[i.run]) AND r.tenant = i.tenant AND r.claim = i.claim AND r.claimed_by = i.worker
     RETURNING r.id, r.tenant, r.kind, r.workflow, r.priority, i.after,
-        NOT r.paused AND r.start_at IS NULL AND (i.outcome = 1 OR i.outcome = 0 AND r.arrived <> i.arrived) AS stays
+        NOT r.paused AND (i.outcome = 1 OR i.outcome = 0 AND r.arrived <> i.arrived) AS stays
 ),
 gone AS (
     DELETE FROM run_queue AS q USING freed AS f WHERE q.run = ANY (ARRAY[f.id]) AND q.tenant = f.tenant AND NOT f.stays

@@ -1,5 +1,5 @@
--- A failed run is live again. `arrived` grows: what reached it while it was dormant was not counted. The failure it
--- told its parent is taken back, unless it was consumed.
+-- A failed run is live again, and tried again: whatever set it aside is forgotten. `arrived` grows: what reached it
+-- while it was dormant was not counted. The failure it told its parent is taken back, unless it was consumed.
 WITH back AS (DELETE FROM ended_run WHERE id = $2 AND tenant = $1 RETURNING *),
 withdrawn AS (
     DELETE FROM inbox AS b USING back AS k
@@ -12,5 +12,7 @@ INSERT INTO live_run (id, tenant, place, born, workflow, version, kind, input, a
 SELECT id, tenant, place, born, workflow, version, kind, input, actor, trace, tags, parent, parent_child,
     priority, created_at, start_at, deadline_at, snapshot, format, seq, at, awaiting, cancelling, revision,
     arrived + (EXISTS (SELECT FROM inbox AS b WHERE b.run = $2 AND b.tenant = $1))::int, claim,
-    NULL, last_commit, deliveries, paused, aside, blocked_code, blocked_since, blocked_detail, updated_at, stuck
+    NULL, last_commit, deliveries, paused, false, CASE WHEN blocked_code = 'dead_letter' THEN blocked_code END,
+    CASE WHEN blocked_code = 'dead_letter' THEN blocked_since END,
+    CASE WHEN blocked_code = 'dead_letter' THEN blocked_detail END, updated_at, stuck
 FROM back

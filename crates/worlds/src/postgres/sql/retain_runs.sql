@@ -1,7 +1,10 @@
 -- Old ended runs with all that belongs to them, a bounded number at a time. Whole months go by `drop_month` instead.
+-- A run stays while tasks of it are under way; held ones go with it.
 WITH old AS MATERIALIZED (
     SELECT e.id, e.tenant, e.born FROM ended_run AS e
-    WHERE e.ended_at < $1::bigint - $2::bigint
+    WHERE e.ended_at < $1::bigint - $2::bigint AND NOT EXISTS (
+        SELECT FROM task AS t
+        WHERE t.tenant = e.tenant AND t.id >= e.id || ':' AND t.id < e.id || ';' AND t.run = e.id AND t.state <> 3)
     ORDER BY e.ended_at LIMIT $3
 ),
 gone AS (
@@ -12,5 +15,9 @@ ids AS (DELETE FROM delivered AS d USING old AS o WHERE d.run = o.id AND d.tenan
 tries AS (DELETE FROM attempt AS a USING old AS o WHERE a.run = o.id AND a.tenant = o.tenant AND a.born = o.born),
 messages AS (DELETE FROM inbox AS b USING old AS o WHERE b.run = o.id AND b.tenant = o.tenant),
 timers AS (DELETE FROM timer AS t USING old AS o WHERE t.run = o.id AND t.tenant = o.tenant),
+held AS (
+    DELETE FROM task AS t USING old AS o
+    WHERE t.tenant = o.tenant AND t.id >= o.id || ':' AND t.id < o.id || ';' AND t.run = o.id AND t.state = 3
+),
 letters AS (DELETE FROM dead_letter AS d USING old AS o WHERE d.run = o.id AND d.tenant = o.tenant)
 SELECT count(*) FROM gone

@@ -48,7 +48,7 @@ pub fn pause(
         return Ok(Controlled::Unchanged);
     }
     tx.run(sql!("control", "set_paused"), params![live.key, true])?;
-    tx.run(sql!("commit", "leave_queue"), params![live.key])?;
+    tx.run(sql!("commit", "pause_queue_place"), params![live.key])?;
     write_operator_row(tx, live.key, actor, EventData::Paused(Note { reason: reason.to_owned() }))?;
     Ok(Controlled::Done)
 }

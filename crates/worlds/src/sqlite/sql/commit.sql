@@ -28,6 +28,8 @@ UPDATE run_queue
 SET place = ?2, ready_at = CASE WHEN ?2 THEN ?3 ELSE ready_at END, ticket = CASE WHEN ?2 THEN ?4 ELSE ticket END,
     worker = NULL, claim_until = NULL, deliveries = 0
 WHERE key = ?1;
+-- name: keep_place
+UPDATE run_queue SET deliveries = 0 WHERE key = ?1;
 -- name: release_idle
 UPDATE run_queue
 SET place = arrived <> ?2, ready_at = ?3, ticket = ?4, worker = NULL, claim_until = NULL, deliveries = 0
@@ -38,6 +40,8 @@ UPDATE run_queue SET place = 3, ready_at = ?2, ticket = ?3, worker = NULL, claim
 WHERE key = ?1;
 -- name: leave_queue
 UPDATE run_queue SET place = 0, worker = NULL, claim_until = NULL, deliveries = 0 WHERE key = ?1;
+-- name: pause_queue_place
+UPDATE run_queue SET place = 0, worker = NULL, claim_until = NULL WHERE key = ?1;
 -- name: block
 UPDATE live_run SET blocked_code = ?2, blocked_since = ?3, blocked_detail = ?4, aside = ?5 WHERE key = ?1;
 -- name: claimed

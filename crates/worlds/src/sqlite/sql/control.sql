@@ -21,12 +21,14 @@ INSERT INTO live_run (key, tenant, run, workflow, version, kind, priority, paren
                       deadline_at, updated_at, revision, paused, aside, stuck, blocked_code, blocked_since,
                       blocked_detail, last_commit, seq, at, awaiting, cancelling, format, snapshot)
 SELECT key, tenant, run, workflow, version, kind, priority, parent_run, parent_child, created_at,
-       deadline_at, ?2, revision, paused, 0, 0, blocked_code, blocked_since,
-       blocked_detail, last_commit, seq, at, awaiting, cancelling, format, snapshot
+       deadline_at, ?2, revision, paused, 0, 0, iif(blocked_code = 'dead_letter', blocked_code, NULL),
+       iif(blocked_code = 'dead_letter', blocked_since, NULL), iif(blocked_code = 'dead_letter', blocked_detail, NULL),
+       last_commit, seq, at, awaiting, cancelling, format, snapshot
 FROM ended_run WHERE key = ?1;
 -- name: reopen_place
 INSERT INTO run_queue (key, tenant, kind, workflow, priority, place, ready_at, ticket, claim, deliveries, arrived)
-SELECT key, tenant, kind, workflow, priority, 0, ?2, ?3, claim, 0, arrived FROM ended_run WHERE key = ?1;
+SELECT key, tenant, kind, workflow, priority, 0, ?2, ?3, claim, 0,
+       arrived + EXISTS (SELECT 1 FROM inbox i WHERE i.run_key = ?1) FROM ended_run WHERE key = ?1;
 -- name: withdraw_answer
 DELETE FROM inbox WHERE (run_key, message) IN (
     SELECT p.key, 'child:' || c.parent_child

@@ -13,6 +13,7 @@ pub fn retain(tx: &Tx<'_>, keep: Millis, limit: usize) -> WorldResult<u64> {
         tx.all(sql!("retain", "old_runs"), params![before, size(limit)], |row| row.take())?;
     for run in &runs {
         for statement in [
+            sql!("retain", "held"),
             sql!("retain", "run"),
             sql!("retain", "start"),
             sql!("retain", "tags"),

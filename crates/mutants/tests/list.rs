@@ -1,0 +1,47 @@
+//! The list of mutants is sound without building any of them.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use rhythm_mutants::{list, table};
+
+#[test]
+fn every_mutant_changes_one_place_of_its_file() {
+    let root = list::root();
+    for mutant in list::read(&root).unwrap() {
+        let text = fs::read_to_string(root.join(&mutant.file))
+            .unwrap_or_else(|_| panic!("{} is missing", mutant.file));
+        let changed = mutant.apply(&text).unwrap_or_else(|problem| panic!("{problem}"));
+        assert_ne!(changed, text, "{} changes nothing", mutant.name);
+    }
+}
+
+#[test]
+fn every_mutant_names_a_test_that_is_there() {
+    let root = list::root();
+    for mutant in list::read(&root).unwrap() {
+        assert!(mutant.test_exists(&root), "{}: no test {} in {}", mutant.name, mutant.test, mutant.binary);
+    }
+}
+
+#[test]
+fn mutants_are_many_and_all_different() {
+    let mutants = list::read(&list::root()).unwrap();
+    let names: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.name.as_str()).collect();
+    let promises: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.promise.as_str()).collect();
+    let places: BTreeSet<(&str, &str)> =
+        mutants.iter().map(|mutant| (mutant.file.as_str(), mutant.find.as_str())).collect();
+    assert!(mutants.len() >= 25, "only {} mutants", mutants.len());
+    for different in [names.len(), promises.len(), places.len()] {
+        assert_eq!(different, mutants.len());
+    }
+}
+
+#[test]
+fn the_table_lists_the_same_mutants() {
+    let root = list::root();
+    let page = fs::read_to_string(table::path(&root)).expect("docs/internals/mutants.md is there");
+    let names: Vec<String> = list::read(&root).unwrap().into_iter().map(|mutant| mutant.name).collect();
+    assert_eq!(table::names(&page), names, "run make mutants to write the table anew");
+    assert!(!page.contains("SURVIVED"), "a mutant survived");
+}

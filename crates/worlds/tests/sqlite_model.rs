@@ -1,0 +1,6 @@
+//! SQLite answers whatever is asked as the reference world does.
+
+#[path = "sqlite_stage/mod.rs"]
+mod sqlite_stage;
+
+rhythm_engine::model_suite!(60, sqlite_stage::open);
