@@ -78,20 +78,20 @@ impl Engine {
         if claimed.runs.is_empty() {
             return Ok(());
         }
-        let (mut items, mut after, mut released) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut commits, mut released) = (Vec::new(), Vec::new());
         let mut slots = self.worker.slots();
         for run in claimed.runs {
             let (id, claim) = (run.run.id.clone(), run.claim);
             match self.step(run, &mut |task| slots.take(task)).await {
-                Ok(Verdict::Commit(commit)) => {
-                    items.push(commit.0);
-                    after.push(commit.1);
-                }
+                Ok(Verdict::Commit(commit)) => commits.push(*commit),
                 Ok(Verdict::Release(release)) => released.push(release),
                 // Trouble with one run must not touch the others of its batch.
                 Err(error) => released.push(ReleasedRun { run: id, claim, outcome: self.put_off(&error) }),
             }
         }
+        // By run, as worlds write them: what the runs ask for then has the same order everywhere.
+        commits.sort_by(|(a, _), (b, _)| a.run.cmp(&b.run));
+        let (items, after) = commits.into_iter().unzip();
         let settled = self.process.push(self.process.batch(items, released, after)).await?;
         ticked.attempts.extend(self.worker.absorb(settled).await);
         Ok(())

@@ -9,7 +9,7 @@ use rhythm_sim::shrink::{shrink, story};
 use rhythm_sim::sim::{Options, Outcome, simulate};
 
 /// Seeds per test; four tests of them run side by side.
-const SEEDS: u64 = 75;
+const SEEDS: u64 = 60;
 
 fn check(seed: u64) -> Outcome {
     let options = Options { seed, ..Options::default() };
