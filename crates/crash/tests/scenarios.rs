@@ -4,8 +4,9 @@ use rhythm_crash::lab::{On, Scale};
 use rhythm_crash::scenarios::{ALL, Scenario};
 
 macro_rules! played {
-    ($($test:ident $scenario:literal $on:ident,)*) => {
-        $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    ($($(#[$steady:meta])* $test:ident $scenario:literal $on:ident,)*) => {
+        $($(#[$steady])*
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $test() {
             let scenario = Scenario::named($scenario).expect("the scenario is listed");
             scenario.run(On::$on, Scale::Short).await.expect_good();
@@ -32,10 +33,15 @@ played! {
     a_commit_whose_answer_is_lost_happens_once_on_postgres "lost_commits" Postgres,
     what_a_partition_held_back_harms_nothing "partitions" Postgres,
     a_half_open_connection_is_noticed "half_open" Postgres,
+    #[ignore = "depends on the machine's pace; `make crash` plays it"]
     a_slow_network_takes_no_claims "slow_network" Postgres,
+    #[ignore = "depends on the machine's pace; `make crash` plays it"]
     clocks_that_jump_take_no_claims_on_sqlite "clock" Sqlite,
+    #[ignore = "depends on the machine's pace; `make crash` plays it"]
     clocks_that_jump_take_no_claims_on_postgres "clock" Postgres,
+    #[ignore = "depends on the machine's pace; `make crash` plays it"]
     a_herd_of_workers_comes_back_together "herd" Postgres,
+    #[ignore = "depends on the machine's pace; `make crash` plays it"]
     a_pinned_snapshot_does_not_rot_the_queues "pinned_snapshot" Postgres,
     a_kill_at_any_commit_point_loses_nothing_on_sqlite "commit_points" Sqlite,
     a_kill_at_any_commit_point_loses_nothing_on_postgres "commit_points" Postgres,

@@ -110,7 +110,7 @@ impl Driver {
     /// Runs until stopped; then lets attempts finish for `patience` and hands the rest back. A world that broke
     /// for good ends it at once, with that error.
     pub async fn run(self: &Arc<Self>, patience: Duration) -> WorldResult<()> {
-        self.worker.beat(false).await?;
+        self.announce().await?;
         let loops = [
             self.host.spawn(Box::pin(self.clone().upkeep_loop())),
             self.host.spawn(Box::pin(self.clone().engine_loop())),
@@ -137,7 +137,27 @@ impl Driver {
         if self.worker.has_unfinished() {
             let _ = self.worker.resend().await;
         }
-        self.worker.beat(true).await
+        match self.worker.beat(true).await {
+            Err(error) if error.is_passing() => {
+                tracing::warn!(%error, "the worker could not say that it leaves; the world will notice");
+                Ok(())
+            }
+            said => said,
+        }
+    }
+
+    /// The first heartbeat. A world that is away for a moment is waited for: a start must not depend on luck.
+    async fn announce(&self) -> WorldResult<()> {
+        let mut backoff = Backoff::new(&*self.host);
+        loop {
+            match self.worker.beat(false).await {
+                Err(error) if error.is_passing() && !self.is_stopping() => {
+                    tracing::warn!(%error, "the worker could not say that it is there; trying again");
+                    self.host.sleep(backoff.next()).await;
+                }
+                said => return said,
+            }
+        }
     }
 
     /// Waits for running attempts, then hands back what is left.

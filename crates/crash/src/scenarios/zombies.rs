@@ -34,7 +34,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let manners = Manners { dedupe: false, fence: true };
     let lab = Lab::open(Setup { manners, ..Setup::new(on) }).await?;
     // Milliseconds: long enough to freeze all of them within it.
-    let long: u64 = scale.pick(3_000, 8_000);
+    let long: u64 = scale.pick(6_000, 8_000);
     for (name, queue, work) in [
         ("before", "default", json!({"millis": long})),
         ("after", "default", json!({"linger": long})),
