@@ -147,7 +147,7 @@ impl Driver {
     }
 
     /// The first heartbeat. A world that is away for a moment is waited for: a start must not depend on luck.
-    async fn announce(&self) -> WorldResult<()> {
+    pub async fn announce(&self) -> WorldResult<()> {
         let mut backoff = Backoff::new(&*self.host);
         loop {
             match self.worker.beat(false).await {

@@ -150,8 +150,8 @@ impl WorkerBuilder {
         let process = Arc::new(Process::new(self.world, config, Programs::default(), time));
         let worker = Arc::new(Worker::new(process.clone(), self.handlers, host_name(), std::process::id()));
         // The driver beats too, but its caller would learn of a refusal only when the worker stops.
-        worker.beat(false).await?;
         let driver = Driver::new(process, worker);
+        driver.announce().await?;
         let (stopper, patience) = (driver.stopper(), self.patience);
         let driver = tokio::spawn(async move { driver.run(patience).await });
         Ok(RunningWorker { id, stopper, driver: Some(driver) })
