@@ -256,6 +256,7 @@ macro_rules! conformance_tests {
             }
             cancelling {
                 a_queued_task_is_removed_and_answers_cancelled
+                cancelled_tasks_answer_in_one_order
                 a_running_task_is_asked_to_stop
                 a_cancelled_task_is_not_tried_again
                 a_cancelled_task_whose_worker_is_gone_is_cancelled
@@ -335,6 +336,7 @@ macro_rules! conformance_tests {
                 ready_runs_nobody_can_step_are_marked
                 a_marked_run_can_be_claimed
                 a_sweep_tells_whether_there_is_work
+                a_sweep_that_cancels_a_task_tells_of_its_run
                 a_sweep_does_at_most_so_much
                 every_duty_is_safe_in_every_process_at_once
             }

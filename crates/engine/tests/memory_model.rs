@@ -4,4 +4,4 @@
 #[path = "memory_stage/mod.rs"]
 mod memory_stage;
 
-rhythm_engine::model_suite!(60, memory_stage::open);
+rhythm_engine::model_suite!(200, memory_stage::open);

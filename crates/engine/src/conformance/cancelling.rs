@@ -184,3 +184,17 @@ pub async fn a_task_cancelled_after_its_run_failed_still_answers(stage: &dyn Sta
     play.order(reopen).await;
     assert_eq!(ids(&play.claim().await.messages), ["task:1"]);
 }
+
+/// In one order in every world, so that the same run has the same history everywhere.
+pub async fn cancelled_tasks_answer_in_one_order(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| (1..=15).fold(draft.awaiting(&["go"]), Draft::task)).await;
+    play.deliver(&run, signal("s1", "go")).await;
+    let draft = Draft::of(&play.claim().await);
+    play.done(&draft.with(|item| item.cancel_tasks = vec!["r:14".into(), "r:2".into(), "r:15".into()])).await;
+    let claimed = play.claim().await;
+    assert_eq!(ids(&claimed.messages), ["task:14", "task:2", "task:15"]);
+    play.done(&Draft::of(&claimed).with(|item| item.cancel_open = Some(cancel("c1")))).await;
+    let created = [1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13].map(|number| format!("task:{number}"));
+    assert_eq!(ids(&play.claim().await.messages), created);
+}

@@ -218,3 +218,14 @@ pub async fn every_duty_is_safe_in_every_process_at_once(stage: &dyn Stage) {
     tokio::join!(all(&play), all(&other));
     assert_eq!(ids(&play.claim().await.messages), ["timer:1"]);
 }
+
+/// The task that is freed is not wanted any more; its answer is work for somebody else.
+pub async fn a_sweep_that_cancels_a_task_tells_of_its_run(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.task(1)).await;
+    let task = play.take().await.id;
+    play.order(Control::CancelTask { task }).await;
+    let report = play.pass(secs(31)).await;
+    assert_eq!((report.runs_ready, report.tasks_ready), (true, false));
+    assert_eq!(play.claim().await.run.id, run);
+}

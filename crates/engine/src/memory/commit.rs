@@ -129,12 +129,17 @@ impl State {
     fn cancel_open(&mut self, by: &Committer<'_>, run: &RunId, cancel: &Message) {
         let tenant = self.tenant(by.tenant);
         let of_run = |task: &super::state::Task| task.new.run.as_ref().is_some_and(|(owner, _)| owner == run);
-        let open: Vec<TaskId> =
-            tenant.tasks.values().filter(|task| of_run(task)).map(|task| task.new.id.clone()).collect();
+        let mut open: Vec<(u64, TaskId)> = tenant
+            .tasks
+            .values()
+            .filter(|task| of_run(task))
+            .map(|task| (task.order, task.new.id.clone()))
+            .collect();
+        open.sort();
         let is_child = |live: &Live| live.row.parent.as_ref().is_some_and(|parent| parent.run == *run);
         let children: Vec<RunId> =
             tenant.live.values().filter(|live| is_child(live)).map(|live| live.row.id.clone()).collect();
-        for task in open {
+        for (_, task) in open {
             self.cancel_task(by.tenant, &task, by.now);
         }
         for child in children {

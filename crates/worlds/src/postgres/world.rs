@@ -209,9 +209,10 @@ impl World for PostgresWorld {
 
 impl PostgresWorld {
     async fn sweep(&self, duty: (usize, Millis)) -> WorldResult<UpkeepReport> {
-        let (report, unwanted) =
+        let (mut report, unwanted) =
             upkeep::sweep(&self.claims, &self.time, &self.hints, (&self.watermark, &self.patience), duty)
                 .await?;
+        let looked_too_early = !unwanted.is_empty();
         for (tenant, task) in unwanted {
             let request =
                 ControlRequest { tenant, actor: Actor::system(), control: Control::CancelTask { task } };
@@ -220,6 +221,11 @@ impl PostgresWorld {
                 Ok(_) | Err(WorldError::NotFound(_)) => {}
                 Err(error) => return Err(error),
             }
+        }
+        // A freed task that was cancelled is not ready, but the run it answered to may be.
+        if looked_too_early {
+            let seen = upkeep::glance(&self.claims, self.time.param()).await?;
+            (report.runs_ready, report.tasks_ready) = (seen.runs_ready, seen.tasks_ready);
         }
         Ok(report)
     }

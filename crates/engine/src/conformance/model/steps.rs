@@ -25,7 +25,7 @@ impl Pair {
         let mut as_worker = who;
         for (place, shape) in shapes.iter().enumerate() {
             let mut shape = shape.clone();
-            if shapes.len() > 1 {
+            if shapes.len() + released.len() > 1 {
                 keep_to_itself(&mut shape);
             }
             match shape.wrong {
@@ -160,7 +160,7 @@ fn sender(who: Who, wrong: Wrong) -> Who {
     if matches!(wrong, Wrong::Worker) { Who { worker: other, ..who } } else { who }
 }
 
-/// The transitions of one request are written in any order, or at once: what one does to another is open.
+/// The parts of one request are written in any order, or at once: what one does to another is open.
 fn keep_to_itself(shape: &mut StepShape) {
     shape.mail.clear();
     shape.children.clear();

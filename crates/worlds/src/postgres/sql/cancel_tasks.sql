@@ -1,11 +1,14 @@
 -- Tasks by id, and all open tasks of runs. A running one gets its flag; others go away and answer to their live run,
--- which this transaction has locked before.
+-- which this transaction has locked before. Answers arrive in one order in every world: open tasks as created,
+-- then as listed.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
-wanted AS (
-    SELECT i.tenant, i.id FROM unnest($2::text[], $3::text[]) AS i(tenant, id)
-    UNION
-    SELECT t.tenant, t.id FROM unnest($4::text[], $5::text[]) AS i(tenant, run)
-    JOIN task AS t ON t.tenant = i.tenant AND t.id >= i.run || ':' AND t.id < i.run || ';' AND t.run = ANY (ARRAY[i.run])
+wanted AS MATERIALIZED (
+    SELECT w.tenant, w.id, min(w.place) AS place FROM (
+        SELECT i.tenant, i.id, i.place FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS i(tenant, id, place)
+        UNION ALL
+        SELECT t.tenant, t.id, 0 FROM unnest($4::text[], $5::text[]) AS i(tenant, run)
+        JOIN task AS t ON t.tenant = i.tenant AND t.id >= i.run || ':' AND t.id < i.run || ';' AND t.run = ANY (ARRAY[i.run])
+    ) AS w GROUP BY w.tenant, w.id
 ),
 picked AS MATERIALIZED (
     SELECT t.* FROM wanted AS w JOIN task AS t ON t.id = ANY (ARRAY[w.id]) AND t.tenant = w.tenant
@@ -39,7 +42,9 @@ told AS (
     SELECT g.tenant, g.run, 'task:' || g.number, c.now, 'system',
         '{"task_failed":{"task":' || g.number || ',"failure":' || f.failure || '}}'
     FROM clock AS c CROSS JOIN gone AS g JOIN failed AS f ON f.id = g.id AND f.tenant = g.tenant
+    JOIN wanted AS w ON w.id = g.id AND w.tenant = g.tenant
     JOIN live_run AS r ON r.id = ANY (ARRAY[g.run]) AND r.tenant = g.tenant
+    ORDER BY w.place, g.seq
     ON CONFLICT DO NOTHING
     RETURNING tenant, run
 ),
@@ -49,10 +54,12 @@ told_dormant AS (
     SELECT g.tenant, g.run, 'task:' || g.number, c.now, 'system',
         '{"task_failed":{"task":' || g.number || ',"failure":' || f.failure || '}}'
     FROM clock AS c CROSS JOIN gone AS g JOIN failed AS f ON f.id = g.id AND f.tenant = g.tenant
+    JOIN wanted AS w ON w.id = g.id AND w.tenant = g.tenant
     CROSS JOIN LATERAL (
         SELECT FROM ended_run AS e
         WHERE e.id = g.run AND e.tenant = g.tenant AND e.status = 'failed' FOR UPDATE) AS e
     WHERE NOT EXISTS (SELECT FROM live_run AS r WHERE r.id = ANY (ARRAY[g.run]) AND r.tenant = g.tenant)
+    ORDER BY w.place, g.seq
     ON CONFLICT DO NOTHING
 ),
 counted AS (
