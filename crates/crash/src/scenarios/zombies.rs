@@ -84,16 +84,15 @@ async fn haunt(lab: &Lab, report: &mut Report, round: usize, pairs: usize, rise:
     freeze(lab, report, &zombies).await?;
     let heir = Launch { queues: vec!["default".to_owned(), BLOCKING.to_owned()], ..Launch::fast() };
     let mut heirs = [lab.worker(&heir)?, lab.worker(&heir)?];
-    let over = until(PATIENCE, || async {
-        taken_over(lab, &own, &zombies).len() == own.len() || ended(lab, &runs).await
-    });
+    let over =
+        until(PATIENCE, || async { taken_over(lab, &own).len() == own.len() || ended(lab, &runs).await });
     report.hold(over.await, || "not every frozen attempt was taken over".into());
     if rise == Rise::Afterwards {
         let done = until(PATIENCE, || ended(lab, &runs)).await;
         report.hold(done, || "the heirs did not finish".into());
     }
-    let inherited = taken_over(lab, &own, &zombies);
-    report.recoveries.extend(inherited.values().map(|at| at.saturating_sub(frozen_at)));
+    let inherited = taken_over(lab, &own);
+    report.recoveries.extend(inherited.values().filter_map(|at| at.checked_sub(frozen_at)));
     report.figure("attempts taken over", inherited.len() as u64);
     std::fs::write(&gate, b"")?;
     for zombie in &zombies {
@@ -172,15 +171,15 @@ fn all_under_way(lab: &Lab, tasks: &BTreeSet<String>, pairs: usize) -> bool {
     seen(What::Began) == tasks.len() && seen(What::Did) >= 2 * pairs
 }
 
-/// When each task of a zombie was begun by somebody else.
-fn taken_over(lab: &Lab, tasks: &BTreeSet<String>, zombies: &[Process]) -> BTreeMap<String, u64> {
-    let dead: BTreeSet<u32> = zombies.iter().map(Process::id).collect();
+/// When each task was begun a second time: by an heir, or by a zombie that was still alive when one that blocks could
+/// not beat any more.
+fn taken_over(lab: &Lab, tasks: &BTreeSet<String>) -> BTreeMap<String, u64> {
     let lines = lab.ledger().unwrap_or_default();
-    let theirs = |line: &&Line| {
+    let again = |line: &&Line| {
         let entry = &line.entry;
-        entry.what == What::Began && tasks.contains(&entry.task) && !dead.contains(&entry.pid)
+        entry.what == What::Began && tasks.contains(&entry.task) && entry.claim > 1
     };
-    lines.iter().filter(theirs).map(|line| (line.entry.task.clone(), line.at)).collect()
+    lines.iter().filter(again).map(|line| (line.entry.task.clone(), line.at)).collect()
 }
 
 async fn ended(lab: &Lab, runs: &[RunId]) -> bool {
