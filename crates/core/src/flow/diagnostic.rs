@@ -1,0 +1,27 @@
+//! What is wrong with a program, or might be: a code, where, what, and what to write instead.
+
+use super::tree::Span;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Registration is refused.
+    Error,
+    /// Registration goes on; `rhythm check --strict` refuses it.
+    Warning,
+    /// Advice; never refused.
+    Hint,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// `FLOW012`
+    pub code: &'static str,
+    pub severity: Severity,
+    /// One line: what is wrong.
+    pub title: String,
+    pub span: Span,
+    /// Beside the underlined source.
+    pub label: String,
+    /// What to write instead, or why; may have several lines.
+    pub help: Option<String>,
+}
