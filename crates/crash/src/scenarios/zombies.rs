@@ -35,7 +35,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("zombies", on);
     let manners = Manners { dedupe: false, fence: true };
     let lab = Lab::open(Setup { manners, ..Setup::new(on) }).await?;
-    let (rounds, pairs) = scale.pick((1, 2), (6, 10));
+    let (rounds, pairs) = scale.pick((1, 2), (10, 10));
     for round in 0..rounds {
         let rise = if round % 2 == 0 { Rise::Amid } else { Rise::Afterwards };
         haunt(&lab, &mut report, round, pairs, rise).await?;

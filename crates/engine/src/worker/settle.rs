@@ -87,7 +87,7 @@ impl Worker {
 
     /// Writes results: runs known here are stepped in the same commit, the others get a message.
     pub async fn settle(&self, results: Vec<Finished>) -> WorldResult<Vec<Attempt>> {
-        let mut slots = self.slots();
+        let mut slots = self.slots_for_new();
         let mut by_run: BTreeMap<RunId, Vec<FinishedTask>> = BTreeMap::new();
         let mut plain = Vec::new();
         for Finished { task, result } in results {
@@ -128,7 +128,6 @@ impl Worker {
                 Ok(None) | Err(_) => plain.extend(finished),
             }
         }
-        drop(slots);
         let plainly = self.finish(plain).await;
         if items.is_empty() {
             return plainly.map(|()| Vec::new());
