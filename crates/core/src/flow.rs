@@ -2,7 +2,9 @@
 
 pub mod diagnostic;
 pub mod json;
+pub mod library;
 pub mod limits;
+pub mod operators;
 pub mod thrown;
 pub mod tree;
 pub mod value;

@@ -1,6 +1,7 @@
 //! Writing values. Compact, deterministic, and never deeper than values nest.
 
 use super::tags;
+use crate::flow::limits::{Limit, MAX_VALUE_BYTES};
 use crate::flow::value::{ErrorValue, Number, Object, Value};
 
 /// What becomes of handles and unread large values in plain JSON.
@@ -12,9 +13,11 @@ pub enum Handles {
     Shown,
 }
 
-/// Writes a value as everybody outside sees it: an error is an object.
-pub fn write_plain(value: &Value, handles: Handles, out: &mut Vec<u8>) {
+/// Writes a value as everybody outside sees it: an error is an object. The text is bounded like the value itself:
+/// escapes could make it several times as long.
+pub fn write_plain(value: &Value, handles: Handles, out: &mut Vec<u8>) -> Result<(), Limit> {
     Writer { out, form: Form::Plain(handles) }.value(value);
+    if out.len() as u64 > MAX_VALUE_BYTES { Err(Limit::Memory) } else { Ok(()) }
 }
 
 /// Writes a value as a snapshot keeps it.
@@ -46,6 +49,10 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn value(&mut self, value: &Value) {
+        // Too long already: what is left would only make it longer.
+        if self.out.len() as u64 > MAX_VALUE_BYTES {
+            return;
+        }
         match value {
             Value::Null => self.raw("null"),
             Value::Boolean(true) => self.raw("true"),
@@ -100,7 +107,8 @@ impl Writer<'_> {
     }
 
     fn error_fields(&mut self, error: &ErrorValue) {
-        for (name, text) in [("{\"code\":", &error.code), (",\"message\":", &error.message), (",\"type\":", &error.kind)]
+        for (name, text) in
+            [("{\"code\":", &error.code), (",\"message\":", &error.message), (",\"type\":", &error.kind)]
         {
             self.raw(name);
             write_text(text, self.out);

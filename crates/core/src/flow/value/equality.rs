@@ -12,13 +12,11 @@ pub fn equal(left: &Value, right: &Value) -> bool {
         (Value::Number(a), Value::Number(b)) => a == b,
         (Value::Text(a), Value::Text(b)) => a == b,
         (Value::List(a), Value::List(b)) => {
-            a.is_same(b)
-                || (a.len() == b.len() && a.items().iter().zip(b.items()).all(|(a, b)| equal(a, b)))
+            a.is_same(b) || (a.len() == b.len() && a.items().iter().zip(b.items()).all(|(a, b)| equal(a, b)))
         }
         (Value::Object(a), Value::Object(b)) => {
             a.is_same(b)
-                || (a.len() == b.len()
-                    && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b))))
+                || (a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b))))
         }
         (Value::Error(a), Value::Error(b)) => errors_equal(a, b),
         (Value::Handle(a), Value::Handle(b)) => a == b,

@@ -19,12 +19,7 @@ impl ErrorValue {
     /// An error whose type is its code.
     pub fn new(code: &str, message: impl AsRef<str>) -> Self {
         let code: Arc<str> = Arc::from(code);
-        Self {
-            kind: code.clone(),
-            code,
-            message: Arc::from(message.as_ref()),
-            fields: Object::default(),
-        }
+        Self { kind: code.clone(), code, message: Arc::from(message.as_ref()), fields: Object::default() }
     }
 
     /// What `e.name` reads.

@@ -45,7 +45,7 @@ impl Number {
         self == Self::Integer(0)
     }
 
-    pub fn add(self, other: Self) -> Option<Self> {
+    pub fn plus(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => match a.checked_add(b) {
                 Some(sum) => Some(Self::Integer(sum)),
@@ -55,7 +55,7 @@ impl Number {
         }
     }
 
-    pub fn subtract(self, other: Self) -> Option<Self> {
+    pub fn minus(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => match a.checked_sub(b) {
                 Some(difference) => Some(Self::Integer(difference)),
@@ -65,7 +65,7 @@ impl Number {
         }
     }
 
-    pub fn multiply(self, other: Self) -> Option<Self> {
+    pub fn times(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => match a.checked_mul(b) {
                 Some(product) => Some(Self::Integer(product)),
@@ -75,7 +75,7 @@ impl Number {
         }
     }
 
-    pub fn divide(self, other: Self) -> Option<Self> {
+    pub fn over(self, other: Self) -> Option<Self> {
         if let (Self::Integer(a), Self::Integer(b)) = (self, other)
             && let (Some(quotient), Some(0)) = (a.checked_div(b), a.checked_rem(b))
         {
@@ -205,7 +205,8 @@ mod tests {
 
     #[test]
     fn whole_doubles_are_integers_and_minus_zero_is_zero() {
-        for (text, integer) in [("2.0", 2), ("1e3", 1000), ("-0", 0), ("-0.0", 0), ("9007199254740992.0", 1 << 53)]
+        for (text, integer) in
+            [("2.0", 2), ("1e3", 1000), ("-0", 0), ("-0.0", 0), ("9007199254740992.0", 1 << 53)]
         {
             assert_eq!(number(text), Integer(integer), "{text}");
         }
@@ -218,20 +219,20 @@ mod tests {
     #[test]
     fn arithmetic_is_exact_while_it_fits() {
         let cases = [
-            (number("4").divide(number("2")), Some(Integer(2))),
-            (number("7").divide(number("2")), Some(Float(3.5))),
-            (number("1").divide(number("0")), None),
-            (number("0").divide(number("0")), None),
+            (number("4").over(number("2")), Some(Integer(2))),
+            (number("7").over(number("2")), Some(Float(3.5))),
+            (number("1").over(number("0")), None),
+            (number("0").over(number("0")), None),
             (number("1").remainder(number("0")), None),
             (number("-7").remainder(number("3")), Some(Integer(-1))),
             (number("5.5").remainder(number("2")), Some(Float(1.5))),
-            (number("0.5").add(number("0.5")), Some(Integer(1))),
-            (Integer(i64::MAX).add(Integer(1)), Some(Float(9_223_372_036_854_775_808.0))),
-            (Integer(i64::MIN).subtract(Integer(1)), Some(Integer(i64::MIN))),
-            (Integer(i64::MIN).divide(Integer(-1)), Some(Float(9_223_372_036_854_775_808.0))),
+            (number("0.5").plus(number("0.5")), Some(Integer(1))),
+            (Integer(i64::MAX).plus(Integer(1)), Some(Float(9_223_372_036_854_775_808.0))),
+            (Integer(i64::MIN).minus(Integer(1)), Some(Integer(i64::MIN))),
+            (Integer(i64::MIN).over(Integer(-1)), Some(Float(9_223_372_036_854_775_808.0))),
             (Integer(i64::MIN).remainder(Integer(-1)), Some(Integer(0))),
-            (Integer(i64::MAX).multiply(Integer(2)), Some(Float(18_446_744_073_709_551_616.0))),
-            (number("1e308").multiply(Integer(10)), None),
+            (Integer(i64::MAX).times(Integer(2)), Some(Float(18_446_744_073_709_551_616.0))),
+            (number("1e308").times(Integer(10)), None),
             (Some(Integer(i64::MIN).negate()), Some(Float(9_223_372_036_854_775_808.0))),
             (Some(Integer(i64::MIN).negate().negate()), Some(Integer(i64::MIN))),
             (Some(Integer(i64::MIN).abs()), Some(Float(9_223_372_036_854_775_808.0))),
