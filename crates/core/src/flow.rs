@@ -1,12 +1,17 @@
 //! The `.flow` language: durable scripts, compiled once into a flat list of steps and resumed from flat snapshots.
 
+pub mod codes;
 pub mod diagnostic;
 pub mod json;
+pub mod lexer;
 pub mod library;
 pub mod limits;
 pub mod operators;
+pub mod parser;
 pub mod thrown;
+pub mod token;
 pub mod tree;
 pub mod value;
 
 pub use diagnostic::{Diagnostic, Severity};
+pub use parser::{Parsed, parse};

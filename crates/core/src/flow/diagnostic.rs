@@ -1,5 +1,6 @@
 //! What is wrong with a program, or might be: a code, where, what, and what to write instead.
 
+use super::codes::Code;
 use super::tree::Span;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,4 +25,28 @@ pub struct Diagnostic {
     pub label: String,
     /// What to write instead, or why; may have several lines.
     pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// With the title of its code and no help; see [`titled`](Self::titled) and [`helped`](Self::helped).
+    pub fn new(code: Code, span: Span, label: impl Into<String>) -> Self {
+        Self {
+            code: code.id,
+            severity: code.severity,
+            title: code.title.to_owned(),
+            span,
+            label: label.into(),
+            help: None,
+        }
+    }
+
+    pub fn titled(mut self, title: impl Into<String>) -> Self {
+        self.title = title.into();
+        self
+    }
+
+    pub fn helped(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
 }

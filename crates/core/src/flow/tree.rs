@@ -1,8 +1,9 @@
 //! The syntax tree of a `.flow` file: one for compiler, checker, formatter and language server. It says what was
 //! written and where, closures and misplaced waits included: what may not be there is for the checker to refuse.
 //!
-//! The tree is never deeper than 64 levels. What may be long is flat here, so that length
-//! never becomes depth: `a + b + c` is one chain, `a.b.c()` is one path, and so are `else if`s.
+//! Blocks, brackets, prefixes and conditionals stand within each other at most 64 deep, and precedence puts no more
+//! than seven chains between two of them: walking the tree by recursion is safe. What may be long is flat here, so
+//! that length never becomes depth: `a + b + c` is one chain, `a.b.c()` is one path, and so are `else if`s.
 
 /// A range of bytes of the source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -243,8 +244,8 @@ pub enum PathStepKind {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Property {
+    /// What it means, be it bare or quoted; of a shorthand `{ a.b }` the last name.
     pub key: Name,
-    /// Bare or quoted; of a shorthand `{ a.b }` the last name.
     pub value: PropertyValue,
     pub span: Span,
 }
