@@ -1,11 +1,23 @@
 //! The `.flow` language: durable scripts, compiled once into a flat list of steps and resumed from flat snapshots.
 
+pub mod code;
 pub mod codes;
+pub mod compile;
 pub mod diagnostic;
+pub mod json;
 pub mod lexer;
+pub mod library;
+pub mod limits;
+pub mod machine;
+pub mod operators;
 pub mod parser;
+pub mod thrown;
 pub mod token;
 pub mod tree;
+pub mod value;
 
+pub use code::{Code, Defaults};
+pub use compile::{CompileError, compile};
 pub use diagnostic::{Diagnostic, Severity};
+pub use machine::Flow;
 pub use parser::{Parsed, parse};
