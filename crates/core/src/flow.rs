@@ -3,7 +3,9 @@
 pub mod codes;
 pub mod diagnostic;
 pub mod lexer;
+pub mod lines;
 pub mod parser;
+pub mod render;
 pub mod token;
 pub mod tree;
 
