@@ -65,7 +65,8 @@ impl Several {
 impl Words {
     /// Whether an error with these codes and this text is meant.
     fn fit(&self, codes: &[&str], text: &str) -> bool {
-        let codes_fit = self.code.list().is_empty() || self.code.list().iter().any(|code| codes.contains(&code.as_str()));
+        let codes_fit =
+            self.code.list().is_empty() || self.code.list().iter().any(|code| codes.contains(&code.as_str()));
         codes_fit && self.contains.list().iter().all(|part| text.contains(part.as_str()))
     }
 
@@ -113,9 +114,16 @@ impl Expectation {
                 words.fit(&[&found.code], &format!("{}: {}", found.code, found.message))
             };
             if !outcome.rejected.iter().any(fits) {
-                let said: Vec<String> =
-                    outcome.rejected.iter().map(|found| format!("{}: {}", found.code, found.message)).collect();
-                differs("rejected", words.wanted(), if said.is_empty() { "no refusal".into() } else { said.join("; ") });
+                let said: Vec<String> = outcome
+                    .rejected
+                    .iter()
+                    .map(|found| format!("{}: {}", found.code, found.message))
+                    .collect();
+                differs(
+                    "rejected",
+                    words.wanted(),
+                    if said.is_empty() { "no refusal".into() } else { said.join("; ") },
+                );
             }
         }
         if let Some(calls) = &self.calls {
@@ -258,7 +266,8 @@ mod tests {
         let found = problems(expected, &outcome);
         assert_eq!(found.len(), 12, "{found:#?}");
         assert_eq!(found[0], "status: expected completed, got failed (X: no stock)");
-        let right = json!({"error": {"code": "T", "contains": ["X: no", "stock"]}, "status": "failed", "elapsed": 2});
+        let right =
+            json!({"error": {"code": "T", "contains": ["X: no", "stock"]}, "status": "failed", "elapsed": 2});
         assert!(problems(right, &outcome).is_empty());
     }
 }

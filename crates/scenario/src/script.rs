@@ -133,7 +133,8 @@ mod tests {
     #[test]
     fn a_failure_takes_its_type_for_its_code() {
         let error: Answer =
-            serde_json::from_value(json!({"err": {"message": "m", "type": "T", "retryable": false}})).unwrap();
+            serde_json::from_value(json!({"err": {"message": "m", "type": "T", "retryable": false}}))
+                .unwrap();
         let failure = error.result().unwrap().unwrap_err();
         assert_eq!((failure.code.as_str(), failure.kind.as_str(), failure.retryable), ("T", "T", false));
     }
