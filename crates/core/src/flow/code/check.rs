@@ -130,7 +130,9 @@ impl Node {
                 found(*first);
                 rest.iter().for_each(|(_, operand)| found(*operand));
             }
-            Self::If(condition, then, otherwise) => [*condition, *then, *otherwise].into_iter().for_each(found),
+            Self::If(condition, then, otherwise) => {
+                [*condition, *then, *otherwise].into_iter().for_each(found)
+            }
             Self::Path(base, accesses) => {
                 found(*base);
                 for access in accesses {

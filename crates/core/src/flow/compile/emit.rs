@@ -97,7 +97,8 @@ pub struct Lines {
 
 impl Lines {
     pub fn of(source: &str) -> Self {
-        let starts = std::iter::once(0).chain(source.match_indices('\n').map(|(place, _)| place + 1)).collect();
+        let starts =
+            std::iter::once(0).chain(source.match_indices('\n').map(|(place, _)| place + 1)).collect();
         let bytes = source.bytes().enumerate();
         let inside = bytes.filter(|(_, byte)| (0x80..0xc0).contains(byte)).map(|(place, _)| place).collect();
         Self { starts, inside }

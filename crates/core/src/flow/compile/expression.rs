@@ -31,7 +31,9 @@ impl Compiler {
             ExpressionKind::Boolean(false) => Node::False,
             ExpressionKind::Number(text) => match Number::parse(text) {
                 Some(number) => Node::Number(Literal(number)),
-                None => Node::Fault(Fault::NumberError, Arc::from(format!("{text} is too large for a number"))),
+                None => {
+                    Node::Fault(Fault::NumberError, Arc::from(format!("{text} is too large for a number")))
+                }
             },
             ExpressionKind::Text(text) => Node::Text(Arc::from(text.as_str())),
             ExpressionKind::List(items) => Node::List(self.values(items)?),
@@ -80,7 +82,9 @@ impl Compiler {
     }
 
     fn chain(&mut self, first: &Expression, rest: &[Link]) -> Compiled<Node> {
-        let Some(link) = rest.first() else { return Err(CompileError::new(first.span, "an operand is missing")) };
+        let Some(link) = rest.first() else {
+            return Err(CompileError::new(first.span, "an operand is missing"));
+        };
         let choice = match link.operator {
             Binary::Coalesce => Some(Node::Coalesce as fn(Vec<Index>) -> Node),
             Binary::Or => Some(Node::Or as fn(Vec<Index>) -> Node),

@@ -157,7 +157,8 @@ pub fn no_item<T>(place: &str, length: usize, what: &str) -> Evaluated<T> {
 
 /// A few of the keys there are, for whoever misspelt one.
 fn known(object: &Object) -> String {
-    let keys: Vec<&str> = object.iter().take(8).map(|(key, _)| &**key).filter(|key| key.len() <= 40).collect();
+    let keys: Vec<&str> =
+        object.iter().take(8).map(|(key, _)| &**key).filter(|key| key.len() <= 40).collect();
     match (keys.len(), object.len()) {
         (0, _) => String::new(),
         (shown, all) if shown < all => format!("; it has {}, ..", keys.join(", ")),

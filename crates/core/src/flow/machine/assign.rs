@@ -28,7 +28,10 @@ impl Machine<'_> {
                         None => return no_item(&number.to_string(), 0, "item"),
                     },
                     other => {
-                        return type_error(format!("an index is a number or a string, not {}", other.described()));
+                        return type_error(format!(
+                            "an index is a number or a string, not {}",
+                            other.described()
+                        ));
                     }
                 },
             });
@@ -80,7 +83,8 @@ impl Machine<'_> {
                 Value::Object(object) => object.get(key).cloned(),
                 Value::Error(error) => error.get(key),
                 other => {
-                    let message = format!("`{{ {key} }}` takes fields of an object, not of {}", other.described());
+                    let message =
+                        format!("`{{ {key} }}` takes fields of an object, not of {}", other.described());
                     return type_error(message);
                 }
             };

@@ -22,7 +22,8 @@ enum Outcome {
 impl Machine<'_> {
     /// Goes on from the current position.
     pub fn run(&mut self) -> Evaluated<Progress> {
-        self.live = self.memory.slots.iter().flatten().fold(0, |sum, value| value.weight().saturating_add(sum));
+        self.live =
+            self.memory.slots.iter().flatten().fold(0, |sum, value| value.weight().saturating_add(sum));
         loop {
             let outcome = match self.perform() {
                 Ok(Outcome::End(value)) => match self.output(value) {
@@ -125,7 +126,9 @@ impl Machine<'_> {
             // A handle that is returned is awaited first, as in JavaScript.
             Step::Return(value) => match self.evaluate(*value)? {
                 Value::Handle(handle) => match self.await_handle(handle)? {
-                    Outcome::Next => return Ok(Outcome::End(std::mem::replace(&mut self.awaited, Value::Null))),
+                    Outcome::Next => {
+                        return Ok(Outcome::End(std::mem::replace(&mut self.awaited, Value::Null)));
+                    }
                     wait => return Ok(wait),
                 },
                 value => return Ok(Outcome::End(value)),
@@ -173,11 +176,13 @@ impl Machine<'_> {
     fn next(&mut self, next: &Next) -> Evaluated<Outcome> {
         let list = self.memory.slots.get(next.list as usize);
         let place = self.memory.slots.get(next.place as usize);
-        let (Some(Some(Value::List(list))), Some(Some(Value::Number(Number::Integer(place))))) = (list, place)
+        let (Some(Some(Value::List(list))), Some(Some(Value::Number(Number::Integer(place))))) =
+            (list, place)
         else {
             return throw(codes::UNDEFINED_VARIABLE, "the loop has lost its place");
         };
-        let (item, place) = (usize::try_from(*place).ok().and_then(|at| list.items().get(at)).cloned(), *place);
+        let (item, place) =
+            (usize::try_from(*place).ok().and_then(|at| list.items().get(at)).cloned(), *place);
         let Some(item) = item else { return Ok(Outcome::Next) };
         self.set(next.variable, item)?;
         self.set(next.place, Value::integer(place + 1))?;

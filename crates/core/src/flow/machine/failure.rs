@@ -38,7 +38,9 @@ impl Machine<'_> {
             Value::Object(object) => object,
             other => {
                 let what = other.described();
-                return type_error(format!("`throw` takes a string, an object with a `message` or an error, not {what}"));
+                return type_error(format!(
+                    "`throw` takes a string, an object with a `message` or an error, not {what}"
+                ));
             }
         };
         let Some(message) = object.get("message").and_then(word) else {

@@ -91,7 +91,9 @@ impl Machine<'_> {
                 _ => return Ok(None),
             },
             Combinator::AllSettled if settled.open > 0 => return Ok(None),
-            Combinator::AllSettled => State::Done(self.shaped(group, |_, outcome| Ok(report(outcome)?))?, order),
+            Combinator::AllSettled => {
+                State::Done(self.shaped(group, |_, outcome| Ok(report(outcome)?))?, order)
+            }
             Combinator::Any | Combinator::AnyKv => match (settled.first(true), settled.open) {
                 (Some((place, Ok(value))), _) => State::Done(keyed(group, place, value)?, order),
                 (_, 0) => State::Failed(Arc::new(settled.aggregate()?), order),
@@ -176,7 +178,9 @@ impl Settled {
         for (place, member) in group.members.iter().enumerate() {
             match machine.memory.handles.get(member).map(|handle| &handle.state) {
                 Some(State::Done(value, order)) => settled.outcomes.push((*order, place, Ok(value.clone()))),
-                Some(State::Failed(error, order)) => settled.outcomes.push((*order, place, Err(error.clone()))),
+                Some(State::Failed(error, order)) => {
+                    settled.outcomes.push((*order, place, Err(error.clone())))
+                }
                 Some(State::Open) | None => settled.open += 1,
             }
         }

@@ -17,12 +17,25 @@ pub struct Handle {
 
 #[derive(Clone, Debug)]
 pub enum Kind {
-    Task { name: Arc<str>, how: Manner },
-    Child { workflow: Arc<str>, how: Manner },
-    Timer { at: Timestamp },
-    Signal { name: Arc<str> },
+    Task {
+        name: Arc<str>,
+        how: Manner,
+    },
+    Child {
+        workflow: Arc<str>,
+        how: Manner,
+    },
+    Timer {
+        at: Timestamp,
+    },
+    Signal {
+        name: Arc<str>,
+    },
     /// Another handle, unless its timer comes first.
-    Timeout { of: u64, timer: u64 },
+    Timeout {
+        of: u64,
+        timer: u64,
+    },
     Group(Group),
 }
 

@@ -26,7 +26,8 @@ impl Machine<'_> {
         }
         let mut missing: Vec<BlobRef> = Vec::new();
         value.each_blob(&mut |blob| {
-            let known = self.loaded.blobs.contains_key(&blob.hash) || self.input.blobs.contains_key(&blob.hash);
+            let known =
+                self.loaded.blobs.contains_key(&blob.hash) || self.input.blobs.contains_key(&blob.hash);
             if !known && !missing.contains(blob) {
                 missing.push(BlobRef::clone(blob));
             }

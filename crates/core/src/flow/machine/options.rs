@@ -130,7 +130,9 @@ pub fn length(value: &Value, unit: Unit, what: &str) -> Evaluated<Millis> {
         }
     };
     let millis = match (number, unit) {
-        (Number::Integer(count), Unit::Seconds) => u64::try_from(count).ok().and_then(|n| n.checked_mul(1000)),
+        (Number::Integer(count), Unit::Seconds) => {
+            u64::try_from(count).ok().and_then(|n| n.checked_mul(1000))
+        }
         (Number::Integer(count), Unit::Milliseconds) => u64::try_from(count).ok(),
         (Number::Float(count), Unit::Seconds) => rounded(count * 1000.0),
         (Number::Float(count), Unit::Milliseconds) => rounded(count),

@@ -188,7 +188,9 @@ impl Machine<'_> {
             }
             other => {
                 let what = other.described();
-                return wrong_argument(format!("{function} takes a list or an object of handles, not {what}"));
+                return wrong_argument(format!(
+                    "{function} takes a list or an object of handles, not {what}"
+                ));
             }
         };
         if members.is_empty() && matches!(combinator, Combinator::Race | Combinator::RaceKv) {
@@ -240,7 +242,9 @@ impl Machine<'_> {
         // Words are the message; whatever else was given is kept as it is.
         let data = match (cut, shown.as_slice()) {
             (true, _) => self.written(&Value::List(List::new(shown)?), Handles::Shown)?,
-            (false, [_, single]) if !matches!(single, Value::Text(_)) => self.written(single, Handles::Shown)?,
+            (false, [_, single]) if !matches!(single, Value::Text(_)) => {
+                self.written(single, Handles::Shown)?
+            }
             (false, all) if all.iter().all(|value| matches!(value, Value::Text(_))) => Payload::null(),
             (false, [_]) => self.written(&shown[0], Handles::Shown)?,
             (false, rest) => {

@@ -248,7 +248,8 @@ pub fn read(flow: &Flow, bytes: &[u8]) -> Result<Memory, ProgramError> {
         *slot = Some(value);
     }
     for (number, handle) in stored.handles.0 {
-        let number = number.parse().map_err(|_| ProgramError::BadSnapshot(format!("no handle {number:?}")))?;
+        let number =
+            number.parse().map_err(|_| ProgramError::BadSnapshot(format!("no handle {number:?}")))?;
         memory.handles.insert(number, handle.into_handle(number)?);
     }
     Ok(memory)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::flow::limits::{Limit, Meter, MAX_VALUE_BYTES, MAX_VALUE_DEPTH};
+use crate::flow::limits::{Limit, MAX_VALUE_BYTES, MAX_VALUE_DEPTH, Meter};
 
 fn list(items: Vec<Value>) -> Value {
     Value::List(List::new(items).unwrap())
