@@ -183,7 +183,7 @@ impl Machine<'_> {
         let (members, keys) = match self.look(handles.unwrap_or(Value::Null))? {
             Value::List(list) => (members(function, list.items().iter().enumerate())?, None),
             Value::Object(object) => {
-                let members = members(function, object.iter().map(|(key, value)| (key, value)))?;
+                let members = members(function, object.iter())?;
                 (members, Some(object.iter().map(|(key, _)| key.clone()).collect()))
             }
             other => {
