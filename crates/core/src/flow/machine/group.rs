@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Machine;
+use super::child::Now;
 use super::handle::{Group, Handle, Kind, State};
 use super::message::report;
 use crate::command::Command;
@@ -148,9 +149,13 @@ impl Machine<'_> {
                     how.cancel = false;
                     self.commands.push(Command::CancelTask(CommandId(loser)));
                 }
-                Kind::Child { how, .. } if how.cancel || all => {
+                Kind::Child { how, again, .. } if how.cancel || all => {
                     how.cancel = false;
-                    self.commands.push(Command::CancelChild(CommandId(loser)));
+                    let now = again.as_ref().map_or(Now::Running(loser), |again| again.now);
+                    again.iter_mut().for_each(|again| again.stop());
+                    if let Now::Running(child) = now {
+                        self.commands.push(Command::CancelChild(CommandId(child)));
+                    }
                 }
                 _ => {}
             }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::child::Again;
 use crate::flow::library::Combinator;
 use crate::flow::value::{ErrorValue, Value};
 use crate::time::Timestamp;
@@ -24,6 +25,8 @@ pub enum Kind {
     Child {
         workflow: Arc<str>,
         how: Manner,
+        /// When it is to be started later, or tried again.
+        again: Option<Box<Again>>,
     },
     Timer {
         at: Timestamp,

@@ -11,6 +11,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, de};
 
 use super::Flow;
+use super::child::Again;
 use super::handle::{Group, Handle, Kind, Manner, State};
 use super::memory::{FORMAT, Memory, Stage};
 use crate::flow::json::{Stored, StoredError, write_stored, write_stored_error, write_text};
@@ -103,9 +104,14 @@ fn write_kind(kind: &Kind, out: &mut Vec<u8>) {
             named(out, "task", name);
             write_manner(*how, out);
         }
-        Kind::Child { workflow, how } => {
+        Kind::Child { workflow, how, again } => {
             named(out, "child", workflow);
             write_manner(*how, out);
+            if let Some(again) = again {
+                out.extend_from_slice(b",\"again\":");
+                // Writing to memory cannot fail, and nothing in it can fail to serialise.
+                let _ = serde_json::to_writer(&mut *out, again);
+            }
         }
         Kind::Timer { at } => put(out, format_args!("\"timer\":{}", at.millis())),
         Kind::Signal { name } => named(out, "signal", name),
@@ -193,6 +199,8 @@ struct StoredHandle {
     #[serde(default)]
     child: Option<Arc<str>>,
     #[serde(default)]
+    again: Option<Box<Again>>,
+    #[serde(default)]
     timer: Option<Timestamp>,
     #[serde(default)]
     signal: Option<Arc<str>>,
@@ -268,7 +276,9 @@ impl StoredHandle {
         let members = |members: &[u64]| members.iter().all(|member| *member < number);
         let kind = match (self.task, self.child, self.timer, self.signal, self.timeout, self.group) {
             (Some(name), None, None, None, None, None) => Kind::Task { name, how },
-            (None, Some(workflow), None, None, None, None) => Kind::Child { workflow, how },
+            (None, Some(workflow), None, None, None, None) => {
+                Kind::Child { workflow, how, again: self.again }
+            }
             (None, None, Some(at), None, None, None) => Kind::Timer { at },
             (None, None, None, Some(name), None, None) => Kind::Signal { name },
             (None, None, None, None, Some((of, timer)), None) if members(&[of, timer]) => {
