@@ -183,17 +183,6 @@ impl Machine<'_> {
         None
     }
 
-    /// Nothing is started any more that only waits for its time.
-    pub fn stop_postponed(&mut self) {
-        for handle in self.memory.handles.values_mut() {
-            if let Kind::Child { again: Some(again), .. } = &mut handle.kind
-                && matches!(again.now, Now::Waiting(_))
-            {
-                again.stop();
-            }
-        }
-    }
-
     fn again(&mut self, number: u64) -> Option<&mut Again> {
         match &mut self.memory.handles.get_mut(&number)?.kind {
             Kind::Child { again, .. } => again.as_deref_mut(),

@@ -145,12 +145,12 @@ impl Machine<'_> {
             }
             handle.each_member(|member| losers.push(member));
             match &mut handle.kind {
-                Kind::Task { how, .. } if how.cancel || all => {
-                    how.cancel = false;
+                Kind::Task { how, .. } if how.is_cancelled_by(all) => {
+                    how.cancelled = true;
                     self.commands.push(Command::CancelTask(CommandId(loser)));
                 }
-                Kind::Child { how, again, .. } if how.cancel || all => {
-                    how.cancel = false;
+                Kind::Child { how, again, .. } if how.is_cancelled_by(all) => {
+                    how.cancelled = true;
                     let now = again.as_ref().map_or(Now::Running(loser), |again| again.now);
                     again.iter_mut().for_each(|again| again.stop());
                     if let Now::Running(child) = now {

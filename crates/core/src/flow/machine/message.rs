@@ -29,11 +29,25 @@ impl Machine<'_> {
                     reason => format!("the run was cancelled: {reason}"),
                 };
                 self.memory.wait = None;
-                self.stop_postponed();
+                self.all_cancelled();
                 self.resume(Err(Arc::new(ErrorValue::new(codes::CANCELLED, why)))).map(Some)
             }
             (Stage::Running, _) => self.answer(message),
             (Stage::Fresh | Stage::Ended, _) => Ok(None),
+        }
+    }
+
+    /// With the run, everything it has under way was asked to stop.
+    fn all_cancelled(&mut self) {
+        for handle in self.memory.handles.values_mut() {
+            match &mut handle.kind {
+                Kind::Task { how, .. } => how.cancelled = true,
+                Kind::Child { how, again, .. } => {
+                    how.cancelled = true;
+                    again.iter_mut().for_each(|again| again.stop());
+                }
+                Kind::Timer { .. } | Kind::Signal { .. } | Kind::Timeout { .. } | Kind::Group(_) => {}
+            }
         }
     }
 

@@ -144,6 +144,9 @@ fn write_manner(how: Manner, out: &mut Vec<u8>) {
     if how.cancel {
         out.extend_from_slice(b",\"cancel\":true");
     }
+    if how.cancelled {
+        out.extend_from_slice(b",\"cancelled\":true");
+    }
 }
 
 fn combinator_name(combinator: Combinator) -> &'static str {
@@ -216,6 +219,8 @@ struct StoredHandle {
     settle: bool,
     #[serde(default)]
     cancel: bool,
+    #[serde(default)]
+    cancelled: bool,
     #[serde(default, deserialize_with = "present")]
     done: Option<Stored>,
     #[serde(default)]
@@ -272,7 +277,7 @@ impl StoredHandle {
             (None, Some(StoredError(error))) => State::Failed(Arc::new(error), self.order),
             (Some(_), Some(_)) => return Err(bad()),
         };
-        let how = Manner { settle: self.settle, cancel: self.cancel };
+        let how = Manner { settle: self.settle, cancel: self.cancel, cancelled: self.cancelled };
         let members = |members: &[u64]| members.iter().all(|member| *member < number);
         let kind = match (self.task, self.child, self.timer, self.signal, self.timeout, self.group) {
             (Some(name), None, None, None, None, None) => Kind::Task { name, how },
