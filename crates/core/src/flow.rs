@@ -4,6 +4,7 @@ pub mod code;
 pub mod codes;
 pub mod compile;
 pub mod diagnostic;
+pub mod inspect;
 pub mod json;
 pub mod lexer;
 pub mod library;

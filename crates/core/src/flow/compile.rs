@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::code::{Code, Defaults, FORMAT, Node, Step};
 use super::tree::{File, Form, Span};
 use assigned::Assigned;
-use emit::Lines;
+use emit::Places;
 use scope::Scopes;
 
 /// What the checker should have refused.
@@ -41,7 +41,7 @@ pub fn compile(file: &File, source: &str, defaults: Defaults) -> Compiled<Code> 
     };
     let assigned = Assigned::find(file, parameters);
     let mut compiler = Compiler {
-        lines: Lines::of(source),
+        places: Places::of(source),
         code: Code {
             format: FORMAT,
             steps: Vec::new(),
@@ -69,7 +69,7 @@ pub fn compile(file: &File, source: &str, defaults: Defaults) -> Compiled<Code> 
 }
 
 struct Compiler {
-    lines: Lines,
+    places: Places,
     code: Code,
     scopes: Scopes,
     loops: Vec<Loop>,

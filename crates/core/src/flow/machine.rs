@@ -3,6 +3,7 @@
 
 mod access;
 mod assign;
+mod child;
 mod evaluate;
 mod execute;
 mod failure;
@@ -25,11 +26,10 @@ use super::thrown::Stop;
 use super::value::Value;
 use crate::command::Command;
 use crate::event::EventData;
-use crate::payload::Payload;
 use crate::program::{Program, ProgramError, Progress, Snapshot, Step, StepInput, Transition};
 
 pub use handle::{Handle, Kind, State};
-pub use memory::{FORMAT, Memory};
+pub use memory::{FORMAT, Memory, Stage};
 
 /// A compiled program, ready to be stepped.
 #[derive(Clone, Debug)]
@@ -151,10 +151,5 @@ impl Machine<'_> {
     }
 }
 
-/// What a run was started with, by the name every program knows.
-fn no_input() -> Payload {
-    Payload::null()
-}
-
 #[cfg(test)]
-mod tests;
+pub mod tests;

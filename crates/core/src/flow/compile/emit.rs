@@ -16,7 +16,7 @@ impl Compiler {
     pub fn emit(&mut self, step: Step, span: Span) -> Compiled<usize> {
         let position = self.code.steps.len();
         self.code.steps.push(step);
-        self.code.places.push(self.lines.place(span));
+        self.code.places.push(self.places.place(span));
         Ok(position)
     }
 
@@ -90,12 +90,12 @@ fn index(place: usize) -> Compiled<Index> {
 
 /// Where lines begin, and which bytes begin no character. Both are sorted, so that a place is found without walking
 /// a line that may be a mebibyte long.
-pub struct Lines {
+pub struct Places {
     starts: Vec<usize>,
     inside: Vec<usize>,
 }
 
-impl Lines {
+impl Places {
     pub fn of(source: &str) -> Self {
         let starts =
             std::iter::once(0).chain(source.match_indices('\n').map(|(place, _)| place + 1)).collect();

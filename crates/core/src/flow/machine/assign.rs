@@ -117,13 +117,13 @@ fn write(target: &mut Value, keys: &[Key], value: Value, meter: &mut Meter) -> E
         *target = value;
         return Ok(());
     };
-    let missing = match (&mut *target, key) {
+    match (&mut *target, key) {
         (Value::Object(object), Key::Field(name)) => {
             if rest.is_empty() && object.get(name).is_none() {
                 return Ok(object.add(name.clone(), value, meter)?);
             }
             match object.change(name, meter, |inner, meter| write(inner, rest, value, meter)) {
-                Some(written) => return written,
+                Some(written) => written,
                 None => no_property(target, name),
             }
         }
@@ -136,7 +136,7 @@ fn write(target: &mut Value, keys: &[Key], value: Value, meter: &mut Meter) -> E
             }
             let length = list.len();
             match list.change(*place, meter, |inner, meter| write(inner, rest, value, meter)) {
-                Some(written) => return written,
+                Some(written) => written,
                 None => no_item(&place.to_string(), length, "item"),
             }
         }
@@ -145,6 +145,5 @@ fn write(target: &mut Value, keys: &[Key], value: Value, meter: &mut Meter) -> E
             type_error(format!("`{name}` of a list cannot be written: it is indexed by a number"))
         }
         (other, _) => type_error(format!("nothing can be written into {}", other.described())),
-    };
-    missing
+    }
 }

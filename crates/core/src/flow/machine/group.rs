@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Machine;
+use super::child::Now;
 use super::handle::{Group, Handle, Kind, State};
 use super::message::report;
 use crate::command::Command;
@@ -87,13 +88,11 @@ impl Machine<'_> {
         let state = match group.combinator {
             Combinator::All => match (settled.first(false), settled.open) {
                 (Some((_, Err(error))), _) => State::Failed(error, order),
-                (_, 0) => State::Done(self.shaped(group, |_, outcome| outcome.or(Ok(Value::Null)))?, order),
+                (_, 0) => State::Done(self.shaped(group, |outcome| outcome.or(Ok(Value::Null)))?, order),
                 _ => return Ok(None),
             },
             Combinator::AllSettled if settled.open > 0 => return Ok(None),
-            Combinator::AllSettled => {
-                State::Done(self.shaped(group, |_, outcome| Ok(report(outcome)?))?, order)
-            }
+            Combinator::AllSettled => State::Done(self.shaped(group, report)?, order),
             Combinator::Any | Combinator::AnyKv => match (settled.first(true), settled.open) {
                 (Some((place, Ok(value))), _) => State::Done(keyed(group, place, value)?, order),
                 (_, 0) => State::Failed(Arc::new(settled.aggregate()?), order),
@@ -109,19 +108,15 @@ impl Machine<'_> {
     }
 
     /// One value for every member, in the shape of what the group was made of.
-    fn shaped(
-        &self,
-        group: &Group,
-        each: impl Fn(usize, Result<Value, Arc<ErrorValue>>) -> Evaluated,
-    ) -> Evaluated {
+    fn shaped(&self, group: &Group, each: impl Fn(Outcome) -> Evaluated) -> Evaluated {
         let mut values = Vec::with_capacity(group.members.len());
-        for (place, member) in group.members.iter().enumerate() {
+        for member in &group.members {
             let outcome = match self.memory.handles.get(member).map(|handle| &handle.state) {
                 Some(State::Done(value, _)) => Ok(value.clone()),
                 Some(State::Failed(error, _)) => Err(error.clone()),
                 Some(State::Open) | None => Ok(Value::Null),
             };
-            values.push(each(place, outcome)?);
+            values.push(each(outcome)?);
         }
         Ok(match &group.keys {
             Some(keys) => Value::Object(Object::new(keys.iter().cloned().zip(values))?),
@@ -150,13 +145,17 @@ impl Machine<'_> {
             }
             handle.each_member(|member| losers.push(member));
             match &mut handle.kind {
-                Kind::Task { how, .. } if how.cancel || all => {
-                    how.cancel = false;
+                Kind::Task { how, .. } if how.is_cancelled_by(all) => {
+                    how.cancelled = true;
                     self.commands.push(Command::CancelTask(CommandId(loser)));
                 }
-                Kind::Child { how, .. } if how.cancel || all => {
-                    how.cancel = false;
-                    self.commands.push(Command::CancelChild(CommandId(loser)));
+                Kind::Child { how, again, .. } if how.is_cancelled_by(all) => {
+                    how.cancelled = true;
+                    let now = again.as_ref().map_or(Now::Running(loser), |again| again.now);
+                    again.iter_mut().for_each(|again| again.stop());
+                    if let Now::Running(child) = now {
+                        self.commands.push(Command::CancelChild(CommandId(child)));
+                    }
                 }
                 _ => {}
             }

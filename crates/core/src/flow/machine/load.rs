@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Machine, no_input};
+use super::Machine;
 use crate::flow::json::{Handles, ReadError, read, write_plain};
 use crate::flow::limits::{Limit, MAX_VALUE_BYTES};
 use crate::flow::thrown::{Evaluated, Stop, codes, type_error, wrong_argument};
@@ -77,10 +77,7 @@ impl Machine<'_> {
         let Ok(text) = std::str::from_utf8(content) else {
             return type_error("a large value is not text");
         };
-        let value = match self.parse(text)? {
-            Ok(value) => value,
-            Err(error) => return Err(error.into()),
-        };
+        let value = self.parse(text)??;
         self.loaded.weight = self.loaded.weight.saturating_add(value.weight());
         if self.loaded.weight > MAX_VALUE_BYTES {
             return Err(Limit::Memory.into());
@@ -155,11 +152,8 @@ impl Machine<'_> {
         if let Some(inputs) = &self.loaded.inputs {
             return Ok(inputs.clone());
         }
-        let payload = self.memory.input.clone().unwrap_or_else(no_input);
-        let inputs = match self.value_of(&payload)? {
-            Ok(value) => value,
-            Err(error) => return Err(error.into()),
-        };
+        let payload = self.memory.input.clone().unwrap_or_default();
+        let inputs = self.value_of(&payload)??;
         self.loaded.inputs = Some(inputs.clone());
         Ok(inputs)
     }
