@@ -1,5 +1,6 @@
 //! The `.flow` language: durable scripts, compiled once into a flat list of steps and resumed from flat snapshots.
 
+pub mod check;
 pub mod codes;
 pub mod diagnostic;
 pub mod json;
@@ -13,5 +14,6 @@ pub mod token;
 pub mod tree;
 pub mod value;
 
+pub use check::{Checked, check, examine};
 pub use diagnostic::{Diagnostic, Severity};
 pub use parser::{Parsed, parse};
