@@ -25,6 +25,7 @@ mod wait;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::diagnostic::{Diagnostic, Severity};
+use super::lines::Lines;
 use super::parser::parse;
 use super::tree::{File, Form, Span};
 use name::Pending;
@@ -70,6 +71,7 @@ pub struct Mention {
 pub fn check(source: &str, file: &File, options: Options) -> Checked {
     let mut checker = Checker {
         source,
+        lines: Lines::of(source),
         scopes: Scopes::default(),
         report: Report::new(options),
         checked: Checked::default(),
@@ -96,6 +98,7 @@ pub fn examine(source: &str, strict: bool) -> (File, Checked) {
 
 struct Checker<'t> {
     source: &'t str,
+    lines: Lines<'t>,
     scopes: Scopes<'t>,
     report: Report,
     checked: Checked,
@@ -144,8 +147,7 @@ impl<'t> Checker<'t> {
 
     /// As people count.
     fn line(&self, offset: u32) -> usize {
-        let before = self.source.as_bytes().get(..offset as usize).unwrap_or_default();
-        before.iter().filter(|byte| **byte == b'\n').count() + 1
+        self.lines.position(offset as usize).line
     }
 }
 

@@ -22,7 +22,7 @@ macro_rules! codes {
 
 codes! {
     UNKNOWN_CHARACTER = Error "FLOW001" "this character means nothing here",
-    OPEN_TEXT = Error "FLOW002" "a text has no closing quote",
+    OPEN_TEXT = Error "FLOW002" "a string has no closing quote",
     BAD_ESCAPE = Error "FLOW003" "this escape does not exist",
     BAD_NUMBER = Error "FLOW004" "this number cannot be read",
     OPEN_COMMENT = Error "FLOW005" "a comment has no end",

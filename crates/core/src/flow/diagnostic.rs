@@ -3,6 +3,9 @@
 use super::codes::Code;
 use super::tree::Span;
 
+/// A file gets at most this many diagnostics from each pass; after so many, more are no help to anybody.
+pub const DIAGNOSTIC_LIMIT: usize = 500;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Registration is refused.

@@ -8,7 +8,7 @@ mod text;
 pub use text::meaning;
 
 use super::codes;
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{DIAGNOSTIC_LIMIT, Diagnostic};
 use super::token::{Keyword, Token, TokenKind};
 use super::tree::{Comment, FrontMatter, Span};
 
@@ -30,6 +30,8 @@ pub fn lex(source: &str) -> Lexed {
         source,
         position: 0,
         newline: false,
+        template_open: false,
+        no_regex_until: 0,
         lexed: Lexed {
             tokens: Vec::new(),
             comments: Vec::new(),
@@ -66,6 +68,10 @@ struct Lexer<'a> {
     position: usize,
     /// A line ended since the last token.
     newline: bool,
+    /// A template text was never closed, so no later one is looked for.
+    template_open: bool,
+    /// Up to here no regular expression ends; the line was searched before.
+    no_regex_until: usize,
     lexed: Lexed,
 }
 
@@ -120,7 +126,9 @@ impl Lexer<'_> {
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {
-        self.lexed.diagnostics.push(diagnostic);
+        if self.lexed.diagnostics.len() < DIAGNOSTIC_LIMIT {
+            self.lexed.diagnostics.push(diagnostic);
+        }
     }
 
     fn word(&mut self) {

@@ -16,7 +16,7 @@ mod program;
 mod statement;
 
 use super::codes;
-use super::diagnostic::{Diagnostic, Severity};
+use super::diagnostic::{DIAGNOSTIC_LIMIT, Diagnostic, Severity};
 use super::lexer::{self, Lexed};
 use super::token::{Token, TokenKind};
 use super::tree::{File, Span};
@@ -71,14 +71,17 @@ struct Parser<'a> {
     complained_at: Option<usize>,
     /// Something was not understood and nobody has found a place to go on yet.
     lost: bool,
-    /// The nesting has been reported.
+    /// The nesting has been reported, as the last error.
     too_deep: bool,
 }
 
 impl Parser<'_> {
     fn report(&mut self, diagnostic: Diagnostic) {
-        if self.complained_at != Some(self.position) {
-            self.complained_at = Some(self.position);
+        if self.complained_at == Some(self.position) {
+            return;
+        }
+        self.complained_at = Some(self.position);
+        if !self.too_deep && self.diagnostics.len() < DIAGNOSTIC_LIMIT {
             self.diagnostics.push(diagnostic);
         }
     }
@@ -91,33 +94,29 @@ impl Parser<'_> {
 
     /// What is missing at the end of a line is missing there, not where the next line begins.
     fn missing(&self, wanted: &str, place: &str) -> Diagnostic {
-        let after_line = !self.on_same_line() && self.position > 0;
+        let here = Span::new(self.previous_end(), self.previous_end());
         let (span, found) = match self.kind() {
-            TokenKind::End => (self.next_span(), "the end of the file".to_owned()),
-            _ if after_line => {
-                (Span::new(self.previous_end(), self.previous_end()), "the end of the line".to_owned())
-            }
+            TokenKind::End => (here, self.describe_next()),
+            _ if !self.on_same_line() && self.position > 0 => (here, "the end of the line".to_owned()),
             _ => (self.next_span(), self.describe_next()),
         };
         Diagnostic::new(codes::UNEXPECTED, span, format!("expected {wanted} {place}"))
             .titled(format!("expected {wanted}, found {found}"))
     }
 
-    /// Goes one level deeper, unless that is too deep. Told once: a program nested like that is rarely written by
-    /// hand, and the levels within are as deep.
+    /// Goes one level deeper, unless that is too deep. After that nothing more is reported: what is nested like that
+    /// is rarely written by hand, and where its levels end is a guess.
     fn deepen(&mut self, span: Span) -> bool {
         if self.depth < DEPTH_LIMIT {
             self.depth += 1;
             return true;
         }
-        if !self.too_deep {
-            self.too_deep = true;
-            self.report(
-                Diagnostic::new(codes::TOO_DEEP, span, format!("the {}th level", DEPTH_LIMIT + 1)).helped(
-                    format!("at most {DEPTH_LIMIT} levels: give the inner part a name first, with `let`"),
-                ),
-            );
-        }
+        self.report(
+            Diagnostic::new(codes::TOO_DEEP, span, format!("the {}th level", DEPTH_LIMIT + 1)).helped(
+                format!("at most {DEPTH_LIMIT} levels: give the inner part a name first, with `let`"),
+            ),
+        );
+        self.too_deep = true;
         self.complained_at = Some(self.position);
         false
     }

@@ -1,11 +1,8 @@
-//! Collects diagnostics, no more than anybody would read.
+//! Collects diagnostics, no more than anybody would read; errors come before warnings.
 
 use super::Options;
 use crate::flow::codes::Code;
-use crate::flow::diagnostic::{Diagnostic, Severity};
-
-/// A file gets at most this many diagnostics from the checker; errors come before warnings.
-const LIMIT: usize = 500;
+use crate::flow::diagnostic::{DIAGNOSTIC_LIMIT, Diagnostic, Severity};
 
 pub(super) struct Report {
     options: Options,
@@ -23,8 +20,8 @@ impl Report {
     /// Whether a diagnostic of this code would be kept; ask before words are made that cost something.
     pub(super) fn wants(&self, code: Code) -> bool {
         match code.severity {
-            Severity::Error => self.errors.len() < LIMIT,
-            _ => !self.options.errors_only && self.others.len() < LIMIT,
+            Severity::Error => self.errors.len() < DIAGNOSTIC_LIMIT,
+            _ => !self.options.errors_only && self.others.len() < DIAGNOSTIC_LIMIT,
         }
     }
 
@@ -44,7 +41,7 @@ impl Report {
     pub(super) fn finish(self) -> Vec<Diagnostic> {
         let mut all = self.errors;
         all.extend(self.others);
-        all.truncate(LIMIT);
+        all.truncate(DIAGNOSTIC_LIMIT);
         all.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.severity));
         severe_if(self.options.strict, all)
     }

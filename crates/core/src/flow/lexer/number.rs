@@ -43,7 +43,7 @@ impl Lexer<'_> {
             let problem = bad("a number and a name run together");
             return Some(match suffix {
                 "ms" | "s" | "m" | "h" | "d" | "w" => {
-                    problem.helped(format!("a length of time is a text: write \"{text}{suffix}\""))
+                    problem.helped(format!("a length of time is a string: write \"{text}{suffix}\""))
                 }
                 _ if text == "0" => problem.helped("numbers are decimal: write 255, not 0xff"),
                 _ if suffix.starts_with('_') => problem.helped("write the digits without `_` between them"),

@@ -94,6 +94,7 @@ impl Lexer<'_> {
             let span = self.span_from(start);
             self.report(
                 Diagnostic::new(codes::UNKNOWN_CHARACTER, span, "not a comment")
+                    .titled("`#` begins no comment")
                     .helped("comments begin with `//`"),
             );
             return;
@@ -118,7 +119,7 @@ impl Lexer<'_> {
         self.report(match lookalike(written) {
             Some(plain) => diagnostic.helped(format!("write {plain}")),
             None => diagnostic
-                .helped("names consist of letters, digits and `_`; other characters belong in texts"),
+                .helped("names consist of letters, digits and `_`; other characters belong in strings"),
         });
     }
 
@@ -146,15 +147,22 @@ impl Lexer<'_> {
 
     pub(super) fn slash(&mut self) {
         let start = self.position;
+        if start < self.no_regex_until {
+            return self.sign();
+        }
         let line = self.rest().lines().next().unwrap_or_default();
-        let Some(close) = line.get(1..).and_then(closing_slash) else { return self.sign() };
+        let end = start + line.len();
+        let Some(close) = line.get(1..).and_then(closing_slash) else {
+            self.no_regex_until = end;
+            return self.sign();
+        };
         self.position += close + 2;
         self.take_while(begins_name);
         let span = self.span_from(start);
         self.report(
             Diagnostic::new(codes::FOREIGN, span, "a regular expression")
                 .titled("there are no regular expressions")
-                .helped("use the methods of texts, such as `includes`, `startsWith`, `split`, or a task"),
+                .helped("use the methods of strings, such as `includes`, `startsWith`, `split`, or a task"),
         );
         self.push(TokenKind::Refused, span);
     }

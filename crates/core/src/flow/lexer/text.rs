@@ -38,7 +38,7 @@ impl Lexer<'_> {
         } else {
             self.report(
                 Diagnostic::new(codes::OPEN_TEXT, span, format!("a closing {quote} is missing"))
-                    .helped("a text ends on the line it begins on; write \\n for a line break"),
+                    .helped("a string ends on the line it begins on; write \\n for a line break"),
             );
         }
         self.push(TokenKind::Text, span);
@@ -55,22 +55,30 @@ impl Lexer<'_> {
     pub(super) fn template(&mut self) {
         let start = self.position;
         let inside = self.rest().get(1..).unwrap_or_default();
-        let mut escaped = false;
-        let close = inside.find(|character| {
-            let closes = character == '`' && !escaped;
-            escaped = character == '\\' && !escaped;
-            closes
-        });
-        let line = inside.find('\n').unwrap_or(inside.len());
-        self.position += 1 + close.map_or(line, |at| at + 1);
+        let close = if self.template_open { None } else { closing_backtick(inside) };
+        let length = match close {
+            Some(at) => at + 1,
+            None => inside.find('\n').unwrap_or(inside.len()),
+        };
+        self.template_open |= close.is_none();
+        self.position += 1 + length;
         let span = self.span_from(start);
         self.report(
-            Diagnostic::new(codes::FOREIGN, span, "a template text")
-                .titled("there are no template texts")
-                .helped("join texts with `+`: write \"order \" + id"),
+            Diagnostic::new(codes::FOREIGN, span, "a template string")
+                .titled("there are no template strings")
+                .helped("join strings with `+`: write \"order \" + id"),
         );
         self.push(TokenKind::Refused, span);
     }
+}
+
+fn closing_backtick(inside: &str) -> Option<usize> {
+    let mut escaped = false;
+    inside.find(|character| {
+        let closes = character == '`' && !escaped;
+        escaped = character == '\\' && !escaped;
+        closes
+    })
 }
 
 /// What a text with its quotes means; escapes that do not exist are left out.

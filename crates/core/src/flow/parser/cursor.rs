@@ -105,7 +105,7 @@ impl<'a> Parser<'a> {
     pub(super) fn describe_next(&self) -> String {
         match self.kind() {
             TokenKind::End => "the end of the file".to_owned(),
-            TokenKind::Text => "a text".to_owned(),
+            TokenKind::Text => "a string".to_owned(),
             TokenKind::Number => format!("the number {}", self.next_text()),
             _ => format!("`{}`", self.next_text()),
         }

@@ -57,11 +57,11 @@ impl Parser<'_> {
         let mut left = self.unary();
         loop {
             self.refuse_operators();
-            let Some((_, level)) = binary_operator(self.kind()).filter(|(_, level)| *level >= minimum) else {
+            let Some((_, level)) = self.operator().filter(|(_, level)| *level >= minimum) else {
                 return left;
             };
             let mut rest = Vec::new();
-            while let Some((operator, _)) = binary_operator(self.kind()).filter(|found| found.1 == level) {
+            while let Some((operator, _)) = self.operator().filter(|found| found.1 == level) {
                 let operator_span = self.take().span;
                 let operand = self.binary(level + 1);
                 rest.push(Link { operator, operator_span, operand });
@@ -71,7 +71,12 @@ impl Parser<'_> {
         }
     }
 
-    fn unary(&mut self) -> Expression {
+    /// The operator that comes next. After an error there is none: what it would join is not known.
+    fn operator(&self) -> Option<(Binary, u8)> {
+        if self.lost { None } else { binary_operator(self.kind()) }
+    }
+
+    pub(super) fn unary(&mut self) -> Expression {
         let entry = self.depth;
         let mut prefixes = Vec::new();
         loop {

@@ -169,13 +169,14 @@ impl Parser<'_> {
             }
             TokenKind::Keyword(Keyword::Void) => "write `null`",
             TokenKind::Keyword(Keyword::Yield) => "write `await`, and `return` for the result",
-            TokenKind::Plus => "leave the `+` out; to read a number from a text use `JSON.parse(text)`",
+            TokenKind::Plus => "leave the `+` out; to read a number from a string use `JSON.parse(text)`",
             TokenKind::Increment if self.next_text() == "++" => {
                 "change the value on a line of its own: `x = x + 1`"
             }
             TokenKind::Increment => {
                 "write `x = x - 1` on a line of its own; twice the sign needs a space: `- -x`"
             }
+            TokenKind::Spread if self.kind_ahead(1).closes() => "write out what the dots stand for",
             TokenKind::Spread => "join lists with `a.concat(b)` and objects with `Object.merge(a, b)`",
             TokenKind::Bitwise if self.next_text() == "~" => {
                 "there are no operators on bits; a task can do it"
@@ -215,7 +216,7 @@ impl Parser<'_> {
             };
             self.refuse(self.next_span(), &title, "not part of the language", help);
             self.take();
-            self.path();
+            self.unary();
         }
     }
 
@@ -292,9 +293,10 @@ impl Parser<'_> {
     pub(super) fn refuse_key(&mut self) -> bool {
         match self.kind() {
             TokenKind::LeftBracket => {
-                let help =
-                    "keys are names or texts; to add one that is computed, assign it: `object[key] = value`";
-                self.refuse(self.next_span(), "a key cannot be computed", "a computed key", help);
+                let close = self.partners.close_of(self.position).unwrap_or(self.position);
+                let span = self.next_span().to(self.token_at(close).span);
+                let help = "keys are names or strings; assign one that is computed: `object[key] = value`";
+                self.refuse(span, "a key cannot be computed", "a computed key", help);
                 self.skip();
                 if self.take_if(TokenKind::Colon).is_some() {
                     self.expression();
@@ -302,7 +304,7 @@ impl Parser<'_> {
             }
             TokenKind::Number => {
                 let help = format!("write \"{}\" in quotes", self.next_text());
-                self.refuse(self.next_span(), "a number is no key", "expected a name or a text", &help);
+                self.refuse(self.next_span(), "a number is no key", "expected a name or a string", &help);
                 self.take();
                 if self.take_if(TokenKind::Colon).is_some() {
                     self.expression();
@@ -321,15 +323,27 @@ impl Parser<'_> {
 
     /// `{ a[0] }`, `{ a() }`, `{ a?.b }`, `{ a = 1 }`, `{ get a() { .. } }`
     pub(super) fn refuse_after_shorthand(&mut self, key: &Name) {
-        let title = match self.kind() {
+        let key = &key.text;
+        let (title, help) = match self.kind() {
             TokenKind::LeftParen | TokenKind::LeftBracket if !self.on_same_line() => return,
-            TokenKind::LeftParen => "objects have no methods",
-            TokenKind::LeftBracket | TokenKind::OptionalDot | TokenKind::Assign => "a value needs its key",
+            TokenKind::LeftParen => {
+                ("objects have no methods", format!("write `{key}: value`; work is done in tasks"))
+            }
+            TokenKind::Assign => ("a value follows a colon", format!("write `{key}: value`")),
+            TokenKind::LeftBracket | TokenKind::OptionalDot => {
+                ("a value needs its key", format!("write `key: {key}..`"))
+            }
             _ => return,
         };
-        let help = format!("write `{}: value`", key.text);
         self.refuse(self.next_span(), title, "expected `,` or `}`", &help);
         self.lost = true;
+    }
+
+    /// `name:` before a loop, which the name is no label of.
+    pub(super) fn refuse_label(&mut self) {
+        let help = "leave an inner loop with `break` and ask for a name you set, or put it into a task";
+        self.refuse(self.next_span(), "there are no labels", "not part of the language", help);
+        self.take();
     }
 
     /// `workflow { .. }` where statements already stand.

@@ -117,7 +117,8 @@ impl Parser<'_> {
 
     fn missing_comma(&mut self, close: TokenKind) {
         let sign = close.spelling().unwrap_or_default();
-        let diagnostic = self.missing(&format!("`,` or `{sign}`"), "before this");
+        let place = if self.on_same_line() { "before this" } else { "here" };
+        let diagnostic = self.missing(&format!("`,` or `{sign}`"), place);
         let parted =
             !self.on_same_line() && matches!(self.kind(), TokenKind::LeftParen | TokenKind::LeftBracket);
         self.report(if parted {

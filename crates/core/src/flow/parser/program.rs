@@ -176,10 +176,46 @@ impl Parser<'_> {
         if self.take_if(close).is_some() {
             return;
         }
+        if self.complained_at == Some(self.position) {
+            return;
+        }
         let opened = self.token_at(open).span;
-        let diagnostic = Diagnostic::new(codes::BRACKET, opened, "is never closed")
-            .titled(format!("a `{sign}` is missing"))
-            .helped(format!("write `{sign}` before {}", self.describe_next()));
-        self.report(diagnostic);
+        let diagnostic = match self.suspect(open) {
+            Some(suspect) => {
+                Diagnostic::new(codes::BRACKET, suspect, "seems not to be closed, going by its indent")
+            }
+            None => Diagnostic::new(codes::BRACKET, opened, "is never closed"),
+        };
+        self.report(
+            diagnostic
+                .titled(format!("a `{sign}` is missing"))
+                .helped(format!("write `{sign}` before {}", self.describe_next())),
+        );
+    }
+
+    /// The brace that was more likely forgotten: within one that nothing closes, the first whose partner is indented
+    /// less than its line.
+    fn suspect(&self, open: usize) -> Option<Span> {
+        if self.token_at(open).kind != TokenKind::LeftBrace || !self.at(TokenKind::End) {
+            return None;
+        }
+        let mut indent = self.indent(self.token_at(open).span);
+        (open + 1..self.tokens.len()).find_map(|index| {
+            let token = self.token_at(index);
+            if token.newline_before {
+                indent = self.indent(token.span);
+            }
+            let close = self.token_at(self.partners.close_of(index)?);
+            let displaced = close.newline_before && self.indent(close.span) < indent;
+            (token.kind == TokenKind::LeftBrace && displaced).then_some(token.span)
+        })
+    }
+
+    /// The white space at the beginning of the line a span is on, in characters.
+    fn indent(&self, span: Span) -> usize {
+        let before = self.source.get(..span.range().start).unwrap_or_default();
+        let line = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = self.source.get(line..).unwrap_or_default();
+        line.chars().take_while(|character| matches!(character, ' ' | '\t')).count()
     }
 }

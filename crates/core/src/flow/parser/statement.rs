@@ -168,7 +168,10 @@ impl Parser<'_> {
         let diagnostic = self
             .missing("`(`", "here")
             .titled(format!("what follows `{word}` stands in round brackets"))
-            .helped(format!("write `{word} (..) {{ .. }}`"));
+            .helped(match word {
+                "for" => "write `for (const x of list) { .. }`".to_owned(),
+                _ => format!("write `{word} (..) {{ .. }}`"),
+            });
         self.report(diagnostic);
     }
 
@@ -322,6 +325,10 @@ impl Parser<'_> {
             }
             TokenKind::Compound => self.refuse_compound(expression),
             TokenKind::Increment if self.on_same_line() => self.refuse_compound(expression),
+            TokenKind::Colon if matches!(expression.kind, ExpressionKind::Name(_)) => {
+                self.refuse_label();
+                StatementKind::Expression(expression)
+            }
             _ => StatementKind::Expression(expression),
         }
     }
