@@ -79,6 +79,7 @@ pub fn check(source: &str, file: &File, options: Options) -> Checked {
         offences: Vec::new(),
         loops: Vec::new(),
         effect: false,
+        failures_are_values: false,
         shown: None,
         taken: None,
     };
@@ -110,9 +111,11 @@ struct Checker<'t> {
     loops: Vec<bool>,
     /// The statement at hand does more than compute.
     effect: bool,
+    /// The front matter says that a failed task gives a value and throws nothing.
+    failures_are_values: bool,
     /// The statement at hand as far as a message repeats it.
     shown: Option<Shown>,
-    /// Every word of the source, once one is needed that is not among them.
+    /// The words of the source, once one is needed that is not among them.
     taken: Option<BTreeSet<&'t str>>,
 }
 
@@ -125,6 +128,8 @@ struct Shown {
 
 impl<'t> Checker<'t> {
     fn program(&mut self, file: &'t File) {
+        let mut front_matter = file.front_matter.iter().flat_map(|matter| matter.text.lines());
+        self.failures_are_values = front_matter.any(|line| line.trim_end() == "failures: values");
         self.scopes.open();
         if let Form::Workflow { parameters } = &file.form {
             for (index, parameter) in parameters.iter().enumerate() {

@@ -48,7 +48,7 @@ codes! {
     NO_LOOP = Error "FLOW026" "`break` or `continue` outside of a loop",
     PATTERN_VALUE = Error "FLOW027" "a pattern needs a value",
     UNKNOWN_KEY = Warning "FLOW100" "the front matter has an unknown key",
-    UNKNOWN_NAME = Warning "FLOW101" "nothing has this name",
+    UNKNOWN_NAME = Warning "FLOW101" "a name is read that nothing assigns",
     NOT_VISIBLE = Warning "FLOW102" "a name is used where it is not known",
     UNKNOWN_MEMBER = Warning "FLOW103" "the library has no such function",
     ARGUMENT_COUNT = Warning "FLOW104" "a function is given too few or too many arguments",

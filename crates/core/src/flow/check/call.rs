@@ -26,6 +26,7 @@ pub(super) struct MethodCall<'t> {
     pub(super) receiver: Span,
     /// With the receiver.
     pub(super) span: Span,
+    brackets: Span,
     pub(super) arguments: &'t [Expression],
 }
 
@@ -44,7 +45,11 @@ impl<'t> Checker<'t> {
                 0
             }
         };
-        self.accesses(base.span, steps, taken, context);
+        let unknown = match &base.kind {
+            ExpressionKind::Name(name) => !self.scopes.hides(name) && !known::is_name(name),
+            _ => false,
+        };
+        self.accesses(base.span, steps, taken, unknown, context);
     }
 
     /// The name a path begins with and the steps that belong to it; gives how many.
@@ -122,7 +127,7 @@ impl<'t> Checker<'t> {
     fn called(&mut self, call: LibraryCall<'t>, whole: bool, context: Context<'t>) {
         let LibraryCall { function, arguments, span, brackets } = call;
         self.effect |= function.does_something();
-        if !function.accepts(arguments.len()) {
+        if !function.accepts(arguments.len()) && !self.handles_without_list(call) {
             self.wrong_count(function.name, &[function], arguments.len(), brackets);
         }
         self.mention(call);
@@ -132,6 +137,13 @@ impl<'t> Checker<'t> {
         self.arguments(arguments, Callee::Library(function), context);
     }
 
+    /// `all(task(..), task(..))`: that they belong into a list is said of the tasks.
+    fn handles_without_list(&self, call: LibraryCall<'t>) -> bool {
+        let is_task =
+            |argument| self.as_library_call(argument).is_some_and(|inner| inner.function.name == "task");
+        call.function.combinator().is_some() && call.arguments.iter().any(is_task)
+    }
+
     fn arguments(&mut self, arguments: &'t [Expression], callee: Callee, context: Context<'t>) {
         let context = context.argument(CallSite { callee, arguments });
         for argument in arguments {
@@ -139,7 +151,15 @@ impl<'t> Checker<'t> {
         }
     }
 
-    fn accesses(&mut self, base: Span, steps: &'t [PathStep], taken: usize, context: Context<'t>) {
+    /// The steps that are not taken yet. Of what is `unknown` nobody can say which methods it has.
+    fn accesses(
+        &mut self,
+        base: Span,
+        steps: &'t [PathStep],
+        taken: usize,
+        unknown: bool,
+        context: Context<'t>,
+    ) {
         let mut index = taken;
         while let Some(step) = steps.get(index) {
             index += 1;
@@ -156,18 +176,26 @@ impl<'t> Checker<'t> {
                     };
                     index += 1;
                     let receiver = Span { start: base.start, end: step.span.start };
-                    let call = MethodCall { method: name, receiver, span: base.to(*span), arguments };
-                    self.method(call, *span, context);
+                    let call = MethodCall {
+                        method: name,
+                        receiver,
+                        span: base.to(*span),
+                        brackets: *span,
+                        arguments,
+                    };
+                    self.method(call, unknown, context);
                 }
             }
         }
     }
 
-    fn method(&mut self, call: MethodCall<'t>, brackets: Span, context: Context<'t>) {
-        let MethodCall { method, arguments, .. } = call;
+    fn method(&mut self, call: MethodCall<'t>, unknown: bool, context: Context<'t>) {
+        let MethodCall { method, arguments, brackets, .. } = call;
         if arguments.iter().any(|argument| argument.kind == ExpressionKind::Closure) {
             self.effect = true;
             self.method_with_closure(call);
+        } else if unknown {
+            self.effect = true;
         } else {
             let functions = known::methods(&method.text);
             if functions.is_empty() {

@@ -9,17 +9,19 @@ use crate::flow::codes::{self, Code};
 use crate::flow::diagnostic::Diagnostic;
 use crate::flow::tree::{Expression, ExpressionKind, Span};
 
+#[derive(Clone, Copy)]
+pub(super) enum Defined<'t> {
+    /// `function f() { .. }`
+    Statement,
+    /// `let f = () => ..`
+    Named(&'t str),
+    /// Anywhere else.
+    Value,
+}
+
 /// A body longer than this is not repeated in a message.
 const LONGEST: usize = 400;
 const MOST_LINES: usize = 12;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Defined {
-    /// `function f() { .. }`
-    Statement,
-    /// Anything that stands where a value belongs.
-    Value,
-}
 
 impl<'t> Checker<'t> {
     pub(super) fn closure(&mut self, expression: &'t Expression) {
@@ -27,8 +29,9 @@ impl<'t> Checker<'t> {
         self.function(expression.span, Defined::Value);
     }
 
-    pub(super) fn function(&mut self, span: Span, defined: Defined) {
-        let code = if defined == Defined::Statement { codes::FUNCTION } else { codes::CLOSURE };
+    pub(super) fn function(&mut self, span: Span, defined: Defined<'t>) {
+        let is_statement = matches!(defined, Defined::Statement);
+        let code = if is_statement { codes::FUNCTION } else { codes::CLOSURE };
         self.captured(span);
         if !self.report.wants(code) {
             return;
@@ -42,9 +45,11 @@ impl<'t> Checker<'t> {
                 Defined::Value,
                 Some(FunctionText { parameters: Some(parameters), body: Body::Value(value), .. }),
             ) if parameters.is_empty() && !waits(value) => self.value_itself(span, value),
-            (_, Some(function)) => as_workflow(function),
+            (Defined::Named(name), Some(function)) => as_workflow(function, name),
+            (_, Some(function)) => as_workflow(function, function.name.unwrap_or("name")),
             (_, None) => "write what it does where it is needed, or in a workflow of its own".to_owned(),
         };
+        let span = if is_statement { self.first_line(span) } else { span };
         self.refuse(code, span, help);
     }
 
@@ -129,8 +134,7 @@ fn waits(text: &str) -> bool {
 }
 
 /// The same as a file of its own, started as a child.
-fn as_workflow(function: &FunctionText<'_>) -> String {
-    let name = function.name.unwrap_or("name");
+fn as_workflow(function: &FunctionText<'_>, name: &str) -> String {
     let inputs = match function.parameters.as_deref() {
         Some([]) => "{ }".to_owned(),
         Some(parameters) => format!("{{ {} }}", parameters.join(", ")),
@@ -142,7 +146,7 @@ fn as_workflow(function: &FunctionText<'_>) -> String {
     }
     match function.body {
         Body::Value(value) if is_short(value) => lines.push(format!("  return {value}")),
-        Body::Statements(text) if is_short(text) => lines.extend(outdented(text)),
+        Body::Statements(text) if is_short(text) && !text.is_empty() => lines.extend(outdented(text)),
         _ => lines.push("  ..".to_owned()),
     }
     lines.push("and start it where it is needed:".to_owned());

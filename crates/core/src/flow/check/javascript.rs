@@ -14,12 +14,12 @@ pub(super) fn instead_of_name(name: &str) -> Option<&'static str> {
         "fetch" | "axios" | "require" | "process" => {
             "outside work is a task: `await Task.run(\"name\", { .. })`"
         }
-        "Number" | "parseInt" | "parseFloat" => "read a number from a text with `JSON.parse(text)`",
-        "String" => "make a text with `\"\" + value`",
+        "Number" | "parseInt" | "parseFloat" => "read a number from a string with `JSON.parse(text)`",
+        "String" => "make a string with `\"\" + value`",
         "Boolean" => "write `!!value`",
         "Array" => "write a list as it is: `[a, b]`",
         "Map" | "Set" => "use an object, `{ }`, or a list and `unique()`",
-        "Error" => "throw a text or an object: `throw { code: \"MINE\", message: \"why\" }`",
+        "Error" => "throw a string or an object: `throw { code: \"MINE\", message: \"why\" }`",
         "len" => "write `value.length`",
         "Infinity" => "numbers end; write the largest you expect",
         "await_all" | "gather" => "wait for several with `await Promise.all([ .. ])`",
@@ -72,7 +72,7 @@ pub(super) fn instead_of_method(name: &str) -> Option<&'static str> {
         "keys" => "write `Object.keys(object)`",
         "values" => "write `Object.values(object)`",
         "entries" => "write `Object.entries(object)`",
-        "toString" => "make a text with `\"\" + value`",
+        "toString" => "make a string with `\"\" + value`",
         "toFixed" => "round with `Math.round(number * 100) / 100`",
         "length" | "size" | "count" => "write `length` without brackets",
         "then" => "write `let value = await ..` and go on with it on the next line",

@@ -9,8 +9,8 @@ use crate::flow::diagnostic::Diagnostic;
 use crate::flow::library;
 use crate::flow::tree::{Name, Span};
 
-/// So many different unknown names get a "did you mean"; a program with more has other troubles.
-const SUGGESTIONS: usize = 50;
+/// So many names are compared in the search for a "did you mean"; a program with more has other troubles.
+const COMPARED: usize = 50_000;
 /// Source text longer than this is not repeated in a message.
 const BRIEF: usize = 60;
 
@@ -26,6 +26,16 @@ impl<'t> Checker<'t> {
     pub(super) fn brief(&self, span: Span, otherwise: &'t str) -> &'t str {
         let text = self.text(span);
         if text.is_empty() || text.len() > BRIEF || text.contains('\n') { otherwise } else { text }
+    }
+
+    /// As much of a span as stands on one line, without a brace at its end.
+    pub(super) fn first_line(&self, span: Span) -> Span {
+        let line = self.text(span).lines().next().unwrap_or_default();
+        let kept = match self.text(span).contains('\n') {
+            true => line.trim_end().trim_end_matches('{').trim_end(),
+            false => line,
+        };
+        Span::new(span.range().start, span.range().start + kept.len())
     }
 
     pub(super) fn declare_name(&mut self, name: &'t Name, kind: Kind) -> usize {
@@ -53,6 +63,7 @@ impl<'t> Checker<'t> {
         match self.scopes.resolve(&name.text) {
             Some(binding) if binding.kind.is_constant() => {
                 let (kind, span) = (binding.kind, binding.span);
+                self.scopes.find(&name.text).into_iter().for_each(|index| self.scopes.mark_read(index));
                 self.constant_assigned(name, kind, span);
             }
             Some(_) => {}
@@ -100,6 +111,7 @@ impl<'t> Checker<'t> {
     }
 
     pub(super) fn pend(&mut self, name: &'t str, span: Span, called: bool) {
+        self.report.announce();
         self.pending.entry(name).or_default().push(Pending { span, called });
     }
 
@@ -151,6 +163,7 @@ impl<'t> Checker<'t> {
     pub(super) fn unknown_names(&mut self) {
         let pending = std::mem::take(&mut self.pending);
         let mut suggested: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+        let mut compared = 0;
         for (name, places) in pending {
             if self.scopes.is_created(name) || name.is_empty() {
                 continue;
@@ -162,7 +175,8 @@ impl<'t> Checker<'t> {
                 let diagnostic = match self.not_visible(name, span) {
                     Some(diagnostic) => diagnostic,
                     None => {
-                        if !suggested.contains_key(name) && suggested.len() < SUGGESTIONS {
+                        if !suggested.contains_key(name) && compared < COMPARED {
+                            compared += self.scopes.count();
                             suggested.insert(name, self.suggestion(name, span, called));
                         }
                         unknown(name, span, called, suggested.get(name).copied().flatten())
@@ -212,7 +226,6 @@ fn unknown(name: &str, span: Span, called: bool, suggestion: Option<&str>) -> Di
             format!("declare it first, as in `let {name} = ..`; inputs are read as `Inputs.{name}`")
         }
     };
-    Diagnostic::new(codes::UNKNOWN_NAME, span, format!("no such {what}"))
-        .titled(format!("nothing is called `{name}`"))
-        .helped(help)
+    let label = if called { "no such function" } else { "nothing assigns it" };
+    Diagnostic::new(codes::UNKNOWN_NAME, span, label).titled(format!("unknown {what} `{name}`")).helped(help)
 }

@@ -43,7 +43,9 @@ impl<'t> Checker<'t> {
         if let ExpressionKind::Name(name) = &expression.kind {
             return self.scopes.resolve(name).is_some_and(|binding| binding.can_fail);
         }
-        let Some(call) = self.as_library_call(expression) else { return false };
+        let Some(call) = self.as_library_call(expression).filter(|_| !self.failures_are_values) else {
+            return false;
+        };
         match call.function.effect() {
             Some(Effect::RunTask | Effect::RunWorkflow) => !settles(call.arguments.get(2)),
             Some(Effect::Timeout) => true,

@@ -33,6 +33,11 @@ impl Report {
         }
     }
 
+    /// Something will be reported later of what is looked at now.
+    pub(super) fn announce(&mut self) {
+        self.count += 1;
+    }
+
     /// How many were reported so far.
     pub(super) fn count(&self) -> usize {
         self.count

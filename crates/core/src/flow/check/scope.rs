@@ -141,6 +141,11 @@ impl<'t> Scopes<'t> {
         self.first.get(name).and_then(|index| self.bindings.get(*index))
     }
 
+    /// How many names there are at most.
+    pub(super) fn count(&self) -> usize {
+        self.bindings.len() + self.created.len()
+    }
+
     /// Every name of the program that can be read at a place; some may come twice.
     pub(super) fn names_at(&self, offset: u32) -> impl Iterator<Item = &'t str> + '_ {
         let here = move |binding: &&Binding<'t>| binding.span.end <= offset && offset < binding.until;

@@ -27,22 +27,35 @@ pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
 /// How many letters are to be changed, added, left out or swapped with a neighbour; nothing when more than
 /// tolerated. Capitals count for nothing when all else is equal.
 fn distance(wanted: &[char], candidate: &str, tolerated: usize) -> Option<usize> {
-    // Bytes bound characters from above, four times over.
-    if candidate.len() > 4 * LONGEST {
-        return None;
+    let mut letters = ['\0'; LONGEST];
+    let mut length = 0;
+    for letter in candidate.chars() {
+        *letters.get_mut(length)? = letter;
+        length += 1;
     }
-    let candidate: Vec<char> = candidate.chars().collect();
-    if wanted.len().abs_diff(candidate.len()) > tolerated {
+    let candidate = &letters[..length];
+    if wanted.len().abs_diff(length) > tolerated {
         return None;
     }
     let lower = |letter: &char| letter.to_lowercase().next().unwrap_or(*letter);
     if wanted.iter().map(lower).eq(candidate.iter().map(lower)) {
         return Some(0);
     }
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=candidate.len()).collect();
+    // What both begin and end with needs no table.
+    let same = |(one, other): &(&char, &char)| one == other;
+    let start = wanted.iter().zip(candidate).take_while(same).count();
+    let (wanted, candidate) = (&wanted[start..], &candidate[start..]);
+    let end = wanted.iter().rev().zip(candidate.iter().rev()).take_while(same).count();
+    let (wanted, candidate) = (&wanted[..wanted.len() - end], &candidate[..candidate.len() - end]);
+    changes(wanted, candidate, tolerated)
+}
+
+fn changes(wanted: &[char], candidate: &[char], tolerated: usize) -> Option<usize> {
+    let width = candidate.len() + 1;
+    let mut before = [0; LONGEST + 1];
+    let mut above: [usize; LONGEST + 1] = std::array::from_fn(|column| column);
     for (row, letter) in wanted.iter().enumerate() {
-        let mut current = vec![row + 1];
+        let mut current = [row + 1; LONGEST + 1];
         for (column, other) in candidate.iter().enumerate() {
             let changed = above[column] + usize::from(letter != other);
             let mut least = changed.min(above[column + 1] + 1).min(current[column] + 1);
@@ -51,14 +64,15 @@ fn distance(wanted: &[char], candidate: &str, tolerated: usize) -> Option<usize>
             if swapped {
                 least = least.min(before[column - 1] + 1);
             }
-            current.push(least);
+            current[column + 1] = least;
         }
-        if current.iter().all(|least| *least > tolerated) {
+        if current[..width].iter().all(|least| *least > tolerated) {
             return None;
         }
-        before = std::mem::replace(&mut above, current);
+        before = above;
+        above = current;
     }
-    above.last().copied().filter(|least| *least <= tolerated)
+    Some(above[width - 1]).filter(|least| *least <= tolerated)
 }
 
 #[cfg(test)]

@@ -73,10 +73,7 @@ impl<'t> Checker<'t> {
                 self.whole(statement, |checker| checker.expression(value, Context::at(Place::Thrown)));
                 return Then::Ends;
             }
-            StatementKind::Break | StatementKind::Continue => {
-                self.leave_loop(statement);
-                return Then::Ends;
-            }
+            StatementKind::Break | StatementKind::Continue => return self.leave_loop(statement),
             StatementKind::Return(value) => {
                 self.whole(statement, |checker| {
                     value.iter().for_each(|value| checker.expression(value, Context::at(Place::Returned)));
@@ -110,13 +107,18 @@ impl<'t> Checker<'t> {
     }
 
     fn declare(&mut self, mutability: Mutability, pattern: &'t Pattern, value: Option<&'t Expression>) {
-        if let Some(value) = value {
-            self.expression(value, Context::at(Place::Initializer));
-        }
-        let kind = match mutability {
+        let mut kind = match mutability {
             Mutability::Let => Kind::Let,
             Mutability::Const => Kind::Const,
         };
+        match (value, pattern) {
+            (Some(Expression { kind: ExpressionKind::Closure, span }), Pattern::Name(name)) => {
+                self.function(*span, Defined::Named(&name.text));
+                kind = Kind::Function;
+            }
+            (Some(value), _) => self.expression(value, Context::at(Place::Initializer)),
+            (None, _) => {}
+        }
         let names = match pattern {
             Pattern::Name(name) => {
                 if value.is_none() && kind == Kind::Const {
@@ -133,6 +135,10 @@ impl<'t> Checker<'t> {
         };
         for name in names {
             let binding = self.declare_name(name, kind);
+            if value.is_none() && !matches!(pattern, Pattern::Name(_)) {
+                // One complaint is enough.
+                self.scopes.mark_read(binding);
+            }
             if let (Pattern::Name(_), Some(value)) = (pattern, value) {
                 let text = match &bare(value).kind {
                     ExpressionKind::Text(text) if kind == Kind::Const => Some(text.as_str()),
@@ -252,11 +258,11 @@ impl<'t> Checker<'t> {
         Then::ends_if(tried == Then::Ends && handled == Then::Ends)
     }
 
-    fn leave_loop(&mut self, statement: &'t Statement) {
+    fn leave_loop(&mut self, statement: &'t Statement) -> Then {
         let is_break = statement.kind == StatementKind::Break;
         if let Some(left) = self.loops.last_mut() {
             *left |= is_break;
-            return;
+            return Then::Ends;
         }
         let word = if is_break { "break" } else { "continue" };
         self.report.add(codes::NO_LOOP, || {
@@ -264,6 +270,7 @@ impl<'t> Checker<'t> {
                 .titled(format!("`{word}` outside of a loop"))
                 .helped("to end the program here write `return`; to skip statements put them into an `if`")
         });
+        Then::GoesOn
     }
 
     fn evaluate(&mut self, statement: &'t Statement, expression: &'t Expression) {
@@ -288,8 +295,9 @@ impl<'t> Checker<'t> {
             StatementKind::While { .. } => format!("the loop on line {line} never ends"),
             _ => format!("no way through line {line} leads on"),
         };
+        let span = self.first_line(first.span);
         self.report.add(codes::UNREACHABLE, || {
-            Diagnostic::new(codes::UNREACHABLE, first.span, "never reached")
+            Diagnostic::new(codes::UNREACHABLE, span, "never reached")
                 .titled(format!("this is never reached: {cause}"))
                 .helped("remove it, or move it before")
         });

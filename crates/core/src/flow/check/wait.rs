@@ -70,7 +70,7 @@ impl<'t> Checker<'t> {
                 ("an object", "to wait for its values write `await Promise.all({ .. })`")
             }
             ExpressionKind::Text(_) => {
-                ("a text", "to run a task of that name write `await Task.run(name, inputs)`")
+                ("a string", "to run a task of that name write `await Task.run(name, inputs)`")
             }
             ExpressionKind::Number(_) => ("a number", "to let time pass write `sleep(seconds)`"),
             ExpressionKind::Null | ExpressionKind::Boolean(_) => ("a constant", "leave out the `await`"),
@@ -166,7 +166,7 @@ impl<'t> Checker<'t> {
         rewrite(self.source, head, &edits, self.taken.as_ref()?)
     }
 
-    /// Collects every word of the source, once.
+    /// Collects the words of the source, once.
     pub(super) fn note_words(&mut self) {
         let source = self.source;
         self.taken.get_or_insert_with(|| words(source));
@@ -221,9 +221,21 @@ fn instead_of_argument<'t>(call: CallSite<'t>, span: Span, arguments: usize) -> 
     }
 }
 
+/// The words that may be names of values.
 fn words(source: &str) -> BTreeSet<&str> {
     let tokens = lexer::lex(source).tokens;
-    tokens.iter().filter(|token| token.kind == TokenKind::Name).map(|token| token.span.text(source)).collect()
+    let kind_at = |index: usize| tokens.get(index).map(|token| token.kind);
+    let mut words = BTreeSet::new();
+    for (index, token) in tokens.iter().enumerate() {
+        let before = index.checked_sub(1).and_then(kind_at);
+        let after_dot = matches!(before, Some(TokenKind::Dot | TokenKind::OptionalDot));
+        let is_key = kind_at(index + 1) == Some(TokenKind::Colon)
+            && matches!(before, Some(TokenKind::LeftBrace | TokenKind::Comma));
+        if token.kind == TokenKind::Name && !after_dot && !is_key {
+            words.insert(token.span.text(source));
+        }
+    }
+    words
 }
 
 impl Offence<'_> {
