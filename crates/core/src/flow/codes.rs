@@ -40,7 +40,7 @@ codes! {
     FRONT_MATTER = Error "FLOW017" "the front matter cannot be read",
     FRONT_MATTER_VALUE = Error "FLOW018" "a value of the front matter is wrong",
     AWAIT_PLACE = Error "FLOW020" "`await` cannot stand here",
-    NESTED_TASK = Error "FLOW021" "nothing can be started among the inputs of a task",
+    NESTED_TASK = Error "FLOW021" "a task cannot be started among the inputs of another",
     TASK_PLACE = Error "FLOW022" "`task(..)` cannot wait here",
     CLOSURE = Error "FLOW023" "a value cannot be a function: there are no closures",
     FUNCTION = Error "FLOW024" "a program has no functions of its own",

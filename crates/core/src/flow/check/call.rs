@@ -62,7 +62,8 @@ impl<'t> Checker<'t> {
         context: Context<'t>,
     ) -> usize {
         if let Some((call, taken)) = self.library_call(name, span, steps) {
-            self.called(call, expression.span == call.span, context);
+            let promised = is_promise(steps.get(taken..).unwrap_or_default());
+            self.called(call, promised || expression.span == call.span, context);
             return taken;
         }
         match steps {
@@ -215,8 +216,9 @@ impl<'t> Checker<'t> {
 
     fn wrong_count(&mut self, name: &str, functions: &[&'static Function], given: usize, span: Span) {
         self.report.add(codes::ARGUMENT_COUNT, || {
-            let signatures: Vec<String> =
+            let mut signatures: Vec<String> =
                 functions.iter().map(|function| format!("`{name}{}`", function.signature)).collect();
+            signatures.dedup();
             let given = match given {
                 0 => "none is given".to_owned(),
                 1 => "one is given".to_owned(),
@@ -347,6 +349,15 @@ impl<'t> Checker<'t> {
         };
         names.push(Mention { name: name.to_owned(), span: first.span });
     }
+}
+
+/// `.then(x => ..)`: that there are no closures says enough.
+fn is_promise(steps: &[PathStep]) -> bool {
+    let [first, second, ..] = steps else { return false };
+    let PathStepKind::Property { name, .. } = &first.kind else { return false };
+    let PathStepKind::Call(arguments) = &second.kind else { return false };
+    matches!(name.text.as_str(), "then" | "catch" | "finally")
+        && arguments.iter().any(|argument| argument.kind == ExpressionKind::Closure)
 }
 
 /// How many arguments the functions take between them.

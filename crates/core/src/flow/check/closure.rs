@@ -101,7 +101,11 @@ impl<'t> Checker<'t> {
         match call.method.text.as_str() {
             "then" => {
                 let name = function.as_ref().and_then(first_parameter).unwrap_or("value");
-                return format!("wait, then go on with the value:\n  let {name} = await {list}\n  ..");
+                let next = match function.as_ref().map(|function| function.body) {
+                    Some(Body::Value(value)) if is_short(value) && !value.contains('\n') => value,
+                    _ => "..",
+                };
+                return format!("wait, then go on with the value:\n  let {name} = await {list}\n  {next}");
             }
             "catch" => {
                 let name = function.as_ref().and_then(first_parameter).unwrap_or("e");

@@ -150,7 +150,7 @@ impl<'t> Checker<'t> {
     fn unused(&self, binding: &Binding<'t>) -> Diagnostic {
         let name = binding.name;
         let value = binding.value.map_or("", |value| self.brief(value, ""));
-        let help = match value.starts_with("await ") {
+        let help = match binding.effect && !value.is_empty() {
             true => format!("write `{value}` alone, or call it `_{name}` to say that it is not needed"),
             false => format!("remove it, or call it `_{name}` to say that it is not needed"),
         };

@@ -144,22 +144,22 @@ fn is_key(written: &str, key: &str, takes: Takes) -> bool {
     plain == key
 }
 
-/// Names other systems have for the same.
+/// Names other systems have for the same; which of two is meant depends on what there is.
 fn other_name(key: &str, keys: &[Key]) -> Option<&'static str> {
-    let meant = match key {
-        "retry" | "attempts" | "maxRetries" | "max_retries" => "retries",
-        "maxAttempts" | "limit" | "times" => "max_attempts",
-        "strategy" => "backoff",
-        "initialDelay" | "interval" | "initial_interval" => "initial_delay",
-        "maxDelay" | "max_interval" => "max_delay",
-        "factor" | "coefficient" => "multiplier",
-        "nonRetryable" | "non_retryable" | "noRetryOn" => "no_retry_on",
-        "idempotency_key" | "idempotencyKey" | "id" => "key",
-        "task_queue" | "taskQueue" => "queue",
-        "onExhausted" => "on_exhausted",
-        "timeoutMs" | "start_to_close_timeout" => "timeout",
-        "schedule_to_close_timeout" => "deadline",
+    let meant: &[&str] = match key {
+        "retry" | "maxRetries" | "max_retries" => &["retries", "max_attempts"],
+        "attempts" | "maxAttempts" | "limit" | "times" | "count" => &["retries", "max_attempts"],
+        "strategy" => &["backoff"],
+        "initialDelay" | "interval" | "initial_interval" => &["initial_delay"],
+        "maxDelay" | "max_interval" => &["max_delay"],
+        "factor" | "coefficient" => &["multiplier"],
+        "nonRetryable" | "non_retryable" | "noRetryOn" => &["no_retry_on"],
+        "idempotency_key" | "idempotencyKey" | "id" => &["key"],
+        "task_queue" | "taskQueue" => &["queue"],
+        "onExhausted" => &["on_exhausted"],
+        "timeoutMs" | "start_to_close_timeout" => &["timeout"],
+        "schedule_to_close_timeout" => &["deadline"],
         _ => return None,
     };
-    keys.iter().map(|(key, _)| *key).find(|key| *key == meant)
+    keys.iter().map(|(key, _)| *key).find(|key| meant.contains(key))
 }

@@ -41,6 +41,8 @@ pub(super) struct Binding<'t> {
     pub(super) can_fail: bool,
     /// Where its value stands, when its declaration has one.
     pub(super) value: Option<Span>,
+    /// Computing that value does more than that.
+    pub(super) effect: bool,
     /// Where its scope ends, once it has.
     until: u32,
     depth: usize,
@@ -93,6 +95,7 @@ impl<'t> Scopes<'t> {
             text: None,
             can_fail: false,
             value: None,
+            effect: false,
             until: u32::MAX,
             depth,
         });

@@ -111,6 +111,7 @@ impl<'t> Checker<'t> {
             Mutability::Let => Kind::Let,
             Mutability::Const => Kind::Const,
         };
+        self.effect = false;
         match (value, pattern) {
             (Some(Expression { kind: ExpressionKind::Closure, span }), Pattern::Name(name)) => {
                 self.function(*span, Defined::Named(&name.text));
@@ -119,24 +120,27 @@ impl<'t> Checker<'t> {
             (Some(value), _) => self.expression(value, Context::at(Place::Initializer)),
             (None, _) => {}
         }
+        let mut complained = false;
         let names = match pattern {
             Pattern::Name(name) => {
                 if value.is_none() && kind == Kind::Const {
                     self.constant_without_value(name);
+                    complained = true;
                 }
                 std::slice::from_ref(name)
             }
             Pattern::Object { names, span } | Pattern::List { names, span } => {
                 if value.is_none() {
                     self.pattern_without_value(*span);
+                    complained = true;
                 }
                 names
             }
         };
         for name in names {
             let binding = self.declare_name(name, kind);
-            if value.is_none() && !matches!(pattern, Pattern::Name(_)) {
-                // One complaint is enough.
+            // One complaint is enough.
+            if complained {
                 self.scopes.mark_read(binding);
             }
             if let (Pattern::Name(_), Some(value)) = (pattern, value) {
@@ -147,7 +151,9 @@ impl<'t> Checker<'t> {
                 let waits =
                     self.as_library_call(value).is_some_and(|call| WAITING.contains(&call.function.name));
                 let can_fail = !waits && self.can_fail(value);
+                let effect = self.effect;
                 let binding = self.scopes.binding_mut(binding);
+                binding.effect = effect;
                 binding.text = text;
                 binding.can_fail = can_fail;
                 binding.value = Some(value.span);

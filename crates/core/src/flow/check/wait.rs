@@ -184,9 +184,12 @@ impl<'t> Checker<'t> {
         };
         match (rewrite, offence.remedy) {
             (Some(rewrite), _) if first => format!("{advice}:\n{}", rewrite.text),
-            (_, Remedy::Before) => {
-                let name =
-                    rewrite.and_then(|rewrite| rewrite.names.get(&offence.span)).map_or("n", String::as_str);
+            (rewrite, Remedy::Before) => {
+                let name = match rewrite.map(|rewrite| rewrite.names.get(&offence.span)) {
+                    Some(None) => return "the rewrite of the first shows this too".to_owned(),
+                    Some(Some(name)) => name.as_str(),
+                    None => "n",
+                };
                 format!("write `let {name} = {waiting}` first, then use `{name}`")
             }
             _ => advice.to_owned(),
@@ -270,7 +273,9 @@ impl Rule {
     fn title(self) -> String {
         match self {
             Self::Await(place) => format!("`await` cannot stand {}", place.words()),
-            Self::Nested(outer) => format!("nothing can be started among the inputs of `{outer}(..)`"),
+            Self::Nested(outer) => {
+                format!("a task cannot be started among the inputs of `{outer}(..)`: await it first")
+            }
             Self::Task(place) => format!("`task(..)` cannot wait {}", place.words()),
             Self::Handle(name) => format!("`{name}(..)` gives a handle here, not its value"),
         }
@@ -279,7 +284,7 @@ impl Rule {
     fn label(self) -> &'static str {
         match self {
             Self::Await(_) | Self::Task(_) => "cannot wait here",
-            Self::Nested(_) => "a task inside of a task's inputs",
+            Self::Nested(_) => "a call inside of another's inputs",
             Self::Handle(_) => "a handle",
         }
     }
