@@ -1,8 +1,12 @@
 //! The `.flow` language: durable scripts, compiled once into a flat list of steps and resumed from flat snapshots.
 
+#[cfg(test)]
+#[allow(dead_code, reason = "tests outside of the crate include it too")]
+pub(crate) mod arbitrary;
 pub mod check;
 pub mod codes;
 pub mod diagnostic;
+pub mod format;
 pub mod json;
 pub mod lexer;
 pub mod library;
@@ -18,4 +22,5 @@ pub mod value;
 
 pub use check::{Checked, check, examine};
 pub use diagnostic::{Diagnostic, Severity};
+pub use format::format;
 pub use parser::{Parsed, parse};
