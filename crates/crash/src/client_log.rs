@@ -76,7 +76,8 @@ impl ClientLog {
     fn write(&mut self, line: &Line) -> io::Result<()> {
         let mut text = serde_json::to_string(line)?;
         text.push('\n');
-        self.0.write_all(text.as_bytes())
+        self.0.write_all(text.as_bytes())?;
+        self.0.sync_data()
     }
 }
 

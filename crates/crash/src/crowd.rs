@@ -38,10 +38,6 @@ impl Crowd {
         }
         let rested = lab.comes_to_rest(BACKLOG).await;
         report.hold(rested, || "work was still open long after the last fault".into());
-        // Whoever died meanwhile must be noted before the others are killed.
-        for worker in &mut self.workers {
-            worker.note_death();
-        }
         let findings = examine(lab).await?;
         report.figure("hand-outs repeated", repeated(&lab.ledger()?));
         report.judge(lab, findings);

@@ -14,7 +14,7 @@ use tokio_postgres::NoTls;
 
 use crate::ledger::{Ledger, Line, Manners};
 use crate::load;
-use crate::process::{Deaths, Process, program};
+use crate::process::{Deaths, Life, Process, program};
 use crate::wait::until;
 
 pub type LabResult<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -109,10 +109,11 @@ pub struct Lab {
     pub world: String,
     /// The laboratory's own eyes.
     pub client: Client,
-    pub deaths: Deaths,
+    deaths: Deaths,
     pub manners: Manners,
     ledger: Mutex<Ledger>,
     launched: AtomicU64,
+    lives: Mutex<Vec<Life>>,
     _recorder: Process,
     folder: TempDir,
 }
@@ -146,6 +147,7 @@ impl Lab {
             manners: setup.manners,
             ledger: Mutex::new(Ledger::at(folder.path().join("ledger"))),
             launched: AtomicU64::new(0),
+            lives: Mutex::new(vec![recorder.life()]),
             _recorder: recorder,
             folder,
         };
@@ -225,7 +227,17 @@ impl Lab {
 
     fn start(&self, mut command: Command, name: &str) -> io::Result<Process> {
         let errors = self.folder.path().join(format!("{name}.log"));
-        Process::start(&mut command, name, errors, &self.deaths)
+        let process = Process::start(&mut command, name, errors, &self.deaths)?;
+        self.lives.lock().unwrap_or_else(PoisonError::into_inner).push(process.life());
+        Ok(process)
+    }
+
+    /// Every end so far that nobody asked for, of any process ever started here.
+    pub fn deaths(&self) -> Vec<String> {
+        for life in &*self.lives.lock().unwrap_or_else(PoisonError::into_inner) {
+            life.note_death();
+        }
+        std::mem::take(&mut *self.deaths.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Tells clients to end after what they are at.

@@ -42,17 +42,17 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Strikes out what kills explain: every hand-out that began did so in a process that was killed. That must
-    /// stay rare, else it is the engine that hands out badly.
+    /// Strikes out what kills explain: it was begun, and whoever began it was killed. That must stay rare, else it is
+    /// the engine that hands out badly.
     pub fn explain(&mut self, ledger: &[Line], killed: &BTreeSet<u32>) {
         let explained = |task: &TaskId| {
-            let mut began = ledger.iter().filter(|line| line.entry.task == task.as_str());
-            began.all(|line| killed.contains(&line.entry.pid))
+            let mut began = ledger.iter().filter(|line| line.entry.task == task.as_str()).peekable();
+            began.peek().is_some() && began.all(|line| killed.contains(&line.entry.pid))
         };
         let before = self.poisoned.len();
         self.poisoned.retain(|task| !explained(task));
         let explained = (before - self.poisoned.len()) as u64;
-        let most = self.figures.get("runs").copied().unwrap_or(0).div_ceil(100);
+        let most = self.figures.get("runs").copied().unwrap_or(0).div_ceil(1_000);
         if explained > most {
             self.violations
                 .push(format!("{explained} attempts were killed five times, {most} would be bad luck"));
@@ -84,8 +84,13 @@ pub async fn examine_some(lab: &Lab, wanted: impl Fn(&RunSummary) -> bool) -> La
     let mut findings = Findings::default();
     let dump = dump(&lab.client, wanted, &mut findings.violations).await?;
     for (run, of) in &dump.runs {
+        let found = history::check(&of.history);
+        findings.violations.extend(found.into_iter().map(|what| format!("run {run}: {what}")));
         let summary = &of.picture.summary;
         let (workflow, status) = (summary.workflow.as_str(), summary.status);
+        if load::ending(workflow).is_some() && !status.is_final() {
+            findings.violations.push(format!("run {run} of {workflow} is still {status:?}"));
+        }
         if load::ending(workflow).is_some_and(|ending| status.is_final() && status != ending) {
             let poisoned = poisoned(run, &of.history);
             // A child that failed its parent is looked at itself.
@@ -97,8 +102,6 @@ pub async fn examine_some(lab: &Lab, wanted: impl Fn(&RunSummary) -> bool) -> La
                 .violations
                 .push(format!("run {run} of {workflow} ended {status:?}: {:?}", of.picture.failure));
         }
-        let found = history::check(&of.history);
-        findings.violations.extend(found.into_iter().map(|what| format!("run {run}: {what}")));
     }
     let lines = lab.ledger()?;
     findings.violations.extend(effects::check(&lines, &receipts(&dump), lab.manners));
@@ -236,11 +239,11 @@ mod tests {
             Line { at: 0, verdict: Verdict::Accepted, entry }
         };
         let ledger = [line("killed", 1), line("killed", 2), line("spared", 1), line("spared", 3)];
-        let poisoned = ["killed", "spared"].map(TaskId::from).to_vec();
+        let poisoned = ["killed", "spared", "unseen"].map(TaskId::from).to_vec();
         let figures = BTreeMap::from([("runs", 1)]);
         let mut findings = Findings { poisoned, figures, ..Findings::default() };
         findings.explain(&ledger, &BTreeSet::from([1, 2]));
-        assert_eq!(findings.poisoned, ["spared"].map(TaskId::from));
+        assert_eq!(findings.poisoned, ["spared", "unseen"].map(TaskId::from));
         assert_eq!(findings.violations, Vec::<String>::new());
         findings.poisoned = vec!["killed".into(); 2];
         findings.explain(&ledger, &BTreeSet::from([1, 2]));

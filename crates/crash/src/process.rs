@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -17,12 +17,65 @@ pub type Deaths = Arc<Mutex<Vec<String>>>;
 /// A process in a group of its own, so that a tracer and what it traces get the same signals. Killed when
 /// dropped.
 pub struct Process {
+    life: Life,
+    pid: u32,
+    name: String,
+}
+
+/// What is known of a process, for its owner and for the laboratory: neither can miss that it ended.
+#[derive(Clone)]
+pub struct Life(Arc<Mutex<Known>>);
+
+struct Known {
     child: Child,
     name: String,
     errors: PathBuf,
     deaths: Deaths,
     /// Its end is accounted for.
     over: bool,
+}
+
+impl Life {
+    /// Whether it has ended by itself; noted once.
+    pub fn note_death(&self) -> bool {
+        let mut known = self.lock();
+        if known.over {
+            return false;
+        }
+        let Ok(Some(status)) = known.child.try_wait() else { return false };
+        known.over = true;
+        let text = known.messages();
+        let tail: Vec<&str> = text.lines().rev().take(5).collect();
+        let tail: Vec<&str> = tail.into_iter().rev().collect();
+        let (name, pid) = (&known.name, known.child.id());
+        let death = format!("{name} ({pid}) ended by itself: {status}; {}", tail.join(" | "));
+        known.deaths.lock().unwrap_or_else(PoisonError::into_inner).push(death);
+        true
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn messages(&self) -> String {
+        std::fs::read_to_string(&self.errors).unwrap_or_default()
+    }
+
+    fn signal(&self, signal: Signal) -> io::Result<()> {
+        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let group = group.ok_or_else(|| io::Error::other("the process has no group"))?;
+        Ok(kill_process_group(group, signal)?)
+    }
+
+    /// Ends it, whether or not it has ended already.
+    fn end(&mut self) -> bool {
+        self.over = true;
+        let killed = self.signal(Signal::KILL).is_ok();
+        let _ = self.child.wait();
+        killed
+    }
 }
 
 impl Process {
@@ -35,88 +88,66 @@ impl Process {
             .stderr(File::create(&errors)?)
             .process_group(0)
             .spawn()?;
-        Ok(Self { child, name: name.to_owned(), errors, deaths: deaths.clone(), over: false })
+        let (pid, name) = (child.id(), name.to_owned());
+        let known = Known { child, name: name.clone(), errors, deaths: deaths.clone(), over: false };
+        Ok(Self { life: Life(Arc::new(Mutex::new(known))), pid, name })
+    }
+
+    pub fn life(&self) -> Life {
+        self.life.clone()
     }
 
     pub fn id(&self) -> u32 {
-        self.child.id()
+        self.pid
     }
 
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    pub fn is_running(&mut self) -> bool {
-        !self.over && matches!(self.child.try_wait(), Ok(None))
+    pub fn is_running(&self) -> bool {
+        let mut known = self.life.lock();
+        !known.over && matches!(known.child.try_wait(), Ok(None))
     }
 
     /// Kills the process. False when it had ended before, by itself: that is noted as a violation.
     pub fn kill(&mut self) -> bool {
-        if self.note_death() {
-            return false;
-        }
-        self.over = true;
-        let killed = self.signal(Signal::KILL).is_ok();
-        let _ = self.child.wait();
-        killed
+        !self.life.note_death() && self.life.lock().end()
     }
 
     /// Ends a process whose tracer may have killed it already: no violation either way.
     pub fn dismiss(&mut self) {
-        self.over = true;
-        let _ = self.signal(Signal::KILL);
-        let _ = self.child.wait();
+        self.life.lock().end();
     }
 
     /// Stops it where it stands, as a paused virtual machine would.
     pub fn freeze(&self) -> io::Result<()> {
-        self.signal(Signal::STOP)
+        self.life.lock().signal(Signal::STOP)
     }
 
     pub fn thaw(&self) -> io::Result<()> {
-        self.signal(Signal::CONT)
-    }
-
-    fn signal(&self, signal: Signal) -> io::Result<()> {
-        let group = i32::try_from(self.id()).ok().and_then(Pid::from_raw);
-        let group = group.ok_or_else(|| io::Error::other("the process has no group"))?;
-        Ok(kill_process_group(group, signal)?)
+        self.life.lock().signal(Signal::CONT)
     }
 
     /// Waits for an end that is wanted; nothing when it does not come in time.
     pub async fn ends_within(&mut self, patience: Duration) -> Option<ExitStatus> {
-        until(patience, || std::future::ready(!matches!(self.child.try_wait(), Ok(None)))).await;
-        let status = self.child.try_wait().ok().flatten()?;
-        self.over = true;
+        let ended = || self.life.lock().child.try_wait().ok().flatten();
+        until(patience, || std::future::ready(ended().is_some())).await;
+        let status = ended()?;
+        self.life.lock().over = true;
         Some(status)
     }
 
     /// What it wrote to its standard error.
     pub fn messages(&self) -> String {
-        std::fs::read_to_string(&self.errors).unwrap_or_default()
-    }
-
-    /// Whether it has ended by itself; noted once.
-    pub fn note_death(&mut self) -> bool {
-        if self.over {
-            return false;
-        }
-        let Ok(Some(status)) = self.child.try_wait() else { return false };
-        self.over = true;
-        let text = self.messages();
-        let tail: Vec<&str> = text.lines().rev().take(5).collect();
-        let tail: Vec<&str> = tail.into_iter().rev().collect();
-        let death = format!("{} ({}) ended by itself: {status}; {}", self.name, self.id(), tail.join(" | "));
-        self.deaths.lock().unwrap_or_else(PoisonError::into_inner).push(death);
-        true
+        self.life.lock().messages()
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if !self.note_death() && !self.over {
-            let _ = self.signal(Signal::KILL);
-            let _ = self.child.wait();
+        if !self.life.note_death() && !self.life.lock().over {
+            self.life.lock().end();
         }
     }
 }

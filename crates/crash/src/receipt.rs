@@ -1,6 +1,8 @@
 //! What a task of the laboratory is asked to do, and what it returns: enough to tell which hand-out of it was
 //! the one whose result was kept.
 
+use std::path::PathBuf;
+
 use rhythm::Payload;
 use serde::{Deserialize, Serialize};
 
@@ -10,14 +12,31 @@ use serde::{Deserialize, Serialize};
 pub struct Work {
     /// How long the work takes before its effect.
     pub millis: u64,
-    /// How long the handler goes on after its effect: the time between effect and commit.
-    pub linger: u64,
-    /// How long the first hand-out then blocks its thread: nothing else of a single-threaded worker moves.
-    pub stall: u64,
+    /// What it waits for before its effect.
+    pub before: Option<Gate>,
+    /// What it waits for after its effect, before its result is sent.
+    pub after: Option<Gate>,
+    /// The same, blocking its thread: nothing else of a single-threaded worker moves.
+    pub stalled: Option<Gate>,
     /// The attempts that fail, counted from the first.
     pub failing: u32,
     /// What is wrong with this task, for `poison`.
     pub ill: Option<Illness>,
+}
+
+/// A file that opens the way by being there.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Gate {
+    pub file: PathBuf,
+    /// Else only the first hand-out waits.
+    pub everybody: bool,
+}
+
+impl Gate {
+    /// Whether a hand-out with this claim has to wait now.
+    pub fn is_shut(&self, claim: u64) -> bool {
+        (self.everybody || claim == 1) && !self.file.exists()
+    }
 }
 
 /// How a poisonous handler behaves.

@@ -75,13 +75,7 @@ impl Report {
         self.violations.extend(findings.violations);
         let innocent = |task| format!("task {task} of the load ended as poison");
         self.violations.extend(findings.poisoned.iter().map(innocent));
-        self.deaths(lab);
-    }
-
-    pub fn deaths(&mut self, lab: &Lab) {
-        let deaths =
-            std::mem::take(&mut *lab.deaths.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
-        self.violations.extend(deaths);
+        self.violations.extend(lab.deaths());
     }
 
     pub fn done(mut self) -> Self {

@@ -4,9 +4,8 @@ use rhythm_crash::lab::{On, Scale};
 use rhythm_crash::scenarios::{ALL, Scenario};
 
 macro_rules! played {
-    ($($(#[$steady:meta])* $test:ident $scenario:literal $on:ident,)*) => {
-        $($(#[$steady])*
-        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    ($($test:ident $scenario:literal $on:ident,)*) => {
+        $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $test() {
             let scenario = Scenario::named($scenario).expect("the scenario is listed");
             scenario.run(On::$on, Scale::Short).await.expect_good();
@@ -31,18 +30,12 @@ played! {
     nobody_minds_that_sessions_are_ended_by_the_server "backends" Postgres,
     a_commit_whose_answer_is_lost_happens_once_on_sqlite "lost_commits" Sqlite,
     a_commit_whose_answer_is_lost_happens_once_on_postgres "lost_commits" Postgres,
-    #[ignore = "depends on the machine's pace; `make crash` plays it"]
     what_a_partition_held_back_harms_nothing "partitions" Postgres,
     a_half_open_connection_is_noticed "half_open" Postgres,
-    #[ignore = "depends on the machine's pace; `make crash` plays it"]
     a_slow_network_takes_no_claims "slow_network" Postgres,
-    #[ignore = "depends on the machine's pace; `make crash` plays it"]
     clocks_that_jump_take_no_claims_on_sqlite "clock" Sqlite,
-    #[ignore = "depends on the machine's pace; `make crash` plays it"]
     clocks_that_jump_take_no_claims_on_postgres "clock" Postgres,
-    #[ignore = "depends on the machine's pace; `make crash` plays it"]
     a_herd_of_workers_comes_back_together "herd" Postgres,
-    #[ignore = "depends on the machine's pace; `make crash` plays it"]
     a_pinned_snapshot_does_not_rot_the_queues "pinned_snapshot" Postgres,
     a_kill_at_any_commit_point_loses_nothing_on_sqlite "commit_points" Sqlite,
     a_kill_at_any_commit_point_loses_nothing_on_postgres "commit_points" Postgres,

@@ -259,6 +259,10 @@ impl Driver {
         loop {
             let ticked = self.engine.tick().await;
             self.launch(ticked.attempts);
+            if self.worker.has_backlog() {
+                // It may have kept the room that others wanted.
+                self.tasks_due.notify_one();
+            }
             if let Some(error) = ticked.error {
                 if self.gives_up(&error) {
                     return;

@@ -79,7 +79,7 @@ impl Engine {
             return Ok(());
         }
         let (mut commits, mut released) = (Vec::new(), Vec::new());
-        let mut slots = self.worker.slots();
+        let mut slots = self.worker.slots_for_new();
         for run in claimed.runs {
             let (id, claim) = (run.run.id.clone(), run.claim);
             match self.step(run, &mut |task| slots.take(task)).await {

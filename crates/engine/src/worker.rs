@@ -16,7 +16,7 @@ use rhythm_core::{RunId, TaskId};
 
 pub use context::{Cancellation, TaskContext};
 pub use handler::{Handler, Handlers};
-pub use settle::{Finished, MAX_PAYLOAD_BYTES};
+pub use settle::{Finished, MAX_PAYLOAD_BYTES, last_word};
 pub use slots::Slots;
 pub use watch::Watch;
 
@@ -28,6 +28,8 @@ pub struct Worker {
     handlers: Handlers,
     card: WorkerCard,
     running: Mutex<BTreeMap<TaskId, Running>>,
+    /// Room that requests on their way may use.
+    reserved: Mutex<slots::Reserved>,
     /// Runs some of whose tasks run here, as this process last saw them.
     rows: Mutex<HashMap<RunId, Cached>>,
     /// Results whose answer did not come.
@@ -97,11 +99,12 @@ impl Worker {
             handlers,
             card,
             running: Mutex::default(),
+            reserved: Mutex::default(),
             rows: Mutex::default(),
             unfinished: Mutex::default(),
             unstored: Mutex::default(),
             closed: AtomicBool::new(false),
-            backlog: AtomicBool::new(true),
+            backlog: AtomicBool::new(false),
             spared: AtomicBool::new(false),
             turn: AtomicUsize::new(0),
         }
@@ -119,16 +122,18 @@ impl Worker {
 
     /// What could be taken on now.
     pub fn slots(&self) -> Slots<'_> {
-        if self.closed.load(Ordering::SeqCst) {
-            return Slots::none(&self.handlers);
-        }
-        let running = self.lock_running();
-        Slots::new(&self.process.config, &self.handlers, running.values().map(|task| task.queue.as_str()))
+        if self.closed.load(Ordering::SeqCst) { Slots::own(self) } else { Slots::all(self) }
+    }
+
+    /// The same for tasks that are about to be created: those that wait in the queues come first.
+    pub fn slots_for_new(&self) -> Slots<'_> {
+        if self.has_backlog() { Slots::own(self) } else { self.slots() }
     }
 
     /// Claims as many tasks as there is room for.
     pub async fn tick(&self) -> WorldResult<Vec<Attempt>> {
-        let queues = self.slots().wanted(self.turn.fetch_add(1, Ordering::Relaxed));
+        let slots = self.slots();
+        let queues = slots.wanted(self.turn.fetch_add(1, Ordering::Relaxed));
         if queues.is_empty() || self.handlers.is_empty() {
             // Somebody must look again once there is room.
             self.backlog.store(!self.handlers.is_empty(), Ordering::SeqCst);
@@ -317,6 +322,11 @@ impl Worker {
 
     fn lock_running(&self) -> MutexGuard<'_, BTreeMap<TaskId, Running>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Never before [`Self::lock_running`] is asked for.
+    fn lock_reserved(&self) -> MutexGuard<'_, slots::Reserved> {
+        self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_rows(&self) -> MutexGuard<'_, HashMap<RunId, Cached>> {

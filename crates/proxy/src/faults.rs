@@ -42,15 +42,26 @@ pub enum Flow {
 }
 
 /// How late bytes arrive: `base` plus a random part of `jitter`, in order. Nothing is slowed down otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Delay {
     pub base: Duration,
     pub jitter: Duration,
+    /// Of some pieces, as if the first packet had been lost.
+    pub stall: Stall,
+}
+
+/// This share of all pieces is later by so much.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stall {
+    pub chance: f64,
+    pub time: Duration,
 }
 
 impl Delay {
     pub(crate) fn draw(self, dice: &mut Dice) -> Duration {
-        self.base + self.jitter.mul_f64(dice.fraction())
+        let stalls = dice.fraction() < self.stall.chance;
+        let stall = if stalls { self.stall.time } else { Duration::ZERO };
+        self.base + self.jitter.mul_f64(dice.fraction()) + stall
     }
 }
 
@@ -81,6 +92,15 @@ mod tests {
         let mut dice = Dice::new(0);
         let cut: Vec<bool> = (1..=6).map(|commits| Cut::Every(3).hits(commits, &mut dice)).collect();
         assert_eq!(cut, [false, false, true, false, false, true]);
+    }
+
+    #[test]
+    fn some_pieces_stall_and_no_others() {
+        let (base, time) = (Duration::from_millis(2), Duration::from_secs(1));
+        let delay = Delay { base, stall: Stall { chance: 0.01, time }, ..Delay::default() };
+        let mut dice = Dice::new(0);
+        let stalled = (0..10_000).filter(|_| delay.draw(&mut dice) == base + time).count();
+        assert!((50..200).contains(&stalled), "{stalled} of 10,000");
     }
 
     #[test]

@@ -26,5 +26,5 @@ mod pump;
 
 pub use counts::Counts;
 pub use dice::Dice;
-pub use faults::{Cut, Delay, Faults, Flow};
+pub use faults::{Cut, Delay, Faults, Flow, Stall};
 pub use proxy::Proxy;

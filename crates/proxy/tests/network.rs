@@ -64,7 +64,10 @@ async fn bytes_pass_unchanged_and_so_does_the_goodbye() {
 async fn late_bytes_are_late_but_not_slow() {
     let (proxy, mut socket) = rig().await;
     let base = Duration::from_millis(100);
-    proxy.set(Faults { delay: Some(Delay { base, jitter: base / 2 }), ..Faults::default() });
+    proxy.set(Faults {
+        delay: Some(Delay { base, jitter: base / 2, ..Delay::default() }),
+        ..Faults::default()
+    });
     let began = Instant::now();
     assert_eq!(ask(&mut socket, b"one").await.unwrap(), b"one");
     assert!(began.elapsed() >= 2 * base, "both ways are late: {:?}", began.elapsed());

@@ -11,7 +11,7 @@ use rhythm::{Actor, Rhythm, TaskContext, TaskError, TenantId};
 use rhythm_crash::forgetful;
 use rhythm_crash::ledger::{Entry, What};
 use rhythm_crash::process::die_with_parent;
-use rhythm_crash::receipt::{Illness, Receipt, Work};
+use rhythm_crash::receipt::{Gate, Illness, Receipt, Work};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -34,6 +34,9 @@ struct Arguments {
     #[arg(long)]
     fast: bool,
 }
+
+/// How often a shut gate is looked at.
+const GLANCE: Duration = Duration::from_millis(10);
 
 /// What handlers return; the last one is nothing JSON can hold.
 #[derive(Serialize)]
@@ -96,6 +99,7 @@ async fn perform(recorder: &Path, context: &TaskContext, input: &str) -> Result<
     let work: Work = serde_json::from_str(input)?;
     Entry::of(What::Began, context, input).report(recorder).await?;
     pause(work.millis).await;
+    pass(work.before.as_ref(), context.claim()).await;
     if context.attempt() <= work.failing {
         return Err(TaskError::new("this attempt was asked to fail"));
     }
@@ -103,9 +107,9 @@ async fn perform(recorder: &Path, context: &TaskContext, input: &str) -> Result<
         return suffer(illness).await;
     }
     Entry::of(What::Did, context, input).report(recorder).await?;
-    pause(work.linger).await;
-    if context.claim() == 1 {
-        std::thread::sleep(Duration::from_millis(work.stall));
+    pass(work.after.as_ref(), context.claim()).await;
+    while work.stalled.as_ref().is_some_and(|gate| gate.is_shut(context.claim())) {
+        std::thread::sleep(GLANCE);
     }
     let (claim, attempt, delivery) = (context.claim(), context.attempt(), context.delivery());
     Ok(Output::Receipt(Receipt { pid: std::process::id(), claim, attempt, delivery }))
@@ -118,6 +122,12 @@ async fn suffer(illness: Illness) -> Result<Output, TaskError> {
         Illness::Hangs => std::future::pending().await,
         Illness::Huge => Ok(Output::Text("x".repeat(33 << 20))),
         Illness::Unwritable => Ok(Output::Unwritable(BTreeMap::from([((1, 2), 3)]))),
+    }
+}
+
+async fn pass(gate: Option<&Gate>, claim: u64) {
+    while gate.is_some_and(|gate| gate.is_shut(claim)) {
+        tokio::time::sleep(GLANCE).await;
     }
 }
 

@@ -1,6 +1,6 @@
 //! I1: what a caller was told happened is there.
 
-use rhythm::{RunId, Status, TaskId};
+use rhythm::{RunId, Status, TaskId, TaskState};
 
 use super::{Dump, RunDump};
 use crate::client_log::{Answer, Call, Operation, Outcome};
@@ -15,11 +15,14 @@ pub fn check<'a>(calls: impl IntoIterator<Item = &'a Outcome>, dump: &Dump) -> V
                 let missing = missing(call, dump);
                 wrong.extend(missing.map(|what| format!("{} was acknowledged, but {what}", call.name)));
             }
-            // The load asks for nothing impossible; only what was sent again may come too late.
-            Answer::Failed(why) if outcome.sent <= 1 => {
-                wrong.push(format!("{} was refused: {why}", call.name))
+            // The load asks for nothing impossible; only a message that was sent again may come too late.
+            Answer::Failed(why) => {
+                let message = matches!(call.operation, Operation::Signal | Operation::Cancel);
+                if outcome.sent <= 1 || !message {
+                    wrong.push(format!("{} was refused: {why}", call.name))
+                }
             }
-            Answer::Failed(_) | Answer::Unknown(_) => {}
+            Answer::Unknown(_) => {}
         }
     }
     wrong
@@ -27,8 +30,11 @@ pub fn check<'a>(calls: impl IntoIterator<Item = &'a Outcome>, dump: &Dump) -> V
 
 fn missing(call: &Call, dump: &Dump) -> Option<String> {
     if call.operation == Operation::Enqueue {
-        let there = dump.tasks.contains_key(&TaskId::new(&call.target));
-        return (!there).then(|| format!("task {} is not there", call.target));
+        let Some(task) = dump.tasks.get(&TaskId::new(&call.target)) else {
+            return Some(format!("task {} is not there", call.target));
+        };
+        let done = task.state == TaskState::Completed;
+        return (!done).then(|| format!("task {} is {:?}: {:?}", call.target, task.state, task.failure));
     }
     let Some(run) = dump.runs.get(&RunId::new(&call.target)) else {
         return Some(format!("run {} is not there", call.target));
@@ -59,12 +65,11 @@ mod tests {
     use super::*;
 
     fn outcome(answer: Answer, sent: u32) -> Outcome {
-        let call = Call {
-            name: "start:a".into(),
-            operation: Operation::Start,
-            target: "r".into(),
-            detail: "steps".into(),
-        };
+        of(Operation::Start, answer, sent)
+    }
+
+    fn of(operation: Operation, answer: Answer, sent: u32) -> Outcome {
+        let call = Call { name: "start:a".into(), operation, target: "r".into(), detail: "steps".into() };
         Outcome { call, answer, sent, interval: (0, None) }
     }
 
@@ -77,9 +82,12 @@ mod tests {
     }
 
     #[test]
-    fn only_a_call_that_was_sent_again_may_be_refused() {
+    fn only_a_message_that_was_sent_again_may_be_refused() {
         let refused = || Answer::Failed("run r has ended".into());
-        assert_eq!(check([&outcome(refused(), 1)], &Dump::default()).len(), 1);
-        assert_eq!(check([&outcome(refused(), 2)], &Dump::default()).len(), 0);
+        for (operation, sent, wrong) in
+            [(Operation::Signal, 1, 1), (Operation::Signal, 2, 0), (Operation::Start, 2, 1)]
+        {
+            assert_eq!(check([&of(operation, refused(), sent)], &Dump::default()).len(), wrong);
+        }
     }
 }

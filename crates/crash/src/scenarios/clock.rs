@@ -1,4 +1,4 @@
-//! F15: wall clocks jump by an hour and by a day, both ways. On PostgreSQL a worker's clock means nothing and the server's
+//! F15: wall clocks jump by an hour and by a day, both ways, and run ten times too fast. On PostgreSQL a worker's clock means nothing and the server's
 //! is the world's; on SQLite every process's clock is the world's. What must hold: no claim is taken from the living,
 //! no timer is early by the world's own time, and a schedule neither doubles nor skips a fire without counting it.
 //! After a clock was set back, what was put on the calendar before is late by as much; what comes after is not.
@@ -64,11 +64,13 @@ async fn on_postgres(
         jump(report, lab, own, "of workers' clocks", *millis).await?;
     }
     end_nap(report, lab, nap).await?;
+    drift(report, own, scale).await?;
 
     let ahead: &[i64] = scale.pick(&[HOUR], &[HOUR, DAY, HOUR, DAY]);
     for millis in ahead {
         jump(report, lab, server, "of the server's clock", *millis).await?;
     }
+    drift(report, server, scale).await?;
     jump(report, lab, server, "of the server's clock", -HOUR).await?;
     no_claim_was_taken(report, lab)?;
     goes_on_after_a_step_back(report, lab).await?;
@@ -102,6 +104,7 @@ async fn on_sqlite(
     for millis in own_jumps {
         jump(report, lab, own, "of one worker's clock", *millis).await?;
     }
+    drift(report, host, scale).await?;
     no_claim_was_taken(report, lab)?;
     goes_on_after_a_step_back(report, lab).await?;
     pause_schedule(lab).await?;
@@ -128,6 +131,17 @@ async fn jump(
             None => report.violations.push(format!("nothing began after a jump {whose} by {millis} ms")),
         }
     }
+    Ok(())
+}
+
+/// A clock that runs ten times too fast for a while.
+async fn drift(report: &mut Report, clock: &ShiftedClock, scale: Scale) -> LabResult<()> {
+    const TICK: i64 = 100;
+    for _ in 0..scale.pick(20, 200) {
+        tokio::time::sleep(Duration::from_millis(TICK as u64)).await;
+        clock.jump(9 * TICK)?;
+    }
+    report.fault("drifts", 1);
     Ok(())
 }
 

@@ -20,14 +20,14 @@ const PATIENCE: Duration = Duration::from_secs(1_800);
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("lost_commits", on);
-    let wanted = scale.pick(40, 1_020);
+    let wanted = scale.pick(20, 1_020);
     let lost = match on {
         On::Postgres => on_postgres(&mut report, wanted).await?,
         On::Sqlite => on_sqlite(&mut report, wanted).await?,
     };
     report.fault("answers to commits lost", lost);
-    report.floor("answers lost", scale.pick(40, 1_000), lost);
-    report.floor("runs ended", scale.pick(20, 300), report.figures["runs ended"]);
+    report.floor("answers lost", scale.pick(20, 1_000), lost);
+    report.floor("runs ended", scale.pick(10, 300), report.figures["runs ended"]);
     Ok(report)
 }
 

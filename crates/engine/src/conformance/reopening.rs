@@ -17,9 +17,8 @@ fn reopen(run: &RunId, revision: u64) -> Control {
     }
 }
 
-/// A run `r` whose task 1 is out of attempts and which failed of it.
-async fn failed_of_its_task(play: &Play<'_>) -> RunId {
-    let run = play.waiting("r", |draft| draft.task(1)).await;
+/// Task 1 of run `r` runs out of attempts and tells so.
+async fn die(play: &Play<'_>) {
     let task = play.take().await;
     let body = TaskFailed { task: CommandId(1), failure: failure("BROKEN") };
     let finished = FinishedTask {
@@ -29,6 +28,12 @@ async fn failed_of_its_task(play: &Play<'_>) -> RunId {
         message: Some(message("task:1", MessageBody::TaskFailed(body))),
     };
     assert_eq!(play.finish_all(vec![finished]).await, [Finish::Done]);
+}
+
+/// A run `r` whose task 1 is out of attempts and which failed of it.
+async fn failed_of_its_task(play: &Play<'_>) -> RunId {
+    let run = play.waiting("r", |draft| draft.task(1)).await;
+    die(play).await;
     play.done(&Draft::of(&play.claim().await).failed()).await;
     run
 }
@@ -202,15 +207,7 @@ pub async fn a_requeued_task_takes_its_failure_back(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = failed_of_its_task(&play).await;
     play.order(Control::RequeueDead { task: "r:1".into() }).await;
-    let task = play.take().await;
-    let body = TaskFailed { task: CommandId(1), failure: failure("BROKEN") };
-    let finished = FinishedTask {
-        task: task.id,
-        claim: task.claim,
-        outcome: TaskOutcome::Exhausted { failure: failure("BROKEN"), hold: false },
-        message: Some(message("task:1", MessageBody::TaskFailed(body))),
-    };
-    assert_eq!(play.finish_all(vec![finished]).await, [Finish::Done]);
+    die(&play).await;
     assert_eq!(ids(&play.picture(&run).await.inbox), ["task:1"]);
     let (revision, reason, redeliver) = (2, String::new(), vec![]);
     let requeue = vec!["r:1".into()];

@@ -4,32 +4,76 @@ use std::collections::BTreeMap;
 
 use rhythm_core::{Millis, TaskSpec};
 
-use super::handler::Handlers;
-use crate::config::Config;
+use super::Worker;
 
-/// What a worker could take on, counted down as it is promised.
+/// What a worker could take on, counted down as it is promised. Room that one request may still use is kept from all
+/// others until it is dropped: several are on their way at once, and a worker runs no more than it was told to.
 pub struct Slots<'a> {
     free: usize,
     queues: BTreeMap<String, usize>,
-    handlers: &'a Handlers,
+    /// What is kept from others.
+    kept: Reserved,
+    worker: &'a Worker,
+}
+
+/// Room that requests on their way may use: over all queues, and of each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reserved {
+    total: usize,
+    queues: BTreeMap<String, usize>,
+}
+
+impl Reserved {
+    fn add(&mut self, queue: &str, count: usize) {
+        *self.queues.entry(queue.to_owned()).or_default() += count;
+    }
+
+    fn give_back(&mut self, kept: &Self) {
+        self.total = self.total.saturating_sub(kept.total);
+        for (queue, count) in &kept.queues {
+            if let Some(reserved) = self.queues.get_mut(queue) {
+                *reserved = reserved.saturating_sub(*count);
+            }
+        }
+    }
+}
+
+impl Drop for Slots<'_> {
+    fn drop(&mut self) {
+        self.worker.lock_reserved().give_back(&self.kept);
+    }
 }
 
 impl<'a> Slots<'a> {
-    pub fn new<'b>(config: &Config, handlers: &'a Handlers, running: impl Iterator<Item = &'b str>) -> Self {
+    /// All the room that neither runs nor is promised to others.
+    pub(super) fn all(worker: &'a Worker) -> Self {
+        let config = &worker.process.config;
+        let running = worker.lock_running();
+        let mut reserved = worker.lock_reserved();
+        let free = config.concurrency.saturating_sub(running.len()).saturating_sub(reserved.total);
         let mut queues: BTreeMap<String, usize> = config.queues.iter().cloned().collect();
-        let mut free = config.concurrency;
-        for queue in running {
-            free = free.saturating_sub(1);
-            if let Some(room) = queues.get_mut(queue) {
+        for task in running.values() {
+            if let Some(room) = queues.get_mut(&task.queue) {
                 *room = room.saturating_sub(1);
             }
         }
-        Self { free, queues, handlers }
+        let mut kept = Reserved { total: free, queues: BTreeMap::new() };
+        for (queue, room) in &mut queues {
+            *room = room.saturating_sub(reserved.queues.get(queue).copied().unwrap_or(0));
+            kept.add(queue, free.min(*room));
+        }
+        reserved.total += kept.total;
+        for (queue, count) in &kept.queues {
+            reserved.add(queue, *count);
+        }
+        drop((running, reserved));
+        Self { free, queues, kept, worker }
     }
 
-    /// No room at all.
-    pub fn none(handlers: &'a Handlers) -> Self {
-        Self { free: 0, queues: BTreeMap::new(), handlers }
+    /// Only what becomes free with results about to be committed.
+    pub(super) fn own(worker: &'a Worker) -> Self {
+        let queues = worker.process.config.queues.iter().map(|(queue, _)| (queue.clone(), 0)).collect();
+        Self { free: 0, queues, kept: Reserved::default(), worker }
     }
 
     /// What to ask of each queue: an even share of the room, the odd rest to a different queue each turn.
@@ -52,7 +96,7 @@ impl<'a> Slots<'a> {
     pub fn take(&mut self, task: &TaskSpec) -> bool {
         let Some(room) = self.queues.get_mut(&task.options.queue) else { return false };
         let fits = self.free > 0 && *room > 0 && task.options.delay == Millis::ZERO;
-        if !fits || self.handlers.get(&task.name).is_none() {
+        if !fits || self.worker.handlers.get(&task.name).is_none() {
             return false;
         }
         self.free -= 1;
@@ -63,8 +107,106 @@ impl<'a> Slots<'a> {
     /// Room that becomes free with results about to be committed.
     pub fn give(&mut self, queue: &str) {
         self.free += 1;
+        self.kept.total += 1;
+        self.kept.add(queue, 1);
+        let mut reserved = self.worker.lock_reserved();
+        reserved.total += 1;
+        reserved.add(queue, 1);
         if let Some(room) = self.queues.get_mut(queue) {
             *room = room.saturating_add(1);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rhythm_core::{Failure, Payload, WorkerId};
+
+    use super::*;
+    use crate::config::Config;
+    use crate::memory::MemoryWorld;
+    use crate::process::Process;
+    use crate::programs::Programs;
+    use crate::time::{Monotonic, WorldTime};
+    use crate::worker::{Handler, Handlers, TaskContext};
+
+    struct Nothing;
+
+    #[async_trait::async_trait]
+    impl Handler for Nothing {
+        async fn handle(&self, _: TaskContext, input: Payload) -> Result<Payload, Failure> {
+            Ok(input)
+        }
+    }
+
+    struct Still;
+
+    impl Monotonic for Still {
+        fn millis(&self) -> u64 {
+            0
+        }
+    }
+
+    fn worker(concurrency: usize, queues: &[(&str, usize)]) -> Worker {
+        let queues = queues.iter().map(|(queue, most)| ((*queue).to_owned(), *most)).collect();
+        let config = Config { concurrency, queues, ..Config::new(WorkerId::new("w")) };
+        let world = Arc::new(MemoryWorld::new(None));
+        let process = Process::new(world, config, Programs::default(), WorldTime::new(Arc::new(Still)));
+        let mut handlers = Handlers::default();
+        handlers.add("work", Arc::new(Nothing));
+        Worker::new(Arc::new(process), handlers, "here".into(), 1)
+    }
+
+    fn asked(slots: &Slots<'_>) -> usize {
+        slots.wanted(0).iter().map(|(_, count)| count).sum()
+    }
+
+    fn task() -> TaskSpec {
+        TaskSpec {
+            task: rhythm_core::CommandId(1),
+            name: "work".into(),
+            input: Payload::null(),
+            options: Default::default(),
+        }
+    }
+
+    #[test]
+    fn two_requests_on_their_way_share_the_room() {
+        let worker = worker(3, &[("default", usize::MAX)]);
+        let first = worker.slots();
+        let second = worker.slots();
+        assert_eq!((asked(&first), asked(&second)), (3, 0));
+        drop(first);
+        assert_eq!(asked(&worker.slots()), 3, "what was not used is there again");
+    }
+
+    #[test]
+    fn room_that_becomes_free_is_for_whoever_frees_it() {
+        let worker = worker(1, &[("default", 1)]);
+        let mut settling = Slots::own(&worker);
+        assert!(!settling.take(&task()));
+        settling.give("default");
+        assert_eq!(asked(&worker.slots()), 0, "it is promised to the run that goes on");
+        assert!(settling.take(&task()));
+        drop(settling);
+        assert_eq!(asked(&worker.slots()), 1);
+    }
+
+    #[test]
+    fn a_queue_has_its_own_limit() {
+        let worker = worker(10, &[("default", 2), ("other", 5)]);
+        let mut slots = worker.slots();
+        assert!(slots.take(&task()) && slots.take(&task()) && !slots.take(&task()));
+    }
+
+    #[test]
+    fn what_waits_in_the_queues_comes_before_what_is_new() {
+        let worker = worker(5, &[("default", 5)]);
+        worker.backlog.store(true, std::sync::atomic::Ordering::SeqCst);
+        assert!(!worker.slots_for_new().take(&task()));
+        worker.backlog.store(false, std::sync::atomic::Ordering::SeqCst);
+        assert!(worker.slots_for_new().take(&task()));
     }
 }

@@ -75,3 +75,49 @@ impl<'a> Pipeline<'a> {
         Ok(rows)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::postgres::connect::{Dial, Purpose};
+
+    const PUT: Sql = Sql { name: "put", text: "INSERT INTO kept VALUES (1) RETURNING n" };
+
+    /// A session of its own on a database of its own, and the way there.
+    async fn session() -> (Dial, Session) {
+        let server = std::env::var("RHYTHM_TEST_POSTGRES").expect("run this under scripts/with-postgres.sh");
+        let name = format!("pipeline_{}", super::super::link::random());
+        let admin =
+            Dial::parse(&server).expect("a url").open(Purpose::Plain).await.expect("the server answers");
+        admin.batch_execute(&format!("CREATE DATABASE {name}")).await.expect("a database is made");
+        let (base, _) = server.rsplit_once('/').expect("the url names a database");
+        let dial = Dial::parse(&format!("{base}/{name}")).expect("a url");
+        let client = dial.open(Purpose::Plain).await.expect("the server answers");
+        client
+            .batch_execute("CREATE SCHEMA rhythm; CREATE TABLE kept (n int)")
+            .await
+            .expect("a table is made");
+        let session = Session::new(client, Purpose::Plain.patience(), dial.suspicion());
+        (dial, session)
+    }
+
+    #[tokio::test]
+    async fn the_rest_of_a_batch_is_not_written_by_a_session_that_was_given_up() {
+        let (dial, session) = session().await;
+        let mut rest = Pipeline::new(&session);
+        rest.add(PUT, Vec::new()).await.expect("the statement is prepared");
+        // The first of the batch is in the middle of its transaction when somebody finds the server dead.
+        let first = session.transact(async {
+            session.query(PUT, &[]).await?;
+            dial.suspect_all();
+            session.query(PUT, &[]).await
+        });
+        assert!(first.await.is_err(), "nobody waits for an answer of the dead");
+        assert!(rest.commit().await.is_err(), "the transaction of the first is still open on the server");
+        // Whatever did reach the server is done before this.
+        session.client.batch_execute("").await.expect("the server was not dead");
+        let other = dial.open(Purpose::Plain).await.expect("the server answers");
+        let kept = other.query("SELECT n FROM kept", &[]).await.expect("the table is there");
+        assert_eq!(kept.len(), 0);
+    }
+}

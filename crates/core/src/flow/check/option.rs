@@ -33,6 +33,7 @@ const WORK: &[Key] = &[
     ("on_exhausted", Takes::OneOf(&["fail", "hold"])),
     ("settle", Takes::Anything),
     ("cancel", Takes::Anything),
+    ("heartbeat_timeout", Takes::Duration),
 ];
 
 const RETRIES: &[Key] = &[
@@ -42,6 +43,7 @@ const RETRIES: &[Key] = &[
     ("max_delay", Takes::Duration),
     ("multiplier", Takes::Anything),
     ("no_retry_on", Takes::Anything),
+    ("jitter", Takes::Anything),
 ];
 
 const WHEN: &[Key] = &[("timeout", Takes::Duration)];

@@ -97,16 +97,16 @@ impl Reader<'_> {
     /// The rest of an object whose first key was read already.
     fn object<'de, A: MapAccess<'de>>(self, first: Option<String>, mut map: A) -> Result<Value, A::Error> {
         let inner = self.deeper()?;
-        let mut object = Object::default();
+        let mut fields = Vec::new();
         let mut next = first;
         while let Some(key) = next {
             let value = map.next_value_seed(inner)?;
             self.weigh(40)?;
             let key = self.text(self.unescaped(&key)?)?;
-            object.insert(key, value).map_err(|limit| self.stop(limit))?;
+            fields.push((key, value));
             next = map.next_key()?;
         }
-        Ok(Value::Object(object))
+        Object::new(fields).map(Value::Object).map_err(|limit| self.stop(limit))
     }
 
     fn unescaped<E: Error>(self, key: &str) -> Result<&str, E> {

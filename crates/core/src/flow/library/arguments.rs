@@ -75,13 +75,7 @@ impl Call<'_> {
     pub fn object(&self, place: usize) -> Evaluated<Object> {
         match self.argument(place) {
             Value::Object(object) => Ok(object.clone()),
-            Value::Error(error) => {
-                let mut object = Object::default();
-                for (key, value) in error.entries() {
-                    object.insert(key, value)?;
-                }
-                Ok(object)
-            }
+            Value::Error(error) => Ok(Object::new(error.entries())?),
             other => self.refuse(place, "an object", other),
         }
     }

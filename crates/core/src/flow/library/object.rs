@@ -1,10 +1,8 @@
 //! `Object`.
 
-use std::sync::Arc;
-
 use super::Call;
 use crate::flow::thrown::Evaluated;
-use crate::flow::value::{List, Value};
+use crate::flow::value::{List, Object, Value};
 
 pub fn keys(call: &mut Call<'_>) -> Evaluated {
     let object = call.object(0)?;
@@ -30,18 +28,13 @@ pub fn entries(call: &mut Call<'_>) -> Evaluated {
 
 /// The fields of all, of the last where keys repeat.
 pub fn merge(call: &mut Call<'_>) -> Evaluated {
-    let mut merged = call.object(0)?;
+    let mut fields = Vec::new();
     for place in 0..call.arguments.len() {
         let object = call.object(place)?;
         call.meter.allocate(100 * object.len() as u64)?;
-        if place == 0 {
-            continue;
-        }
-        for (key, value) in object.iter() {
-            merged.insert(Arc::clone(key), value.clone())?;
-        }
+        fields.extend(object.iter().map(|(key, value)| (key.clone(), value.clone())));
     }
-    Ok(Value::Object(merged))
+    Ok(Value::Object(Object::new(fields)?))
 }
 
 pub fn has(call: &mut Call<'_>) -> Evaluated {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Bulk, Value};
-use crate::flow::limits::Limit;
+use crate::flow::limits::{Limit, Meter};
 
 #[derive(Clone, Debug)]
 pub struct List(Arc<Items>);
@@ -63,18 +63,24 @@ impl List {
     pub fn change<E: From<Limit>>(
         &mut self,
         place: usize,
-        change: impl FnOnce(&mut Value) -> Result<(), E>,
+        meter: &mut Meter,
+        change: impl FnOnce(&mut Value, &mut Meter) -> Result<(), E>,
     ) -> Option<Result<(), E>> {
         if place >= self.len() {
             return None;
         }
+        if self.is_shared()
+            && let Err(limit) = meter.allocate(24 * self.len() as u64)
+        {
+            return Some(Err(limit.into()));
+        }
         let inner = Arc::make_mut(&mut self.0);
         let item = inner.items.get_mut(place)?;
         let old = item.bulk();
-        let changed = change(item);
+        let changed = change(item, meter);
         let new = item.bulk();
         let bulk = match inner.bulk.may_lose(old, new) {
-            true => bulk_of(&inner.items),
+            true => meter.scan(24 * inner.items.len() as u64).and_then(|()| bulk_of(&inner.items)),
             false => inner.bulk.replacing(old, new),
         };
         Some(changed.and_then(|()| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Bulk, Value};
-use crate::flow::limits::Limit;
+use crate::flow::limits::{Limit, Meter};
 
 /// Objects with more keys than this have an index.
 const INDEXED: usize = 12;
@@ -28,13 +28,21 @@ impl Default for Object {
 }
 
 impl Object {
-    /// Of a few keys known to be different.
-    pub fn of<const N: usize>(fields: [(&str, Value); N]) -> Result<Self, Limit> {
-        let mut object = Self::default();
-        for (key, value) in fields {
-            object.insert(Arc::from(key), value)?;
+    /// Of a key that is given twice, the last value counts, at the place of the first.
+    pub fn new(given: impl IntoIterator<Item = (Arc<str>, Value)>) -> Result<Self, Limit> {
+        let mut fields = Fields { entries: Vec::new(), index: BTreeMap::new(), bulk: Bulk::EMPTY };
+        for (key, value) in given {
+            match fields.place(&key).and_then(|place| fields.entries.get_mut(place)) {
+                Some((_, old)) => *old = value,
+                None => fields.add(key, value),
+            }
         }
-        Ok(object)
+        fields.bulk = bulk_of(&fields.entries)?;
+        Ok(Self(Arc::new(fields)))
+    }
+
+    pub fn of<const N: usize>(fields: [(&str, Value); N]) -> Result<Self, Limit> {
+        Self::new(fields.map(|(key, value)| (Arc::from(key), value)))
     }
 
     pub fn len(&self) -> usize {
@@ -67,14 +75,10 @@ impl Object {
         self.0.entries.iter().map(|(key, value)| (key, value))
     }
 
-    /// A key that is there keeps its place.
-    pub fn insert(&mut self, key: Arc<str>, value: Value) -> Result<(), Limit> {
-        if self.0.place(&key).is_some() {
-            let replaced: Option<Result<(), Limit>> = self.change(&key, |old| {
-                *old = value;
-                Ok(())
-            });
-            return replaced.unwrap_or(Ok(()));
+    /// Adds a key that is not there yet.
+    pub fn add(&mut self, key: Arc<str>, value: Value, meter: &mut Meter) -> Result<(), Limit> {
+        if self.is_shared() {
+            meter.allocate(64 * self.len() as u64)?;
         }
         let bulk = self.0.bulk.with(value.bulk(), entry_weight(&key))?;
         let fields = Arc::make_mut(&mut self.0);
@@ -87,16 +91,22 @@ impl Object {
     pub fn change<E: From<Limit>>(
         &mut self,
         key: &str,
-        change: impl FnOnce(&mut Value) -> Result<(), E>,
+        meter: &mut Meter,
+        change: impl FnOnce(&mut Value, &mut Meter) -> Result<(), E>,
     ) -> Option<Result<(), E>> {
         let place = self.0.place(key)?;
+        if self.is_shared()
+            && let Err(limit) = meter.allocate(64 * self.len() as u64)
+        {
+            return Some(Err(limit.into()));
+        }
         let fields = Arc::make_mut(&mut self.0);
         let (_, value) = fields.entries.get_mut(place)?;
         let old = value.bulk();
-        let changed = change(value);
+        let changed = change(value, meter);
         let new = value.bulk();
         let bulk = match fields.bulk.may_lose(old, new) {
-            true => bulk_of(&fields.entries),
+            true => meter.scan(64 * fields.entries.len() as u64).and_then(|()| bulk_of(&fields.entries)),
             false => fields.bulk.replacing(old, new),
         };
         Some(changed.and_then(|()| {

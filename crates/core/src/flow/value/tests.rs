@@ -3,21 +3,18 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::flow::limits::{Limit, MAX_VALUE_BYTES, MAX_VALUE_DEPTH};
+use crate::flow::limits::{Limit, MAX_VALUE_BYTES, MAX_VALUE_DEPTH, Meter};
 
 fn list(items: Vec<Value>) -> Value {
     Value::List(List::new(items).unwrap())
 }
 
 fn object(fields: &[(&str, Value)]) -> Value {
-    let mut object = Object::default();
-    for (key, value) in fields {
-        object.insert(Arc::from(*key), value.clone()).unwrap();
-    }
-    Value::Object(object)
+    let fields = fields.iter().map(|(key, value)| (Arc::from(*key), value.clone()));
+    Value::Object(Object::new(fields).unwrap())
 }
 
-fn set(value: &mut Value) -> Result<(), Limit> {
+fn set(value: &mut Value, _: &mut Meter) -> Result<(), Limit> {
     *value = Value::integer(1);
     Ok(())
 }
@@ -50,17 +47,18 @@ fn nesting_is_stopped_at_the_limit_exactly() {
 
 #[test]
 fn replacing_a_member_keeps_the_bulk_exact() {
+    let mut meter = Meter::default();
     let deep = list(vec![list(vec![list(vec![])])]);
     let mut outer = List::new(vec![deep, Value::Handle(1), list(vec![])]).unwrap();
     assert_eq!(outer.bulk().depth, 4);
     assert!(outer.bulk().holds_handles());
-    outer.change(0, set).unwrap().unwrap();
+    outer.change(0, &mut meter, set).unwrap().unwrap();
     assert_eq!(outer.bulk().depth, 2);
-    outer.change(1, set).unwrap().unwrap();
+    outer.change(1, &mut meter, set).unwrap().unwrap();
     assert!(!outer.bulk().holds_handles());
     let anew = List::new(outer.items().to_vec()).unwrap();
     assert_eq!(outer.bulk(), anew.bulk());
-    assert!(outer.change(9, set).is_none());
+    assert!(outer.change(9, &mut meter, set).is_none());
 }
 
 #[test]
@@ -68,18 +66,20 @@ fn writing_to_a_copy_leaves_the_original_alone() {
     let mut copy = List::new(vec![Value::Null]).unwrap();
     let original = copy.clone();
     copy.push(Value::Null).unwrap();
-    copy.change(0, set).unwrap().unwrap();
+    copy.change(0, &mut Meter::default(), set).unwrap().unwrap();
     assert_eq!((original.len(), copy.len()), (1, 2));
     assert!(matches!(original.items()[0], Value::Null));
 }
 
 #[test]
 fn keys_keep_the_order_of_their_first_writing_however_many_there_are() {
-    let mut fields = Object::default();
-    for number in (0..50).rev() {
-        fields.insert(Arc::from(format!("k{number}")), Value::integer(number)).unwrap();
-    }
-    fields.insert(Arc::from("k7"), Value::Null).unwrap();
+    let mut meter = Meter::default();
+    let numbered = |number: i64| (Arc::from(format!("k{number}")), Value::integer(number));
+    let twice = [(Arc::from("k7"), Value::Null)];
+    let mut fields = Object::new((1..50).rev().map(numbered).chain(twice)).unwrap();
+    let (key, value) = numbered(0);
+    fields.add(key, value, &mut meter).unwrap();
+    assert!(fields.change("k50", &mut meter, set).is_none());
     let keys: Vec<_> = fields.iter().map(|(key, _)| key.to_string()).collect();
     assert_eq!(keys[..2], ["k49", "k48"]);
     assert_eq!(keys.len(), 50);

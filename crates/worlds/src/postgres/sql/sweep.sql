@@ -3,7 +3,8 @@
 -- may be taken for dead: the clock may have leapt.
 WITH clock AS MATERIALIZED (
     SELECT t.now, least(t.now, $5::bigint) AS patient,
-        -- a server that just came up has thrown out everybody, and many may need a while to come back
+        -- a server that just came up has thrown out everybody, and was away for who knows how long: nobody is taken
+        -- for dead before all had the time to come back and beat
         $1::bigint IS NOT NULL OR clock_timestamp() - pg_postmaster_start_time() NOT BETWEEN '0 s' AND '10 s' AS settled
     FROM (SELECT coalesce($1::bigint, now_ms()) AS now) AS t
 ),
@@ -18,7 +19,7 @@ seen AS MATERIALIZED (
 ),
 gone AS MATERIALIZED (
     SELECT s.id, s.tenant FROM clock AS c CROSS JOIN seen AS s
-    WHERE s.silent OR s.missing AND s.missing_since <= c.patient - 1000 AND c.settled
+    WHERE c.settled AND (s.silent OR s.missing AND s.missing_since <= c.patient - 1000)
 ),
 marked AS (
     UPDATE worker AS w SET missing_since = CASE WHEN s.missing THEN c.patient END
@@ -30,7 +31,7 @@ buried AS (DELETE FROM worker AS w USING gone AS g WHERE w.id = g.id AND w.tenan
 -- claims that ran out, and those of the gone
 late_task AS MATERIALIZED (
     SELECT t.id, t.tenant FROM task AS t
-    WHERE t.state = 2 AND t.claim_until < (SELECT patient FROM clock) AND t.claim_until >= $4
+    WHERE t.state = 2 AND t.claim_until < (SELECT patient FROM clock WHERE settled) AND t.claim_until >= $4
     ORDER BY t.claim_until LIMIT $2 FOR UPDATE OF t SKIP LOCKED
 ),
 left_task AS MATERIALIZED (
@@ -46,7 +47,7 @@ freed_task AS (
 ),
 late_run AS MATERIALIZED (
     SELECT q.run, q.tenant FROM run_queue AS q JOIN live_run AS r ON r.id = q.run AND r.tenant = q.tenant
-    WHERE q.worker IS NOT NULL AND q.claim_until < (SELECT patient FROM clock)
+    WHERE q.worker IS NOT NULL AND q.claim_until < (SELECT patient FROM clock WHERE settled)
     ORDER BY q.claim_until LIMIT $2 FOR UPDATE OF q, r SKIP LOCKED
 ),
 left_run AS MATERIALIZED (
@@ -138,7 +139,7 @@ SELECT c.now, n.freed_tasks + n.freed_runs + n.fired + n.readied_tasks AS change
         (SELECT min(t.due_at) FROM timer AS t WHERE t.dormant AND t.due_at > c.now),
         (SELECT min(t.due_at) FROM task AS t WHERE t.state = 0 AND t.due_at > c.now),
         (SELECT min(q.ready_at) FROM run_queue AS q WHERE q.later AND q.ready_at > c.now)) END AS next_due,
-    (SELECT count(*) FROM late_task) < $2 AS all_late,
+    c.settled AND (SELECT count(*) FROM late_task) < $2 AS all_late,
     ARRAY(SELECT f.tenant FROM freed_task AS f WHERE f.cancel ORDER BY f.tenant, f.id) AS unwanted_tenants,
     ARRAY(SELECT f.id FROM freed_task AS f WHERE f.cancel ORDER BY f.tenant, f.id) AS unwanted_tasks
 FROM clock AS c CROSS JOIN counts AS n
