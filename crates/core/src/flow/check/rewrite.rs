@@ -56,7 +56,7 @@ impl Head<'_> {
             Self::If(condition) | Self::ElseIf(condition) | Self::While(condition) => condition.span,
             Self::For(span, _) => span,
         };
-        span.end - span.start <= LONGEST
+        span.end.saturating_sub(span.start) <= LONGEST
     }
 }
 
@@ -107,7 +107,7 @@ pub(super) fn rewrite(
 
 /// A statement with another text in place of one of its spans.
 pub(super) fn replaced(source: &str, statement: Span, span: Span, text: &str, rest: &str) -> Option<String> {
-    if statement.end - statement.start > LONGEST {
+    if statement.end.saturating_sub(statement.start) > LONGEST {
         return None;
     }
     let before = Span { start: statement.start, end: span.start }.text(source);

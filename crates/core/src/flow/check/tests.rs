@@ -1,6 +1,7 @@
 //! What is accepted, what is refused, and how it is said.
 
 mod cases;
+mod compiled;
 mod found;
 mod hostile;
 mod messages;
