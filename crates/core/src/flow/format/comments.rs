@@ -106,13 +106,13 @@ impl<'a> Formatter<'a> {
     /// Where the comma of a gap is.
     fn comma(&self, range: Range<usize>, comments: &[Comment]) -> Option<usize> {
         let mut start = range.start;
-        let ends = comments.iter().map(|comment| comment.span.range()).chain([range.end..range.end]);
-        for comment in ends {
-            let between = self.source.get(start..comment.start).unwrap_or_default();
+        for index in 0..=comments.len() {
+            let next = comments.get(index).map_or(range.end..range.end, |comment| comment.span.range());
+            let between = self.source.get(start..next.start).unwrap_or_default();
             if let Some(at) = between.find(',') {
                 return Some(start + at);
             }
-            start = comment.end;
+            start = next.end;
         }
         None
     }

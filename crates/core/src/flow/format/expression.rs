@@ -45,7 +45,7 @@ impl Formatter<'_> {
             ExpressionKind::Closure | ExpressionKind::Broken => self.verbatim(expression.span),
             ExpressionKind::List(items) => self.list(items, inside(expression.span)),
             ExpressionKind::Object(properties) => self.object(properties, inside(expression.span)),
-            ExpressionKind::Group(inner) => self.group(expression, inner, place),
+            ExpressionKind::Group(inner) => self.group(inner, place),
             ExpressionKind::Unary { operator, operand } => self.unary(*operator, operand),
             ExpressionKind::Await(inner) => {
                 Doc::Concat(vec![Doc::text("await "), self.expression(inner, Place::Operand)])
@@ -66,12 +66,8 @@ impl Formatter<'_> {
         }
     }
 
-    fn group(&self, group: &Expression, inner: &Expression, place: Place) -> Doc {
-        if let ExpressionKind::Group(innermost) = &inner.kind
-            && !self.has_stray(inner.span, parts(inner))
-        {
-            return self.group(group, innermost, place);
-        }
+    fn group(&self, inner: &Expression, place: Place) -> Doc {
+        let inner = self.without_groups(inner);
         let needless = match inner.kind {
             ExpressionKind::Name(_) => true,
             ExpressionKind::Null
