@@ -111,12 +111,14 @@ impl Parser<'_> {
             self.depth += 1;
             return true;
         }
-        self.report(
-            Diagnostic::new(codes::TOO_DEEP, span, format!("the {}th level", DEPTH_LIMIT + 1)).helped(
-                format!("at most {DEPTH_LIMIT} levels: give the inner part a name first, with `let`"),
-            ),
-        );
-        self.too_deep = true;
+        if !self.too_deep {
+            self.report(
+                Diagnostic::new(codes::TOO_DEEP, span, format!("the {}th level", DEPTH_LIMIT + 1)).helped(
+                    format!("at most {DEPTH_LIMIT} levels: give the inner part a name first, with `let`"),
+                ),
+            );
+            self.too_deep = true;
+        }
         self.complained_at = Some(self.position);
         false
     }

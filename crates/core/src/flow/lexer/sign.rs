@@ -67,7 +67,9 @@ const SIGNS: &[(&str, TokenKind)] = &[
 ];
 
 fn find(text: &str) -> Option<(usize, TokenKind)> {
-    let (sign, kind) = SIGNS.iter().find(|(sign, _)| text.starts_with(sign))?;
+    let first = text.bytes().next()?;
+    let fits = |sign: &str| sign.bytes().next() == Some(first) && text.starts_with(sign);
+    let (sign, kind) = SIGNS.iter().find(|(sign, _)| fits(sign))?;
     // `a?.5:b` asks and then gives a number; no name begins with a digit.
     if *kind == TokenKind::OptionalDot && text.get(2..)?.starts_with(|next: char| next.is_ascii_digit()) {
         return Some((1, TokenKind::Question));
