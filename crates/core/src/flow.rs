@@ -6,13 +6,16 @@ pub(crate) mod arbitrary;
 pub mod codes;
 pub mod diagnostic;
 pub mod format;
+pub mod front_matter;
 pub mod lexer;
 pub mod lines;
 pub mod parser;
 pub mod render;
+pub mod similar;
 pub mod token;
 pub mod tree;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use format::format;
+pub use front_matter::Settings;
 pub use parser::{Parsed, parse};
