@@ -55,6 +55,18 @@ fn both_judge_the_corpus_as_it_says() {
     assert!(count > 600, "{count}");
 }
 
+#[test]
+fn both_accept_every_example_of_the_documents() {
+    let blocks: Vec<_> = include_str!("flow/examples.md").split("```flow\n").skip(1).collect();
+    assert_eq!(blocks.len(), 17);
+    for block in blocks {
+        let source = block.split("\n```").next().unwrap_or_default();
+        assert_eq!(dissent(source, true), None);
+        let formatted = rhythm_core::flow::format(source).unwrap();
+        assert_eq!(rhythm_core::flow::format(&formatted).unwrap(), formatted);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
