@@ -1,9 +1,14 @@
 //! The `.flow` language: durable scripts, compiled once into a flat list of steps and resumed from flat snapshots.
 
+#[cfg(test)]
+#[allow(dead_code, reason = "tests outside of the crate include it too")]
+pub(crate) mod arbitrary;
 pub mod code;
 pub mod codes;
 pub mod compile;
 pub mod diagnostic;
+pub mod format;
+pub mod front_matter;
 pub mod inspect;
 pub mod json;
 pub mod lexer;
@@ -14,6 +19,7 @@ pub mod machine;
 pub mod operators;
 pub mod parser;
 pub mod render;
+pub mod similar;
 pub mod thrown;
 pub mod token;
 pub mod tree;
@@ -22,5 +28,7 @@ pub mod value;
 pub use code::{Code, Defaults};
 pub use compile::{CompileError, compile};
 pub use diagnostic::{Diagnostic, Severity};
+pub use format::format;
+pub use front_matter::Settings;
 pub use machine::Flow;
 pub use parser::{Parsed, parse};

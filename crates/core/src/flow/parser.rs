@@ -77,7 +77,8 @@ struct Parser<'a> {
 
 impl Parser<'_> {
     fn report(&mut self, diagnostic: Diagnostic) {
-        if self.complained_at == Some(self.position) {
+        // Of what the lexer has refused, enough was said.
+        if self.complained_at == Some(self.position) || self.at(TokenKind::Refused) {
             return;
         }
         self.complained_at = Some(self.position);
@@ -111,12 +112,14 @@ impl Parser<'_> {
             self.depth += 1;
             return true;
         }
-        self.report(
-            Diagnostic::new(codes::TOO_DEEP, span, format!("the {}th level", DEPTH_LIMIT + 1)).helped(
-                format!("at most {DEPTH_LIMIT} levels: give the inner part a name first, with `let`"),
-            ),
-        );
-        self.too_deep = true;
+        if !self.too_deep {
+            self.report(
+                Diagnostic::new(codes::TOO_DEEP, span, format!("the {}th level", DEPTH_LIMIT + 1)).helped(
+                    format!("at most {DEPTH_LIMIT} levels: give the inner part a name first, with `let`"),
+                ),
+            );
+            self.too_deep = true;
+        }
         self.complained_at = Some(self.position);
         false
     }

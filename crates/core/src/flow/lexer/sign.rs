@@ -2,7 +2,7 @@
 
 use super::{Lexer, begins_name};
 use crate::flow::codes;
-use crate::flow::diagnostic::Diagnostic;
+use crate::flow::diagnostic::{Diagnostic, excerpt};
 use crate::flow::token::{Keyword, TokenKind};
 
 /// Longer ones first: the first that fits is taken.
@@ -67,7 +67,9 @@ const SIGNS: &[(&str, TokenKind)] = &[
 ];
 
 fn find(text: &str) -> Option<(usize, TokenKind)> {
-    let (sign, kind) = SIGNS.iter().find(|(sign, _)| text.starts_with(sign))?;
+    let first = text.bytes().next()?;
+    let fits = |sign: &str| sign.bytes().next() == Some(first) && text.starts_with(sign);
+    let (sign, kind) = SIGNS.iter().find(|(sign, _)| fits(sign))?;
     // `a?.5:b` asks and then gives a number; no name begins with a digit.
     if *kind == TokenKind::OptionalDot && text.get(2..)?.starts_with(|next: char| next.is_ascii_digit()) {
         return Some((1, TokenKind::Question));
@@ -113,7 +115,7 @@ impl Lexer<'_> {
         }
         let span = self.span_from(start);
         let written = span.text(self.source);
-        let shown: String = written.chars().take(8).flat_map(char::escape_debug).collect();
+        let shown = excerpt(written);
         let diagnostic = Diagnostic::new(codes::UNKNOWN_CHARACTER, span, "unknown here")
             .titled(format!("`{shown}` means nothing here"));
         self.report(match lookalike(written) {

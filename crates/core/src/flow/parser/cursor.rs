@@ -2,7 +2,7 @@
 
 use super::Parser;
 use crate::flow::codes;
-use crate::flow::diagnostic::Diagnostic;
+use crate::flow::diagnostic::{Diagnostic, excerpt};
 use crate::flow::token::{Keyword, Token, TokenKind};
 use crate::flow::tree::{Name, Span};
 
@@ -106,8 +106,8 @@ impl<'a> Parser<'a> {
         match self.kind() {
             TokenKind::End => "the end of the file".to_owned(),
             TokenKind::Text => "a string".to_owned(),
-            TokenKind::Number => format!("the number {}", self.next_text()),
-            _ => format!("`{}`", self.next_text()),
+            TokenKind::Number => format!("the number {}", excerpt(self.next_text())),
+            _ => format!("`{}`", excerpt(self.next_text())),
         }
     }
 

@@ -141,7 +141,12 @@ impl Parser<'_> {
     }
 
     pub(super) fn at_async_function(&self) -> bool {
-        self.at_word("async") && self.kind_ahead(1) == TokenKind::Keyword(Keyword::Function)
+        self.at_async() && self.kind_ahead(1) == TokenKind::Keyword(Keyword::Function)
+    }
+
+    /// `async` belongs to what follows it on its line; elsewhere it is a name.
+    pub(super) fn at_async(&self) -> bool {
+        self.at_word("async") && !self.token_at(self.position + 1).newline_before
     }
 
     /// Whether a function stands here: `x =>`, `(..) =>` or `function`, each perhaps after `async`.
@@ -155,7 +160,7 @@ impl Parser<'_> {
             }
             _ => false,
         };
-        begins(self.position) || (self.at_word("async") && begins(self.position + 1))
+        begins(self.position) || (self.at_async() && begins(self.position + 1))
     }
 
     fn closure(&mut self) -> Expression {
@@ -166,7 +171,7 @@ impl Parser<'_> {
         if self.at_keyword(Keyword::Function) {
             self.function();
         } else {
-            self.skip();
+            self.skip_checked();
             self.take();
             match self.kind() {
                 TokenKind::LeftBrace => self.skip_body(),
@@ -190,10 +195,14 @@ impl Parser<'_> {
         self.take_if(TokenKind::Star);
         let name = if self.at(TokenKind::LeftParen) { None } else { self.name("the name of the function") };
         if self.at(TokenKind::LeftParen) && self.partners.close_of(self.position).is_some() {
-            self.skip();
+            self.skip_checked();
             self.skip_body();
         } else if !self.lost {
-            self.expect(TokenKind::LeftParen, "with the parameters");
+            let open = self.position;
+            match self.take_if(TokenKind::LeftParen) {
+                Some(_) => self.close(open),
+                None => drop(self.expect(TokenKind::LeftParen, "with the parameters")),
+            }
             self.lost = true;
         }
         StatementKind::Function { name }
@@ -205,10 +214,29 @@ impl Parser<'_> {
             self.expect(TokenKind::LeftBrace, "before the body");
             self.lost = true;
         } else if self.partners.close_of(open).is_some() {
-            self.skip();
+            self.skip_checked();
         } else {
-            self.take();
+            // Everything up to the end belongs to it, and none of that is looked at.
+            self.position = self.tokens.len().saturating_sub(1);
             self.close(open);
+        }
+    }
+
+    /// Skips brackets whose content is not looked at, except that its brackets have to match.
+    fn skip_checked(&mut self) {
+        let start = self.position;
+        self.skip();
+        let odd = (start..self.position).find(|index| {
+            let kind = self.token_at(*index).kind;
+            (kind.opens() && self.partners.close_of(*index).is_none())
+                || (kind.closes() && self.partners.is_stray(*index))
+        });
+        if let Some(odd) = odd {
+            let span = self.token_at(odd).span;
+            self.report(
+                Diagnostic::new(codes::BRACKET, span, "has no partner")
+                    .helped("every bracket that is opened is closed, the last one first"),
+            );
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::flow::codes;
 use crate::flow::diagnostic::Diagnostic;
-use crate::flow::token::{Keyword, TokenKind};
+use crate::flow::token::TokenKind;
 use crate::flow::tree::{Block, Form, Name, Span, Statement};
 
 impl Parser<'_> {
@@ -39,9 +39,7 @@ impl Parser<'_> {
     }
 
     fn at_main(&self) -> bool {
-        self.at_word("async")
-            && self.kind_ahead(1) == TokenKind::Keyword(Keyword::Function)
-            && self.token_at(self.position + 2).span.text(self.source) == "main"
+        self.at_async_function() && self.token_at(self.position + 2).span.text(self.source) == "main"
     }
 
     fn workflow(&mut self) -> (Form, Block) {

@@ -214,10 +214,9 @@ fn nesting_ends_at_the_limit_and_is_reported_once() {
         let nested = |times: usize| format!("{begin}{}{inside}{}", open.repeat(times), close.repeat(times));
         accepts(&nested(DEPTH_LIMIT as usize / levels));
         assert_eq!(codes_of(&nested(DEPTH_LIMIT as usize / levels + 1)), ["FLOW007"], "{open}");
-        let most = 1_000_000 / (open.len() + close.len());
-        assert_eq!(codes_of(&nested(most.min(100_000))), ["FLOW007"], "{open}");
+        assert_eq!(codes_of(&nested(10_000)), ["FLOW007"], "{open}");
         // Never closed at all.
-        assert!(!codes_of(&format!("{begin}{}", open.repeat(most))).is_empty());
+        assert!(!codes_of(&format!("{begin}{}", open.repeat(10_000))).is_empty());
     }
     accepts(&format!("if (a) {{ }} {}", "else if (b) { } ".repeat(1000)));
     accepts(&format!("{}a", "a.b(c)[d] + b * c + ".repeat(1000)));
