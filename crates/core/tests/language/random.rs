@@ -31,7 +31,7 @@ fn random_programs_do_the_same_whichever_way_they_run() {
         endings[place] += 1;
     }
     // Else the dice are loaded and nothing was tested.
-    assert!(endings.iter().all(|count| *count >= 10), "{endings:?}");
+    assert!(endings.iter().all(|count| *count >= 5), "{endings:?}");
 }
 
 /// A small generator of its own, so that a seed means the same for ever.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rhythm_core::event::EventData;
 use rhythm_core::flow::code::{Code, Defaults};
-use rhythm_core::flow::{Flow, compile, parse};
+use rhythm_core::flow::{Flow, compile, front_matter, parse};
 use rhythm_core::fold::{Advance, Advanced, End, RunState, advance, replay};
 use rhythm_core::message::*;
 use rhythm_core::program::{RunFacts, Snapshot};
@@ -81,7 +81,11 @@ pub fn play(source: &str, script: &Script, way: Way) -> Result<Report, String> {
     if parsed.has_errors() {
         return Err(format!("not a program: {:#?}", parsed.diagnostics));
     }
-    let defaults = defaults(parsed.file.front_matter.as_ref().map_or("", |front| &front.text));
+    let front = parsed.file.front_matter.as_ref().map(front_matter::read).unwrap_or_default();
+    if !front.diagnostics.is_empty() {
+        return Err(format!("not a program: {:#?}", front.diagnostics));
+    }
+    let defaults = Defaults::from(&front.settings);
     let code = compile(&parsed.file, source, defaults).map_err(|error| format!("{error:?}"))?;
     let mut stage = Stage {
         flow: Flow::new(code).map_err(|error| error.to_string())?,
@@ -119,21 +123,6 @@ pub fn play(source: &str, script: &Script, way: Way) -> Result<Report, String> {
         stage.verify()?;
     }
     Ok(stage.report)
-}
-
-/// A few keys of front matter, enough for these pages.
-fn defaults(front: &str) -> Defaults {
-    let mut defaults = Defaults::default();
-    for line in front.lines() {
-        match line.split_once(':').map(|(key, value)| (key.trim(), value.trim())) {
-            Some(("queue", queue)) => defaults.queue = Some(queue.to_owned()),
-            Some(("timeout", text)) => defaults.timeout = rhythm_core::duration::parse(text).ok(),
-            Some(("retries", text)) => defaults.retries = serde_json::from_str(text).ok(),
-            Some(("failures", "values")) => defaults.settle = true,
-            _ => {}
-        }
-    }
-    defaults
 }
 
 struct Stage<'s> {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::flow::front_matter::{Failures, Settings};
 use crate::retry::RetryPolicy;
 use crate::task::TaskOptions;
 use crate::time::Millis;
@@ -40,5 +41,16 @@ impl Defaults {
             options.retries.clone_from(retries);
         }
         options
+    }
+}
+
+impl From<&Settings> for Defaults {
+    fn from(settings: &Settings) -> Self {
+        Self {
+            queue: settings.queue.clone(),
+            timeout: settings.timeout,
+            retries: settings.retries.clone(),
+            settle: settings.failures == Failures::Values,
+        }
     }
 }

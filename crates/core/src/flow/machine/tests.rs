@@ -1,6 +1,7 @@
 //! What a program asks for, what it keeps, and what it does with messages it should not get. The language itself is
 //! told in `tests/language`.
 
+mod arbitrary;
 mod depth;
 mod messages;
 mod options;

@@ -174,3 +174,23 @@ fn a_blob_too_large_to_hold_is_not_even_asked_for() {
     let body = TaskCompleted { task: CommandId(1), attempt: 1, output: Payload::Blob(blob) };
     assert_eq!(failure_code(&run.send("task:1", MessageBody::TaskCompleted(body))), "LIMIT_EXCEEDED");
 }
+
+/// Programs and snapshots of the first format, as they were written then. They must be readable for ever: a change
+/// that makes this fail needs a new format number beside the old one.
+#[test]
+fn what_was_stored_long_ago_goes_on() {
+    let code = include_str!("../../compile/tests/golden.json");
+    let mut run = Rehearsal::of("null");
+    run.flow = Flow::load(code.as_bytes()).unwrap();
+    run.set_snapshot(include_str!("golden_snapshot.json").trim_end());
+    run.now = 1_000;
+    let next = run.signal("m", "go", "{\"to\": \"Ghent\"}");
+    let Command::StartChild(child) = &next.commands[0] else { panic!("{:?}", next.commands) };
+    assert_eq!((&*child.workflow, child.input.text()), ("ship", Some("{\"to\":\"Ghent\"}")));
+    let body = ChildCompleted { child: child.child, output: json("null") };
+    let next = run.send("c", MessageBody::ChildCompleted(body));
+    let totals =
+        r#"{"id":"x-1","total":23.5,"note":null,"a b":[1,"two",true,false,null],"rounds":[{"n":3}]}"#;
+    assert_eq!(task(&next, 0).input.text(), Some(totals));
+    assert_eq!(output(&run.complete(task(&next, 0).task.0, "\"done\"")), "\"done\"");
+}
