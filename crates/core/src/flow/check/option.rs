@@ -91,6 +91,7 @@ impl<'t> Checker<'t> {
                 if let ExpressionKind::Text(text) = &bare(value).kind
                     && !values.contains(&text.as_str())
                 {
+                    let written = self.brief(value.span, "..");
                     self.report.add(codes::OPTION_VALUE, || {
                         let near = similar::nearest(text, values.iter().copied());
                         let all: Vec<String> = values.iter().map(|value| format!("`\"{value}\"`")).collect();
@@ -99,7 +100,7 @@ impl<'t> Checker<'t> {
                             None => format!("write {}", all.join(" or ")),
                         };
                         Diagnostic::new(codes::OPTION_VALUE, value.span, "not one of the values")
-                            .titled(format!("`\"{text}\"` means nothing here"))
+                            .titled(format!("`{written}` means nothing here"))
                             .helped(help)
                     });
                 }
@@ -108,6 +109,7 @@ impl<'t> Checker<'t> {
     }
 
     fn unknown_option(&mut self, property: &'t Property, keys: &'static [Key], owner: &str) {
+        let written = self.brief(property.key.span, "..");
         self.report.add(codes::UNKNOWN_OPTION, || {
             let key = &property.key.text;
             let names = keys.iter().map(|(key, _)| *key);
@@ -119,7 +121,7 @@ impl<'t> Checker<'t> {
                 }
             };
             Diagnostic::new(codes::UNKNOWN_OPTION, property.key.span, "nothing reads this")
-                .titled(format!("`{owner}` has no option `{key}`"))
+                .titled(format!("`{owner}` has no option `{written}`"))
                 .helped(help)
         });
     }

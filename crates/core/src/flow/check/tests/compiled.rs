@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::hostile::{mutated, soup};
+use crate::flow::arbitrary::{Flavour, program};
 use crate::flow::check::examine;
 use crate::flow::code::Defaults;
 use crate::flow::compile::compile;
@@ -31,6 +32,13 @@ proptest! {
     #[test]
     fn any_soup_that_passes_is_compiled(source in soup()) {
         compiles_if_passed(&source);
+    }
+
+    #[test]
+    fn programs_made_to_be_sound_pass(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        // A thrown value cannot wait, a returned one can.
+        let source = program(&bytes, Flavour::Sound).text().replace("throw", "return");
+        prop_assert!(compiles_if_passed(&source), "{:?}\n{source}", super::errors_of(&source));
     }
 
     #[test]

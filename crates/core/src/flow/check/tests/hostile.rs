@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::examine;
+use crate::flow::arbitrary::{Flavour, program};
 use crate::flow::lexer::SOURCE_LIMIT;
 use crate::flow::render::{Style, render};
 
@@ -146,6 +147,13 @@ proptest! {
     #[test]
     fn any_mutated_program_is_judged(source in mutated()) {
         survives(&source);
+    }
+
+    #[test]
+    fn anything_that_can_be_written_is_judged(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let program = program(&bytes, Flavour::Syntax);
+        survives(&program.text());
+        survives(&program.mutated(&bytes));
     }
 
     #[test]
