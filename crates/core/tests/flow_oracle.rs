@@ -55,6 +55,18 @@ fn both_judge_the_corpus_as_it_says() {
     assert!(count > 600, "{count}");
 }
 
+#[test]
+fn both_accept_every_example_of_the_documents() {
+    let blocks: Vec<_> = include_str!("flow/examples.md").split("```flow\n").skip(1).collect();
+    assert_eq!(blocks.len(), 17);
+    for block in blocks {
+        let source = block.split("\n```").next().unwrap_or_default();
+        assert_eq!(dissent(source, true), None);
+        let formatted = rhythm_core::flow::format(source).unwrap();
+        assert_eq!(rhythm_core::flow::format(&formatted).unwrap(), formatted);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -78,4 +90,86 @@ proptest! {
             prop_assert!(dissent.is_none(), "{}", dissent.unwrap_or_default());
         }
     }
+
+    #[test]
+    fn both_judge_soups_of_tokens_alike(soup in proptest::collection::vec(proptest::sample::select(SOUP), 0..12)) {
+        let source = soup.join(" ");
+        let dissent = dissent(&source, grammar_accepts(&source));
+        prop_assert!(dissent.is_none(), "{}", dissent.unwrap_or_default());
+    }
 }
+
+/// Short soups of these are often programs.
+const SOUP: &[&str] = &[
+    "a",
+    "b",
+    "x",
+    "1",
+    "\"t\"",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    "(a)",
+    "[a]",
+    "{ }",
+    "{ a }",
+    ",",
+    ";",
+    ":",
+    ".",
+    "?.",
+    "?",
+    "??",
+    "=",
+    "=>",
+    "==",
+    "<",
+    "+",
+    "-",
+    "*",
+    "/",
+    "!",
+    "&&",
+    "++",
+    "let",
+    "const",
+    "if",
+    "else",
+    "while",
+    "for",
+    "in",
+    "of",
+    "try",
+    "catch",
+    "throw",
+    "break",
+    "return",
+    "await",
+    "function",
+    "async",
+    "workflow",
+    "main",
+    "null",
+    "new",
+    "\n",
+    "\n",
+    "\n",
+    "// c\n",
+    "/* c */",
+    "```\n",
+    "for (x of y) { }",
+    "if (a) { }",
+    "try { }",
+    "catch { }",
+    "x =",
+    "let x =",
+    "f (",
+    "function f () { }",
+    "async function main () {",
+    "workflow {",
+    "x =>",
+    "a ? b :",
+];

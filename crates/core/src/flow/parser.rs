@@ -77,7 +77,8 @@ struct Parser<'a> {
 
 impl Parser<'_> {
     fn report(&mut self, diagnostic: Diagnostic) {
-        if self.complained_at == Some(self.position) {
+        // Of what the lexer has refused, enough was said.
+        if self.complained_at == Some(self.position) || self.at(TokenKind::Refused) {
             return;
         }
         self.complained_at = Some(self.position);

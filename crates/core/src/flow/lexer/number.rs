@@ -2,7 +2,7 @@
 
 use super::{Lexer, continues_name};
 use crate::flow::codes;
-use crate::flow::diagnostic::Diagnostic;
+use crate::flow::diagnostic::{Diagnostic, excerpt};
 use crate::flow::token::TokenKind;
 use crate::flow::tree::Span;
 
@@ -42,16 +42,15 @@ impl Lexer<'_> {
         if !suffix.is_empty() {
             let problem = bad("a number and a name run together");
             return Some(match suffix {
-                "ms" | "s" | "m" | "h" | "d" | "w" => {
-                    problem.helped(format!("a length of time is a string: write \"{text}{suffix}\""))
-                }
+                "ms" | "s" | "m" | "h" | "d" | "w" => problem
+                    .helped(format!("a length of time is a string: write \"{}{suffix}\"", excerpt(text))),
                 _ if text == "0" => problem.helped("numbers are decimal: write 255, not 0xff"),
                 _ if suffix.starts_with('_') => problem.helped("write the digits without `_` between them"),
                 _ => problem.helped("put a space or an operator between them"),
             });
         }
         if whole.text(self.source).is_empty() {
-            return Some(bad("a digit belongs before the dot").helped(format!("write 0{text}")));
+            return Some(bad("a digit belongs before the dot").helped(format!("write 0{}", excerpt(text))));
         }
         if whole.text(self.source).len() > 1 && text.starts_with('0') {
             return Some(bad("begins with a zero").helped("write it without the leading zeros"));

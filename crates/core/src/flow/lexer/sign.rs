@@ -2,7 +2,7 @@
 
 use super::{Lexer, begins_name};
 use crate::flow::codes;
-use crate::flow::diagnostic::Diagnostic;
+use crate::flow::diagnostic::{Diagnostic, excerpt};
 use crate::flow::token::{Keyword, TokenKind};
 
 /// Longer ones first: the first that fits is taken.
@@ -115,7 +115,7 @@ impl Lexer<'_> {
         }
         let span = self.span_from(start);
         let written = span.text(self.source);
-        let shown: String = written.chars().take(8).flat_map(char::escape_debug).collect();
+        let shown = excerpt(written);
         let diagnostic = Diagnostic::new(codes::UNKNOWN_CHARACTER, span, "unknown here")
             .titled(format!("`{shown}` means nothing here"));
         self.report(match lookalike(written) {

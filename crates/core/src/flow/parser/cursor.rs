@@ -2,7 +2,7 @@
 
 use super::Parser;
 use crate::flow::codes;
-use crate::flow::diagnostic::Diagnostic;
+use crate::flow::diagnostic::{Diagnostic, excerpt};
 use crate::flow::token::{Keyword, Token, TokenKind};
 use crate::flow::tree::{Name, Span};
 
@@ -106,8 +106,8 @@ impl<'a> Parser<'a> {
         match self.kind() {
             TokenKind::End => "the end of the file".to_owned(),
             TokenKind::Text => "a string".to_owned(),
-            TokenKind::Number => format!("the number {}", self.next_text()),
-            _ => format!("`{}`", self.next_text()),
+            TokenKind::Number => format!("the number {}", excerpt(self.next_text())),
+            _ => format!("`{}`", excerpt(self.next_text())),
         }
     }
 
@@ -130,6 +130,10 @@ impl<'a> Parser<'a> {
             }
         }
         self.found_again();
+        if !self.kind().closes() {
+            // A new statement may have a mistake of its own.
+            self.complained_at = None;
+        }
     }
 
     /// Goes to the next comma of a list in brackets or to its end: `close`, or where the lines after an unclosed
@@ -153,7 +157,7 @@ impl<'a> Parser<'a> {
         self.found_again();
     }
 
-    /// A first error at the place where the parser goes on would still be one too many.
+    /// An error at the very place where the parser goes on would still follow from the one before.
     pub(super) fn found_again(&mut self) {
         self.lost = false;
         self.complained_at = Some(self.position);

@@ -216,7 +216,8 @@ impl Parser<'_> {
         } else if self.partners.close_of(open).is_some() {
             self.skip_checked();
         } else {
-            self.take();
+            // Everything up to the end belongs to it, and none of that is looked at.
+            self.position = self.tokens.len().saturating_sub(1);
             self.close(open);
         }
     }
