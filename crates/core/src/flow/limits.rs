@@ -41,6 +41,8 @@ impl std::fmt::Display for Limit {
     }
 }
 
+/// What a command or event takes beside its content.
+const OUTPUT: u64 = 512;
 /// One step in the meter's small change.
 const STEP: u64 = 64;
 
@@ -86,7 +88,7 @@ impl Meter {
 
     /// Asks for something from outside, or tells the history something.
     pub fn output(&mut self, bytes: usize) -> Result<(), Limit> {
-        self.output = self.output.saturating_add(bytes as u64).saturating_add(64);
+        self.output = self.output.saturating_add(bytes as u64).saturating_add(OUTPUT);
         if self.output > MAX_VALUE_BYTES { Err(Limit::Output) } else { Ok(()) }
     }
 

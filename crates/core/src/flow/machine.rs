@@ -3,6 +3,7 @@
 
 mod access;
 mod assign;
+mod child;
 mod evaluate;
 mod execute;
 mod failure;

@@ -143,7 +143,10 @@ pub fn text_of(value: &Value, meter: &mut Meter) -> Evaluated<Arc<str>> {
         Value::Text(text) => text.clone(),
         Value::Null => Arc::from("null"),
         Value::Boolean(boolean) => Arc::from(if *boolean { "true" } else { "false" }),
-        Value::Number(number) => Arc::from(number.to_string()),
+        Value::Number(number) => {
+            meter.scan(128)?;
+            Arc::from(number.to_string())
+        }
         Value::Error(error) => Arc::from(format!("{}: {}", error.code, error.message)),
         value if value.bulk().holds_handles() => {
             return type_error("a handle cannot be part of a string: `await` it first");

@@ -115,7 +115,9 @@ pub fn play(source: &str, script: &Script, way: Way) -> Result<Report, String> {
         },
     };
     stage.run()?;
-    stage.verify()?;
+    if way == Way::Straight {
+        stage.verify()?;
+    }
     Ok(stage.report)
 }
 

@@ -56,7 +56,7 @@ fn what_is_no_value_is_refused_with_the_reason() {
     let deep = |levels| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     assert!(read(&deep(100)).is_ok());
     assert_eq!(read(&deep(101)).unwrap_err(), ReadError::Limit(Limit::Depth));
-    assert_eq!(read(&deep(1_000_000)).unwrap_err(), ReadError::Limit(Limit::Depth));
+    assert_eq!(read(&deep(100_000)).unwrap_err(), ReadError::Limit(Limit::Depth));
     let wide = format!("[{}1]", "1,".repeat(3_000_000));
     assert_eq!(read(&wide).unwrap_err(), ReadError::Limit(Limit::Memory));
     let hollow = format!("[{}[]]", "[],".repeat(1_000_000));

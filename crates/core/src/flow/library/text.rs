@@ -59,11 +59,13 @@ pub fn trim(call: &mut Call<'_>) -> Evaluated {
 
 pub fn upper(call: &mut Call<'_>) -> Evaluated {
     let text = own(call)?;
+    call.meter.scan(8 * text.len() as u64)?;
     call.make_text(&text.to_uppercase())
 }
 
 pub fn lower(call: &mut Call<'_>) -> Evaluated {
     let text = own(call)?;
+    call.meter.scan(8 * text.len() as u64)?;
     call.make_text(&text.to_lowercase())
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Machine;
+use super::child::Now;
 use super::handle::{Group, Handle, Kind, State};
 use super::message::report;
 use crate::command::Command;
@@ -144,13 +145,17 @@ impl Machine<'_> {
             }
             handle.each_member(|member| losers.push(member));
             match &mut handle.kind {
-                Kind::Task { how, .. } if how.cancel || all => {
-                    how.cancel = false;
+                Kind::Task { how, .. } if how.is_cancelled_by(all) => {
+                    how.cancelled = true;
                     self.commands.push(Command::CancelTask(CommandId(loser)));
                 }
-                Kind::Child { how, .. } if how.cancel || all => {
-                    how.cancel = false;
-                    self.commands.push(Command::CancelChild(CommandId(loser)));
+                Kind::Child { how, again, .. } if how.is_cancelled_by(all) => {
+                    how.cancelled = true;
+                    let now = again.as_ref().map_or(Now::Running(loser), |again| again.now);
+                    again.iter_mut().for_each(|again| again.stop());
+                    if let Now::Running(child) = now {
+                        self.commands.push(Command::CancelChild(CommandId(child)));
+                    }
                 }
                 _ => {}
             }

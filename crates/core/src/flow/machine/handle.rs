@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::child::Again;
 use crate::flow::library::Combinator;
 use crate::flow::value::{ErrorValue, Value};
 use crate::time::Timestamp;
@@ -24,6 +25,8 @@ pub enum Kind {
     Child {
         workflow: Arc<str>,
         how: Manner,
+        /// When it is to be started later, or tried again.
+        again: Option<Box<Again>>,
     },
     Timer {
         at: Timestamp,
@@ -44,8 +47,17 @@ pub enum Kind {
 pub struct Manner {
     /// A failure is a value too: `{status, result, error}`.
     pub settle: bool,
-    /// Cancelled when it loses a race.
+    /// To be cancelled when it loses a race.
     pub cancel: bool,
+    /// Was asked to stop: it is not asked twice.
+    pub cancelled: bool,
+}
+
+impl Manner {
+    /// Whether losing a race ends it; `all` when the race says so for everybody.
+    pub fn is_cancelled_by(self, all: bool) -> bool {
+        !self.cancelled && (self.cancel || all)
+    }
 }
 
 /// Several handles awaited as one. Members are always older than their group.

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use super::Machine;
 use super::handle::{Kind, Manner, State};
 use super::memory::Stage;
+use crate::failure::Failure;
 use crate::flow::thrown::{Evaluated, codes};
 use crate::flow::value::{ErrorValue, Object, Value};
 use crate::message::{Message, MessageBody};
+use crate::payload::Payload;
 use crate::program::Progress;
 
 impl Machine<'_> {
@@ -27,6 +29,7 @@ impl Machine<'_> {
                     reason => format!("the run was cancelled: {reason}"),
                 };
                 self.memory.wait = None;
+                self.all_cancelled();
                 self.resume(Err(Arc::new(ErrorValue::new(codes::CANCELLED, why)))).map(Some)
             }
             (Stage::Running, _) => self.answer(message),
@@ -34,9 +37,27 @@ impl Machine<'_> {
         }
     }
 
+    /// With the run, everything it has under way was asked to stop.
+    fn all_cancelled(&mut self) {
+        for handle in self.memory.handles.values_mut() {
+            match &mut handle.kind {
+                Kind::Task { how, .. } => how.cancelled = true,
+                Kind::Child { how, again, .. } => {
+                    how.cancelled = true;
+                    again.iter_mut().for_each(|again| again.stop());
+                }
+                Kind::Timer { .. } | Kind::Signal { .. } | Kind::Timeout { .. } | Kind::Group(_) => {}
+            }
+        }
+    }
+
     /// Settles what the message is about, and goes on if that is what the program waits for.
     fn answer(&mut self, message: &Message) -> Evaluated<Option<Progress>> {
-        let Some((number, state)) = self.outcome(message)? else { return Ok(None) };
+        let (number, state) = match self.outcome(message)? {
+            Answer::Nothing => return Ok(None),
+            Answer::Noted => return Ok(Some(Progress::Waiting)),
+            Answer::Settles(number, state) => (number, state),
+        };
         if message.body.signal_name().is_some() {
             self.memory.last_signal = Some(message.id.as_str().to_owned());
         }
@@ -57,51 +78,73 @@ impl Machine<'_> {
         }
     }
 
-    /// Which open handle the message settles, and how.
-    fn outcome(&mut self, message: &Message) -> Evaluated<Option<(u64, State)>> {
+    fn outcome(&mut self, message: &Message) -> Evaluated<Answer> {
         let order = self.memory.clock + 1;
-        let (number, answer) = match &message.body {
-            MessageBody::TaskCompleted(done) => (done.task.0, Ok(&done.output)),
-            MessageBody::TaskFailed(failed) => (failed.task.0, Err(&failed.failure)),
-            MessageBody::ChildCompleted(done) => (done.child.0, Ok(&done.output)),
-            MessageBody::ChildFailed(failed) => (failed.child.0, Err(&failed.failure)),
-            MessageBody::TimerFired(fired) => {
-                let timer = self.open(fired.timer.0, |kind| matches!(kind, Kind::Timer { .. }));
-                return Ok(timer.map(|_| (fired.timer.0, State::Done(Value::Null, order))));
+        match &message.body {
+            MessageBody::TaskCompleted(done) => {
+                let Some(how) = self.open_task(done.task.0) else { return Ok(Answer::Nothing) };
+                Ok(Answer::Settles(done.task.0, self.received(&done.output, how, order)?))
             }
+            MessageBody::TaskFailed(failed) => {
+                let Some(how) = self.open_task(failed.task.0) else { return Ok(Answer::Nothing) };
+                Ok(Answer::Settles(failed.task.0, self.failed(&failed.failure, how, order)?))
+            }
+            MessageBody::ChildCompleted(done) => {
+                let Some((number, how)) = self.open_child(done.child.0) else { return Ok(Answer::Nothing) };
+                Ok(Answer::Settles(number, self.received(&done.output, how, order)?))
+            }
+            MessageBody::ChildFailed(failed) => {
+                let Some((number, how)) = self.open_child(failed.child.0) else { return Ok(Answer::Nothing) };
+                if self.tries_again(number, &failed.failure) {
+                    return Ok(Answer::Noted);
+                }
+                let mut failure = failed.failure.clone();
+                failure.attempts = self.attempts(number).unwrap_or(failure.attempts);
+                Ok(Answer::Settles(number, self.failed(&failure, how, order)?))
+            }
+            MessageBody::TimerFired(fired) => Ok(self.timer_fired(fired.timer.0, order)),
             MessageBody::Signal(signal) => {
                 // A signal that was consumed but is delivered again is not another one.
-                if self.memory.last_signal.as_deref() == Some(message.id.as_str()) {
-                    return Ok(None);
+                let again = self.memory.last_signal.as_deref() == Some(message.id.as_str());
+                match self.oldest_wait(&signal.name).filter(|_| !again) {
+                    None => Ok(Answer::Nothing),
+                    Some(number) => {
+                        let state = self.received(&signal.payload, Manner::default(), order)?;
+                        Ok(Answer::Settles(number, state))
+                    }
                 }
-                let Some(number) = self.oldest_wait(&signal.name) else { return Ok(None) };
-                let state = self.received(&signal.payload, Manner::default(), order)?;
-                return Ok(Some((number, state)));
             }
-            _ => return Ok(None),
-        };
-        let task = matches!(message.body, MessageBody::TaskCompleted(_) | MessageBody::TaskFailed(_));
-        let Some(how) = self.open(number, |kind| matches!(kind, Kind::Task { .. }) == task) else {
-            return Ok(None);
-        };
-        let state = match answer {
-            Ok(output) => self.received(output, how, order)?,
-            Err(failure) => {
-                let error = self.error_of(failure)?;
-                if how.settle { settled(Err(error), order)? } else { State::Failed(error, order) }
-            }
-        };
-        Ok(Some((number, state)))
+            _ => Ok(Answer::Nothing),
+        }
     }
 
-    /// How the handle answers, if it is open and of the right kind.
-    fn open(&self, number: u64, right: impl Fn(&Kind) -> bool) -> Option<Manner> {
+    fn timer_fired(&mut self, timer: u64, order: u64) -> Answer {
+        match self.memory.handles.get(&timer) {
+            Some(handle) if handle.is_open() && matches!(handle.kind, Kind::Timer { .. }) => {
+                return Answer::Settles(timer, State::Done(Value::Null, order));
+            }
+            _ => {}
+        }
+        let Some(child) = self.postponed_child(timer) else { return Answer::Nothing };
+        match self.start_postponed(child, order) {
+            Some(state) => Answer::Settles(child, state),
+            None => Answer::Noted,
+        }
+    }
+
+    fn open_task(&self, number: u64) -> Option<Manner> {
         let handle = self.memory.handles.get(&number).filter(|handle| handle.is_open())?;
         match &handle.kind {
-            Kind::Group(_) | Kind::Timeout { .. } | Kind::Signal { .. } => None,
-            kind if !right(kind) => None,
-            Kind::Task { how, .. } | Kind::Child { how, .. } => Some(*how),
-            Kind::Timer { .. } => Some(Manner::default()),
+            Kind::Task { how, .. } => Some(*how),
+            _ => None,
+        }
+    }
+
+    fn open_child(&self, number: u64) -> Option<(u64, Manner)> {
+        let own = self.child(number)?;
+        match &self.memory.handles.get(&own)?.kind {
+            Kind::Child { how, .. } => Some((own, *how)),
+            _ => None,
         }
     }
 
@@ -113,14 +156,29 @@ impl Machine<'_> {
         })
     }
 
+    fn failed(&mut self, failure: &Failure, how: Manner, order: u64) -> Evaluated<State> {
+        let error = self.error_of(failure)?;
+        if how.settle { settled(Err(error), order) } else { Ok(State::Failed(error, order)) }
+    }
+
     /// A value from outside. What is no value for a program is an error where it is awaited.
-    fn received(&mut self, payload: &crate::payload::Payload, how: Manner, order: u64) -> Evaluated<State> {
+    fn received(&mut self, payload: &Payload, how: Manner, order: u64) -> Evaluated<State> {
         Ok(match self.value_of(payload)? {
             Ok(value) if how.settle => settled(Ok(value), order)?,
             Ok(value) => State::Done(value, order),
             Err(error) => State::Failed(Arc::new(error), order),
         })
     }
+}
+
+/// What a message means to the run.
+enum Answer {
+    /// Nobody knows what it is about.
+    Nothing,
+    /// It changed something, but nothing has settled.
+    Noted,
+    /// An open handle, and how it ends.
+    Settles(u64, State),
 }
 
 /// How something ended, as a value.

@@ -46,7 +46,7 @@ impl Machine<'_> {
         let defaults = &self.flow.code.defaults;
         let mut options = Options {
             task: defaults.options(),
-            how: Manner { settle: defaults.settle, cancel: false },
+            how: Manner { settle: defaults.settle, ..Manner::default() },
             given: Vec::new(),
         };
         let Some(object) = self.option_object(function, given)? else { return Ok(options) };

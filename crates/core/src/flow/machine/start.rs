@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Machine;
 use super::handle::{Group, Handle, Kind, State};
 use super::options::{Unit, flag, length, unit_of};
-use crate::command::{ChildSpec, Command, SignalSpec, TimerSpec};
+use crate::command::{Command, SignalSpec, TimerSpec};
 use crate::event::{EventData, Group as GroupEvent, Log};
 use crate::flow::json::Handles;
 use crate::flow::library::{Combinator, Effect, Function};
@@ -59,36 +59,6 @@ impl Machine<'_> {
         let spec = TaskSpec { task, name: name.to_string(), input, options: options.task };
         self.commands.push(Command::RunTask(spec));
         Ok(self.started(task, Kind::Task { name, how: options.how }))
-    }
-
-    fn run_child(
-        &mut self,
-        function: &str,
-        name: Option<Value>,
-        input: Option<Value>,
-        options: Option<Value>,
-    ) -> Evaluated {
-        let workflow = self.named(function, "name", name)?;
-        let options = self.options(function, options)?;
-        const TAKEN: &[&str] = &["timeout", "deadline", "priority", "settle", "cancel"];
-        if let Some(other) = options.given.iter().find(|name| !TAKEN.contains(name)) {
-            let taken = TAKEN.join(", ");
-            return wrong_argument(format!("{function} takes no option `{other}`; it takes {taken}"));
-        }
-        let input = self.payload(input.unwrap_or(Value::Null), &format!("the inputs of {function}"))?;
-        // A child is tried once: its timeout and its deadline are one thing.
-        let timeout = options.given.contains(&"timeout").then_some(options.task.timeout);
-        let deadline = [timeout, options.task.deadline].into_iter().flatten().min();
-        let child = self.number();
-        self.commands.push(Command::StartChild(ChildSpec {
-            child,
-            workflow: workflow.to_string(),
-            version: None,
-            input,
-            priority: options.task.priority,
-            deadline,
-        }));
-        Ok(self.started(child, Kind::Child { workflow, how: options.how }))
     }
 
     fn delay(&mut self, function: &str, after: Option<Value>, unit: Unit) -> Evaluated {
@@ -258,7 +228,7 @@ impl Machine<'_> {
     }
 
     /// A name of something outside: 1 to 200 bytes, as the worlds keep them.
-    fn named(&mut self, function: &str, what: &str, value: Option<Value>) -> Evaluated<Arc<str>> {
+    pub fn named(&mut self, function: &str, what: &str, value: Option<Value>) -> Evaluated<Arc<str>> {
         match self.look(value.unwrap_or(Value::Null))? {
             Value::Text(text) if !text.is_empty() && text.len() <= 200 => Ok(text),
             Value::Text(_) => wrong_argument(format!("`{what}` of {function} has 1 to 200 characters")),
@@ -266,12 +236,12 @@ impl Machine<'_> {
         }
     }
 
-    fn number(&mut self) -> CommandId {
+    pub fn number(&mut self) -> CommandId {
         self.memory.commands += 1;
         CommandId(self.memory.commands)
     }
 
-    fn started(&mut self, number: CommandId, kind: Kind) -> Value {
+    pub fn started(&mut self, number: CommandId, kind: Kind) -> Value {
         let step = u32::try_from(self.memory.position).unwrap_or(u32::MAX);
         self.memory.handles.insert(number.0, Handle { kind, step, state: State::Open });
         Value::Handle(number.0)

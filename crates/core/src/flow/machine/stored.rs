@@ -11,6 +11,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, de};
 
 use super::Flow;
+use super::child::Again;
 use super::handle::{Group, Handle, Kind, Manner, State};
 use super::memory::{FORMAT, Memory, Stage};
 use crate::flow::json::{Stored, StoredError, write_stored, write_stored_error, write_text};
@@ -103,9 +104,14 @@ fn write_kind(kind: &Kind, out: &mut Vec<u8>) {
             named(out, "task", name);
             write_manner(*how, out);
         }
-        Kind::Child { workflow, how } => {
+        Kind::Child { workflow, how, again } => {
             named(out, "child", workflow);
             write_manner(*how, out);
+            if let Some(again) = again {
+                out.extend_from_slice(b",\"again\":");
+                // Writing to memory cannot fail, and nothing in it can fail to serialise.
+                let _ = serde_json::to_writer(&mut *out, again);
+            }
         }
         Kind::Timer { at } => put(out, format_args!("\"timer\":{}", at.millis())),
         Kind::Signal { name } => named(out, "signal", name),
@@ -137,6 +143,9 @@ fn write_manner(how: Manner, out: &mut Vec<u8>) {
     }
     if how.cancel {
         out.extend_from_slice(b",\"cancel\":true");
+    }
+    if how.cancelled {
+        out.extend_from_slice(b",\"cancelled\":true");
     }
 }
 
@@ -193,6 +202,8 @@ struct StoredHandle {
     #[serde(default)]
     child: Option<Arc<str>>,
     #[serde(default)]
+    again: Option<Box<Again>>,
+    #[serde(default)]
     timer: Option<Timestamp>,
     #[serde(default)]
     signal: Option<Arc<str>>,
@@ -208,6 +219,8 @@ struct StoredHandle {
     settle: bool,
     #[serde(default)]
     cancel: bool,
+    #[serde(default)]
+    cancelled: bool,
     #[serde(default, deserialize_with = "present")]
     done: Option<Stored>,
     #[serde(default)]
@@ -264,11 +277,13 @@ impl StoredHandle {
             (None, Some(StoredError(error))) => State::Failed(Arc::new(error), self.order),
             (Some(_), Some(_)) => return Err(bad()),
         };
-        let how = Manner { settle: self.settle, cancel: self.cancel };
+        let how = Manner { settle: self.settle, cancel: self.cancel, cancelled: self.cancelled };
         let members = |members: &[u64]| members.iter().all(|member| *member < number);
         let kind = match (self.task, self.child, self.timer, self.signal, self.timeout, self.group) {
             (Some(name), None, None, None, None, None) => Kind::Task { name, how },
-            (None, Some(workflow), None, None, None, None) => Kind::Child { workflow, how },
+            (None, Some(workflow), None, None, None, None) => {
+                Kind::Child { workflow, how, again: self.again }
+            }
             (None, None, Some(at), None, None, None) => Kind::Timer { at },
             (None, None, None, Some(name), None, None) => Kind::Signal { name },
             (None, None, None, None, Some((of, timer)), None) if members(&[of, timer]) => {

@@ -41,6 +41,12 @@ impl Machine<'_> {
     fn reached(&self) -> BTreeSet<u64> {
         let mut reached = BTreeSet::new();
         let mut next: Vec<u64> = self.memory.wait.into_iter().collect();
+        // What is to be started again must be remembered, whoever waits for it.
+        let pending = self.memory.handles.iter().filter(|(_, handle)| match &handle.kind {
+            Kind::Child { again: Some(again), .. } => handle.is_open() && again.has_more(),
+            _ => false,
+        });
+        next.extend(pending.map(|(number, _)| *number));
         for value in self.memory.slots.iter().flatten() {
             value.each_handle(&mut |handle| next.push(handle));
         }
