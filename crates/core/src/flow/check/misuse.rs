@@ -1,10 +1,11 @@
 //! Calls that cannot work: of what is no function or does not exist, or with the wrong number of arguments.
 
 use super::scope::Kind;
-use super::{Checker, javascript, known, similar};
+use super::{Checker, javascript, known};
 use crate::flow::codes;
 use crate::flow::diagnostic::Diagnostic;
 use crate::flow::library::{self, Function};
+use crate::flow::similar::closest;
 use crate::flow::tree::{Name, PathStep, PathStepKind, Span};
 
 impl<'t> Checker<'t> {
@@ -34,12 +35,11 @@ impl<'t> Checker<'t> {
         self.effect = true;
         self.report.add(codes::NOT_A_FUNCTION, || {
             let name = method.text.as_str();
-            let help =
-                match (javascript::instead_of_method(name), similar::nearest(name, known::method_names())) {
-                    (Some(instead), _) => instead.to_owned(),
-                    (None, Some(near)) => format!("did you mean `{near}`?"),
-                    (None, None) => "values have no functions of their own; let a task do it".to_owned(),
-                };
+            let help = match (javascript::instead_of_method(name), closest(name, known::method_names())) {
+                (Some(instead), _) => instead.to_owned(),
+                (None, Some(near)) => format!("did you mean `{near}`?"),
+                (None, None) => "values have no functions of their own; let a task do it".to_owned(),
+            };
             Diagnostic::new(codes::NOT_A_FUNCTION, method.span, "no such method")
                 .titled(format!("no value has a method `{name}`"))
                 .helped(help)
@@ -91,7 +91,7 @@ impl<'t> Checker<'t> {
             return;
         }
         self.report.add(codes::UNKNOWN_MEMBER, || {
-            let near = similar::nearest(&member.text, known::members(group));
+            let near = closest(&member.text, known::members(group));
             let help = match (javascript::instead_of_member(group, &member.text), near) {
                 (Some(instead), _) => instead.to_owned(),
                 (None, Some(near)) => format!("did you mean `{group}.{near}`?"),
@@ -120,7 +120,7 @@ impl<'t> Checker<'t> {
         }
         self.report.add(codes::UNKNOWN_MEMBER, || {
             let fields = library::CONTEXT_FIELDS.iter().copied();
-            let help = match similar::nearest(&field.text, fields.clone()) {
+            let help = match closest(&field.text, fields.clone()) {
                 Some(near) => format!("did you mean `{name}.{near}`?"),
                 None => format!("it has {}", listed(fields)),
             };

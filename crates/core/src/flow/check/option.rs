@@ -1,12 +1,13 @@
 //! The options of calls, where they are written out: keys nobody reads, values nobody understands.
 
+use super::Checker;
 use super::call::LibraryCall;
 use super::expression::bare;
-use super::{Checker, similar};
 use crate::duration;
 use crate::flow::codes;
 use crate::flow::diagnostic::Diagnostic;
 use crate::flow::library::{Combinator, Effect};
+use crate::flow::similar::closest;
 use crate::flow::tree::{Expression, ExpressionKind, Property, PropertyValue};
 
 /// A key and what belongs there.
@@ -93,7 +94,7 @@ impl<'t> Checker<'t> {
                 {
                     let written = self.brief(value.span, "..");
                     self.report.add(codes::OPTION_VALUE, || {
-                        let near = similar::nearest(text, values.iter().copied());
+                        let near = closest(text, values.iter().copied());
                         let all: Vec<String> = values.iter().map(|value| format!("`\"{value}\"`")).collect();
                         let help = match near {
                             Some(near) => format!("did you mean `\"{near}\"`?"),
@@ -113,7 +114,7 @@ impl<'t> Checker<'t> {
         self.report.add(codes::UNKNOWN_OPTION, || {
             let key = &property.key.text;
             let names = keys.iter().map(|(key, _)| *key);
-            let help = match similar::nearest(key, names.clone()).or_else(|| other_name(key, keys)) {
+            let help = match closest(key, names.clone()).or_else(|| other_name(key, keys)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => {
                     let all: Vec<String> = names.map(|key| format!("`{key}`")).collect();

@@ -4,12 +4,12 @@ use proptest::prelude::*;
 
 use super::hostile::{mutated, soup};
 use crate::flow::arbitrary::{Flavour, program};
-use crate::flow::check::examine;
+use crate::flow::check::{Examined, examine};
 use crate::flow::code::Defaults;
 use crate::flow::compile::compile;
 
 fn compiles_if_passed(source: &str) -> bool {
-    let (file, checked) = examine(source, false);
+    let Examined { file, checked, .. } = examine(source, false);
     if checked.has_errors() {
         return false;
     }
