@@ -30,7 +30,7 @@ pub mod token;
 pub mod tree;
 pub mod value;
 
-pub use check::{Checked, check, examine};
+pub use check::{Checked, Examined, check, examine};
 pub use code::{Code, Defaults};
 pub use compile::{CompileError, compile};
 pub use diagnostic::{Diagnostic, Severity};

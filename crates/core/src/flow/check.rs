@@ -11,6 +11,7 @@ mod expression;
 mod function_text;
 mod javascript;
 mod known;
+mod misuse;
 mod name;
 mod option;
 mod place;
@@ -18,13 +19,13 @@ mod race;
 mod report;
 mod rewrite;
 mod scope;
-mod similar;
 mod statement;
 mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::diagnostic::{Diagnostic, Severity};
+use super::front_matter::{self, Failures, Reading, Settings};
 use super::lines::Lines;
 use super::parser::parse;
 use super::tree::{File, Form, Span};
@@ -37,6 +38,8 @@ use wait::Offence;
 pub struct Options {
     /// Warnings are errors.
     pub strict: bool,
+    /// What a failed task gives, as the front matter says.
+    pub failures: Failures,
     /// Only what would be refused. For a file with syntax errors: what could not be read would make warnings lie.
     pub errors_only: bool,
 }
@@ -79,7 +82,7 @@ pub fn check(source: &str, file: &File, options: Options) -> Checked {
         offences: Vec::new(),
         loops: Vec::new(),
         effect: false,
-        failures_are_values: false,
+        failures: options.failures,
         shown: None,
         taken: None,
     };
@@ -87,14 +90,27 @@ pub fn check(source: &str, file: &File, options: Options) -> Checked {
     checker.finish()
 }
 
-/// Reads and checks a source: the tree, and everything there is to say about it in the order of the source.
-pub fn examine(source: &str, strict: bool) -> (File, Checked) {
+/// A source, read and checked.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    pub file: File,
+    pub settings: Settings,
+    /// With everything there is to say, of the parser and the front matter too.
+    pub checked: Checked,
+}
+
+/// Reads and checks a source.
+pub fn examine(source: &str, strict: bool) -> Examined {
     let parsed = parse(source);
-    let options = Options { strict, errors_only: parsed.has_errors() };
+    let Reading { settings, diagnostics } =
+        parsed.file.front_matter.as_ref().map(front_matter::read).unwrap_or_default();
+    let options = Options { strict, failures: settings.failures, errors_only: parsed.has_errors() };
     let mut checked = check(source, &parsed.file, options);
-    checked.diagnostics.extend(report::severe_if(strict, parsed.diagnostics));
+    for more in [parsed.diagnostics, diagnostics] {
+        checked.diagnostics.extend(report::severe_if(strict, more));
+    }
     checked.diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.severity));
-    (parsed.file, checked)
+    Examined { file: parsed.file, settings, checked }
 }
 
 struct Checker<'t> {
@@ -111,8 +127,7 @@ struct Checker<'t> {
     loops: Vec<bool>,
     /// The statement at hand does more than compute.
     effect: bool,
-    /// The front matter says that a failed task gives a value and throws nothing.
-    failures_are_values: bool,
+    failures: Failures,
     /// The statement at hand as far as a message repeats it.
     shown: Option<Shown>,
     /// The words of the source, once one is needed that is not among them.
@@ -128,8 +143,6 @@ struct Shown {
 
 impl<'t> Checker<'t> {
     fn program(&mut self, file: &'t File) {
-        let mut front_matter = file.front_matter.iter().flat_map(|matter| matter.text.lines());
-        self.failures_are_values = front_matter.any(|line| line.trim_end() == "failures: values");
         self.scopes.open();
         if let Form::Workflow { parameters } = &file.form {
             for (index, parameter) in parameters.iter().enumerate() {

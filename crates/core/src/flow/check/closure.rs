@@ -75,6 +75,7 @@ impl<'t> Checker<'t> {
         let shown = self.shown.filter(|shown| shown.rest.is_empty());
         match shown.and_then(|shown| replaced(self.source, shown.span, span, value, shown.rest)) {
             Some(text) => format!("give the value itself:\n{text}"),
+            None if value.len() > LONGEST || value.contains('\n') => "give the value itself".to_owned(),
             None => format!("give the value itself: `{value}`"),
         }
     }

@@ -47,8 +47,8 @@ impl<'t> Checker<'t> {
         let mut keys = BTreeSet::new();
         for property in properties {
             if !keys.insert(property.key.text.as_str()) {
+                let key = self.brief(property.key.span, "..");
                 self.report.add(codes::KEY_TWICE, || {
-                    let key = &property.key.text;
                     Diagnostic::new(codes::KEY_TWICE, property.key.span, "again")
                         .titled(format!("the key `{key}` is given twice"))
                         .helped("only the last value counts: remove the others or rename them")

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::scope::{Binding, Kind};
-use super::{Checker, javascript, known, similar};
+use super::{Checker, javascript, known};
 use crate::flow::codes;
 use crate::flow::diagnostic::Diagnostic;
 use crate::flow::library;
+use crate::flow::similar::closest;
 use crate::flow::tree::{Name, Span};
 
 /// So many names are compared in the search for a "did you mean"; a program with more has other troubles.
-const COMPARED: usize = 50_000;
+const COMPARED: usize = 20_000;
 /// Source text longer than this is not repeated in a message.
 const BRIEF: usize = 60;
 
@@ -189,10 +190,12 @@ impl<'t> Checker<'t> {
 
     fn suggestion(&self, name: &str, span: Span, called: bool) -> Option<&'t str> {
         if called {
-            return similar::nearest(name, known::plain_functions());
+            return closest(name, known::plain_functions());
         }
         let library = known::names().map(|name| -> &'t str { name });
-        similar::nearest(name, self.scopes.names_at(span.start).chain(library))
+        let names = self.scopes.names_at(span.start).chain(library);
+        // Comparing costs the product of the lengths: what is much longer or shorter is not looked at.
+        closest(name, names.filter(|other| other.len().abs_diff(name.len()) <= 4))
     }
 
     /// Declared, but not here.

@@ -1,12 +1,13 @@
 //! The options of calls, where they are written out: keys nobody reads, values nobody understands.
 
+use super::Checker;
 use super::call::LibraryCall;
 use super::expression::bare;
-use super::{Checker, similar};
 use crate::duration;
 use crate::flow::codes;
 use crate::flow::diagnostic::Diagnostic;
 use crate::flow::library::{Combinator, Effect};
+use crate::flow::similar::closest;
 use crate::flow::tree::{Expression, ExpressionKind, Property, PropertyValue};
 
 /// A key and what belongs there.
@@ -91,15 +92,16 @@ impl<'t> Checker<'t> {
                 if let ExpressionKind::Text(text) = &bare(value).kind
                     && !values.contains(&text.as_str())
                 {
+                    let written = self.brief(value.span, "..");
                     self.report.add(codes::OPTION_VALUE, || {
-                        let near = similar::nearest(text, values.iter().copied());
+                        let near = closest(text, values.iter().copied());
                         let all: Vec<String> = values.iter().map(|value| format!("`\"{value}\"`")).collect();
                         let help = match near {
                             Some(near) => format!("did you mean `\"{near}\"`?"),
                             None => format!("write {}", all.join(" or ")),
                         };
                         Diagnostic::new(codes::OPTION_VALUE, value.span, "not one of the values")
-                            .titled(format!("`\"{text}\"` means nothing here"))
+                            .titled(format!("`{written}` means nothing here"))
                             .helped(help)
                     });
                 }
@@ -108,10 +110,11 @@ impl<'t> Checker<'t> {
     }
 
     fn unknown_option(&mut self, property: &'t Property, keys: &'static [Key], owner: &str) {
+        let written = self.brief(property.key.span, "..");
         self.report.add(codes::UNKNOWN_OPTION, || {
             let key = &property.key.text;
             let names = keys.iter().map(|(key, _)| *key);
-            let help = match similar::nearest(key, names.clone()).or_else(|| other_name(key, keys)) {
+            let help = match closest(key, names.clone()).or_else(|| other_name(key, keys)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => {
                     let all: Vec<String> = names.map(|key| format!("`{key}`")).collect();
@@ -119,7 +122,7 @@ impl<'t> Checker<'t> {
                 }
             };
             Diagnostic::new(codes::UNKNOWN_OPTION, property.key.span, "nothing reads this")
-                .titled(format!("`{owner}` has no option `{key}`"))
+                .titled(format!("`{owner}` has no option `{written}`"))
                 .helped(help)
         });
     }

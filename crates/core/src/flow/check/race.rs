@@ -5,6 +5,7 @@ use super::call::LibraryCall;
 use super::expression::bare;
 use crate::flow::codes;
 use crate::flow::diagnostic::Diagnostic;
+use crate::flow::front_matter::Failures;
 use crate::flow::library::{Combinator, Effect};
 use crate::flow::tree::{Expression, ExpressionKind, PropertyValue};
 
@@ -43,7 +44,7 @@ impl<'t> Checker<'t> {
         if let ExpressionKind::Name(name) = &expression.kind {
             return self.scopes.resolve(name).is_some_and(|binding| binding.can_fail);
         }
-        let Some(call) = self.as_library_call(expression).filter(|_| !self.failures_are_values) else {
+        let Some(call) = self.as_library_call(expression).filter(|_| self.failures == Failures::Throw) else {
             return false;
         };
         match call.function.effect() {

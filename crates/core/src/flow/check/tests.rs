@@ -13,11 +13,11 @@ use crate::flow::diagnostic::Severity;
 
 /// The codes of everything there is to say about a source, in its order.
 fn codes_of(source: &str) -> Vec<&'static str> {
-    examine(source, false).1.diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
+    examine(source, false).checked.diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
 }
 
 fn errors_of(source: &str) -> Vec<&'static str> {
-    errors(&examine(source, false).1)
+    errors(&examine(source, false).checked)
 }
 
 fn errors(checked: &Checked) -> Vec<&'static str> {

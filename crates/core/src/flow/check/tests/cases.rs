@@ -19,7 +19,7 @@ fn every_case_of_the_table_is_judged_as_it_says() {
             codes => codes_of(&source).join(" ") == codes,
         };
         if !right {
-            let diagnostics = super::examine(&source, false).1.diagnostics;
+            let diagnostics = super::examine(&source, false).checked.diagnostics;
             let said = render("case.flow", &source, &diagnostics, Style::Plain);
             wrong += &format!("expected {expected}: {source}\n{said}\n");
         }

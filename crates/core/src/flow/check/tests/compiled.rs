@@ -3,12 +3,13 @@
 use proptest::prelude::*;
 
 use super::hostile::{mutated, soup};
-use crate::flow::check::examine;
+use crate::flow::arbitrary::{Flavour, program};
+use crate::flow::check::{Examined, examine};
 use crate::flow::code::Defaults;
 use crate::flow::compile::compile;
 
 fn compiles_if_passed(source: &str) -> bool {
-    let (file, checked) = examine(source, false);
+    let Examined { file, checked, .. } = examine(source, false);
     if checked.has_errors() {
         return false;
     }
@@ -31,6 +32,13 @@ proptest! {
     #[test]
     fn any_soup_that_passes_is_compiled(source in soup()) {
         compiles_if_passed(&source);
+    }
+
+    #[test]
+    fn programs_made_to_be_sound_pass(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        // A thrown value cannot wait, a returned one can.
+        let source = program(&bytes, Flavour::Sound).text().replace("throw", "return");
+        prop_assert!(compiles_if_passed(&source), "{:?}\n{source}", super::errors_of(&source));
     }
 
     #[test]

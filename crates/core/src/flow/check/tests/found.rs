@@ -22,7 +22,7 @@ fn constant_names_are_found_in_the_order_of_the_source() {
         { const ship = "inner"; task(ship) }
         task("refund")
     "#;
-    let checked = examine(source, false).1;
+    let checked = examine(source, false).checked;
     assert_eq!(errors(&checked), [""; 0]);
     assert_eq!(
         found(&checked.task_names, source),
@@ -40,7 +40,7 @@ fn constant_names_are_found_in_the_order_of_the_source() {
 
 #[test]
 fn names_are_found_in_refused_programs_too() {
-    let checked = examine("log(await Task.run(\"a\", { }))\nlet = ", false).1;
+    let checked = examine("log(await Task.run(\"a\", { }))\nlet = ", false).checked;
     assert_eq!(checked.task_names.len(), 1);
     assert!(checked.has_errors());
 }
@@ -49,13 +49,13 @@ fn names_are_found_in_refused_programs_too() {
 fn warnings_are_errors_when_strict_and_hints_never_are() {
     let source = "return await Promise.race([Task.run(\"a\"), Task.run(\"b\", { })])";
     let severities = |strict| {
-        let diagnostics = examine(source, strict).1.diagnostics;
+        let diagnostics = examine(source, strict).checked.diagnostics;
         diagnostics.iter().map(|diagnostic| (diagnostic.code, diagnostic.severity)).collect::<Vec<_>>()
     };
     assert_eq!(severities(false), [("FLOW200", Severity::Hint), ("FLOW104", Severity::Warning)]);
     assert_eq!(severities(true), [("FLOW200", Severity::Hint), ("FLOW104", Severity::Error)]);
-    assert!(!examine(source, false).1.has_errors());
-    assert!(examine(source, true).1.has_errors());
+    assert!(!examine(source, false).checked.has_errors());
+    assert!(examine(source, true).checked.has_errors());
 }
 
 #[test]
@@ -75,17 +75,17 @@ fn errors_alone_can_be_asked_for() {
 #[test]
 fn no_more_is_said_than_anybody_would_read_and_errors_come_first() {
     let source = format!("{}break", "x ".repeat(2 * DIAGNOSTIC_LIMIT));
-    let checked = examine(&source, false).1;
+    let checked = examine(&source, false).checked;
     assert_eq!(checked.diagnostics.len(), DIAGNOSTIC_LIMIT);
     assert_eq!(errors(&checked), ["FLOW026"]);
     let source = "break ".repeat(2 * DIAGNOSTIC_LIMIT);
-    assert_eq!(examine(&source, false).1.diagnostics.len(), DIAGNOSTIC_LIMIT);
+    assert_eq!(examine(&source, false).checked.diagnostics.len(), DIAGNOSTIC_LIMIT);
 }
 
 #[test]
 fn diagnostics_are_in_the_order_of_the_source_and_underline_what_is_wrong() {
     let source = "return totl + Task.rum(1)\nlet total = 1\nconst c = 1\nc = await x.y()\n";
-    let diagnostics = examine(source, false).1.diagnostics;
+    let diagnostics = examine(source, false).checked.diagnostics;
     let marked: Vec<_> =
         diagnostics.iter().map(|diagnostic| (diagnostic.code, diagnostic.span.text(source))).collect();
     assert_eq!(

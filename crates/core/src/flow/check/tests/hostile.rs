@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::examine;
+use crate::flow::arbitrary::{Flavour, program};
 use crate::flow::lexer::SOURCE_LIMIT;
 use crate::flow::render::{Style, render};
 
@@ -126,7 +127,7 @@ pub(super) fn mutated() -> impl Strategy<Value = String> {
 }
 
 fn survives(source: &str) {
-    let (_, checked) = examine(source, false);
+    let checked = examine(source, false).checked;
     for diagnostic in checked.diagnostics.iter().filter(|diagnostic| diagnostic.code >= "FLOW020") {
         let range = diagnostic.span.range();
         assert!(source.get(range).is_some(), "{diagnostic:?} is not in the source: {source}");
@@ -149,6 +150,13 @@ proptest! {
     }
 
     #[test]
+    fn anything_that_can_be_written_is_judged(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let program = program(&bytes, Flavour::Syntax);
+        survives(&program.text());
+        survives(&program.mutated(&bytes));
+    }
+
+    #[test]
     fn any_text_is_judged(source in "\\PC*") {
         survives(&source);
     }
@@ -167,7 +175,7 @@ fn the_longest_program_is_judged() {
     let piece =
         "const x = await Task.run(\"a\", { list: [1, Inputs.y] })\nif (x.ok) { log(x, y.map(z => z)) }\n";
     let source = piece.repeat(SOURCE_LIMIT / piece.len());
-    assert!(!examine(&source, false).1.diagnostics.is_empty());
+    assert!(!examine(&source, false).checked.diagnostics.is_empty());
 }
 
 #[test]
@@ -199,6 +207,6 @@ fn anything_repeated_takes_no_more_time_than_its_length() {
         numbered(|index| format!("f{index}(g{index}.h())\n")),
     ] {
         assert!(source.len() <= LENGTH);
-        assert!(!examine(&source, false).1.diagnostics.is_empty(), "{}", &source[..60]);
+        assert!(!examine(&source, false).checked.diagnostics.is_empty(), "{}", &source[..60]);
     }
 }

@@ -6,7 +6,7 @@ use super::examine;
 use crate::flow::render::{Style, render};
 
 fn shown(source: &str) -> String {
-    let diagnostics = examine(source, false).1.diagnostics;
+    let diagnostics = examine(source, false).checked.diagnostics;
     let said = render("order.flow", source, &diagnostics, Style::Plain);
     let said: Vec<&str> = said.lines().map(str::trim_end).collect();
     format!("{source}\n\n{}", said.join("\n"))

@@ -16,7 +16,7 @@ fn every_rewrite_of_the_table_is_accepted() {
         let (codes, source) = line.split_once('|').unwrap();
         let source = source.trim().replace('¶', "\n");
         let several = codes.contains("FLOW023 FLOW0");
-        for diagnostic in examine(&source, false).1.diagnostics {
+        for diagnostic in examine(&source, false).checked.diagnostics {
             let Some(rewrite) = diagnostic.help.as_deref().and_then(advised) else { continue };
             count += 1;
             let whole = match rewrite.starts_with("} else {") {
@@ -34,7 +34,7 @@ fn every_rewrite_of_the_table_is_accepted() {
 
 #[track_caller]
 fn rewritten(source: &str, expected: &str) {
-    let diagnostics = examine(source, false).1.diagnostics;
+    let diagnostics = examine(source, false).checked.diagnostics;
     let helps = diagnostics.iter().filter_map(|diagnostic| diagnostic.help.as_deref());
     let rewrite =
         helps.filter(|help| help.contains('\n')).map(|help| help.split_once('\n').unwrap().1).next();

@@ -61,7 +61,7 @@ fn every_example_the_documents_forbid_is_refused_with_its_rewrite() {
         ),
     ];
     for (source, code, rewrite) in forbidden {
-        let checked = examine(source, false).1;
+        let checked = examine(source, false).checked;
         assert_eq!(super::errors(&checked), [code], "{source}");
         let refused = checked.diagnostics.iter().find(|diagnostic| diagnostic.code == code).unwrap();
         let help = refused.help.as_deref().unwrap_or_default();
