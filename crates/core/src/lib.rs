@@ -10,6 +10,7 @@ pub mod drill;
 pub mod duration;
 pub mod event;
 pub mod failure;
+pub mod flow;
 pub mod fold;
 pub mod id;
 pub mod message;

@@ -50,6 +50,10 @@ pub struct TaskOptions {
     pub heartbeat_timeout: Option<Millis>,
     #[serde(skip_serializing_if = "is_default")]
     pub on_exhausted: OnExhausted,
+    /// What the workflow wants outside services to recognise the work by, instead of the key derived from run and
+    /// number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 // Defaults are left out of the stored form: most tasks then carry `{}`.
@@ -77,6 +81,7 @@ impl Default for TaskOptions {
             deadline: None,
             heartbeat_timeout: None,
             on_exhausted: OnExhausted::Fail,
+            key: None,
         }
     }
 }

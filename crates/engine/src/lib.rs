@@ -7,6 +7,7 @@
 pub mod client;
 pub mod config;
 pub mod conformance;
+pub mod definitions;
 pub mod drive;
 pub mod engine;
 pub mod error;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rhythm_core::drill::Drill;
+use rhythm_core::flow::Flow;
 use rhythm_core::{Program, ProgramError, TenantId, Version, WorkflowKind};
 
 use crate::world::{Definition, DefinitionQuery, World, WorldResult};
@@ -35,6 +36,7 @@ impl Default for Programs {
         programs.add_kind(WorkflowKind::Drill, |definition| {
             Ok(Arc::new(Drill::parse(definition.source.as_bytes())?))
         });
+        programs.add_kind(WorkflowKind::Flow, |definition| Ok(Arc::new(Flow::load(&definition.compiled)?)));
         programs
     }
 }

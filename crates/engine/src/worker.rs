@@ -16,7 +16,7 @@ use rhythm_core::{RunId, TaskId};
 
 pub use context::{Cancellation, TaskContext};
 pub use handler::{Handler, Handlers};
-pub use settle::{Finished, MAX_PAYLOAD_BYTES};
+pub use settle::{Finished, MAX_PAYLOAD_BYTES, last_word};
 pub use slots::Slots;
 pub use watch::Watch;
 

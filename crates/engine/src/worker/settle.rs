@@ -8,7 +8,7 @@ use rhythm_core::message::{Actor, Message, MessageBody, TaskCompleted, TaskFaile
 use rhythm_core::payload::INLINE_MAX_BYTES;
 use rhythm_core::retry::Verdict;
 use rhythm_core::task::MAX_DELIVERIES;
-use rhythm_core::{Blobs, Failure, MessageId, OnExhausted, Payload, RunId};
+use rhythm_core::{Blobs, Failure, MessageId, OnExhausted, Payload, RunId, Timestamp, WorkerId};
 
 use super::{Attempt, Cancellation, Worker};
 use crate::plan::{Folding, Planned, panic_text};
@@ -261,54 +261,9 @@ impl Worker {
         Ok(attempts)
     }
 
-    /// The last word on an attempt: what the world writes and what the run hears.
     fn outcome(&self, task: &ClaimedTask, result: Result<Payload, Failure>) -> FinishedTask {
-        let reason = self.cancellation(task);
-        let tell = |body: MessageBody| {
-            let (_, number) = task.run.as_ref()?;
-            let actor = Actor(format!("worker:{}", self.process.config.worker));
-            let at = self.process.time.now();
-            Some(Message { id: MessageId::task(*number), at, actor, trace: task.trace.clone(), body })
-        };
-        let number = task.run.as_ref().map(|(_, number)| *number).unwrap_or_default();
-        let (outcome, message) = match result {
-            Ok(output) => {
-                let body = TaskCompleted { task: number, attempt: task.attempt, output: output.clone() };
-                (TaskOutcome::Completed { output }, tell(MessageBody::TaskCompleted(body)))
-            }
-            Err(failure) => {
-                let failure = failure.with_attempts(task.attempt);
-                let body = MessageBody::TaskFailed(TaskFailed { task: number, failure: failure.clone() });
-                match self.verdict(task, &failure) {
-                    _ if reason == Some(Cancellation::Requested) => {
-                        (TaskOutcome::Cancelled { failure }, tell(body))
-                    }
-                    // It stopped because its worker does, or was never begun: that is no attempt.
-                    _ if matches!(reason, Some(Cancellation::Shutdown | Cancellation::Unready)) => {
-                        (TaskOutcome::Released, None)
-                    }
-                    Verdict::Retry { delay } => (TaskOutcome::Retry { failure, delay }, None),
-                    Verdict::Exhausted => {
-                        let hold = task.run.is_some() && task.options.on_exhausted == OnExhausted::Hold;
-                        (TaskOutcome::Exhausted { failure, hold }, if hold { None } else { tell(body) })
-                    }
-                }
-            }
-        };
-        FinishedTask { task: task.id.clone(), claim: task.claim, outcome, message }
-    }
-
-    fn verdict(&self, task: &ClaimedTask, failure: &Failure) -> Verdict {
-        let policy = &task.options.retries;
-        let key = task.id.as_str();
-        let verdict = policy.verdict(key, task.attempt, &failure.code, &failure.kind, failure.retryable);
-        match (verdict, task.deadline_at) {
-            // An attempt that could only start after the deadline is none.
-            (Verdict::Retry { delay }, Some(deadline)) if self.process.time.now().plus(delay) >= deadline => {
-                Verdict::Exhausted
-            }
-            (verdict, _) => verdict,
-        }
+        let (worker, now) = (&self.process.config.worker, self.process.time.now());
+        last_word(task, result, self.cancellation(task), worker, now)
     }
 
     fn still_mine(&self, task: &ClaimedTask) -> bool {
@@ -332,6 +287,58 @@ impl Worker {
 }
 
 /// A failure that fits into history, inbox and dead letter, however much a handler wrote.
+/// The last word on an attempt: what the world writes and what the run hears.
+pub fn last_word(
+    task: &ClaimedTask,
+    result: Result<Payload, Failure>,
+    stopped: Option<Cancellation>,
+    worker: &WorkerId,
+    now: Timestamp,
+) -> FinishedTask {
+    let tell = |body: MessageBody| {
+        let (_, number) = task.run.as_ref()?;
+        let actor = Actor(format!("worker:{worker}"));
+        Some(Message { id: MessageId::task(*number), at: now, actor, trace: task.trace.clone(), body })
+    };
+    let number = task.run.as_ref().map(|(_, number)| *number).unwrap_or_default();
+    let (outcome, message) = match result {
+        Ok(output) => {
+            let body = TaskCompleted { task: number, attempt: task.attempt, output: output.clone() };
+            (TaskOutcome::Completed { output }, tell(MessageBody::TaskCompleted(body)))
+        }
+        Err(failure) => {
+            let failure = failure.with_attempts(task.attempt);
+            let body = MessageBody::TaskFailed(TaskFailed { task: number, failure: failure.clone() });
+            match verdict(task, &failure, now) {
+                _ if stopped == Some(Cancellation::Requested) => {
+                    (TaskOutcome::Cancelled { failure }, tell(body))
+                }
+                // It stopped because its worker does, or was never begun: that is no attempt.
+                _ if matches!(stopped, Some(Cancellation::Shutdown | Cancellation::Unready)) => {
+                    (TaskOutcome::Released, None)
+                }
+                Verdict::Retry { delay } => (TaskOutcome::Retry { failure, delay }, None),
+                Verdict::Exhausted => {
+                    let hold = task.run.is_some() && task.options.on_exhausted == OnExhausted::Hold;
+                    (TaskOutcome::Exhausted { failure, hold }, if hold { None } else { tell(body) })
+                }
+            }
+        }
+    };
+    FinishedTask { task: task.id.clone(), claim: task.claim, outcome, message }
+}
+
+fn verdict(task: &ClaimedTask, failure: &Failure, now: Timestamp) -> Verdict {
+    let policy = &task.options.retries;
+    let key = task.id.as_str();
+    let verdict = policy.verdict(key, task.attempt, &failure.code, &failure.kind, failure.retryable);
+    match (verdict, task.deadline_at) {
+        // An attempt that could only start after the deadline is none.
+        (Verdict::Retry { delay }, Some(deadline)) if now.plus(delay) >= deadline => Verdict::Exhausted,
+        (verdict, _) => verdict,
+    }
+}
+
 fn bounded(mut failure: Failure) -> Failure {
     const MESSAGE_MAX: usize = 16 * 1024;
     if failure.message.len() > MESSAGE_MAX {

@@ -1,0 +1,43 @@
+//! The operators as functions.
+
+use super::Call;
+use crate::flow::operators::Operator;
+use crate::flow::thrown::Evaluated;
+use crate::flow::value::Value;
+
+macro_rules! operators {
+    ($($name:ident => $operator:ident,)*) => {
+        $(pub fn $name(call: &mut Call<'_>) -> Evaluated {
+            Operator::$operator.apply(&call.arguments[0], &call.arguments[1], call.meter)
+        })*
+    };
+}
+
+operators! {
+    add => Add,
+    sub => Sub,
+    mul => Mul,
+    div => Div,
+    eq => Eq,
+    ne => Ne,
+    lt => Lt,
+    lte => Lte,
+    gt => Gt,
+    gte => Gte,
+}
+
+pub fn not(call: &mut Call<'_>) -> Evaluated {
+    Ok(Value::Boolean(!call.argument(0).is_truthy()))
+}
+
+/// The value `a && b` has; both sides are evaluated here.
+pub fn and(call: &mut Call<'_>) -> Evaluated {
+    let place = usize::from(call.argument(0).is_truthy());
+    Ok(call.argument(place).clone())
+}
+
+/// The value `a || b` has; both sides are evaluated here.
+pub fn or(call: &mut Call<'_>) -> Evaluated {
+    let place = usize::from(!call.argument(0).is_truthy());
+    Ok(call.argument(place).clone())
+}

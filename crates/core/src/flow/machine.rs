@@ -1,0 +1,155 @@
+//! The interpreter: a snapshot in, one message applied, steps executed until the program waits or ends, a snapshot
+//! out. It keeps no host stack between steps and nothing between messages.
+
+mod access;
+mod assign;
+mod child;
+mod evaluate;
+mod execute;
+mod failure;
+mod group;
+mod handle;
+mod load;
+mod memory;
+mod message;
+mod options;
+mod start;
+mod stored;
+mod sweep;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::code::{Code, Index};
+use super::library::{self, Function};
+use super::limits::Meter;
+use super::thrown::Stop;
+use super::value::Value;
+use crate::command::Command;
+use crate::event::EventData;
+use crate::program::{Program, ProgramError, Progress, Snapshot, Step, StepInput, Transition};
+
+pub use handle::{Handle, Kind, State};
+pub use memory::{FORMAT, Memory, Stage};
+
+/// A compiled program, ready to be stepped.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    code: Code,
+    /// What the names of the code's functions mean.
+    functions: Vec<&'static Function>,
+    /// The handler of every step.
+    handlers: Vec<Option<Index>>,
+    /// Slots by what snapshots call them.
+    slots: BTreeMap<String, usize>,
+}
+
+impl Flow {
+    /// Takes a compiled form once it is seen to hold together.
+    pub fn new(code: Code) -> Result<Self, ProgramError> {
+        code.check().map_err(|error| ProgramError::BadDefinition(error.to_string()))?;
+        let functions = code.functions.iter().filter_map(|name| library::function(name)).collect();
+        let mut handlers = vec![None; code.steps.len()];
+        // Outer ones come later in the table: what is written last is innermost.
+        for (place, handler) in code.handlers.iter().enumerate().rev() {
+            let covered = handlers.get_mut(handler.from as usize..handler.to as usize);
+            covered.into_iter().flatten().for_each(|of_step| *of_step = Index::try_from(place).ok());
+        }
+        let keys = code.slots.iter().enumerate().map(|(place, slot)| (slot.key().to_owned(), place));
+        let slots: BTreeMap<String, usize> = keys.collect();
+        if slots.len() != code.slots.len() {
+            return Err(ProgramError::BadDefinition("two slots have one key".to_owned()));
+        }
+        Ok(Self { functions, handlers, slots, code })
+    }
+
+    /// Reads a stored compiled form.
+    pub fn load(stored: &[u8]) -> Result<Self, ProgramError> {
+        Self::new(Code::from_json(stored)?)
+    }
+
+    pub fn code(&self) -> &Code {
+        &self.code
+    }
+}
+
+impl Program for Flow {
+    fn step(&self, input: StepInput<'_>) -> Result<Step, ProgramError> {
+        let memory = match input.snapshot {
+            None => Memory::fresh(self),
+            Some(snapshot) => Memory::load(self, snapshot)?,
+        };
+        let mut machine = Machine {
+            flow: self,
+            input,
+            memory,
+            meter: Meter::default(),
+            live: 0,
+            loaded: Loaded::default(),
+            awaited: Value::Null,
+            commands: Vec::new(),
+            events: Vec::new(),
+        };
+        let progress = match machine.consume() {
+            Ok(None) => return Ok(Step::Transition(machine.unchanged())),
+            Ok(Some(progress)) => progress,
+            Err(Stop::NeedBlobs(blobs)) => return Ok(Step::NeedBlobs(blobs)),
+            Err(Stop::Limit(limit)) => Progress::Failed(limit.failure()),
+            Err(Stop::Thrown(error)) => Progress::Failed(machine.failure(&error)),
+        };
+        Ok(Step::Transition(machine.finish(progress)))
+    }
+}
+
+/// One transition as it happens.
+struct Machine<'a> {
+    flow: &'a Flow,
+    input: StepInput<'a>,
+    memory: Memory,
+    meter: Meter,
+    /// Weight of everything in slots.
+    live: u64,
+    loaded: Loaded,
+    /// What the step before waited for.
+    awaited: Value,
+    commands: Vec<Command>,
+    events: Vec<EventData>,
+}
+
+/// What was read once in this transition and is not read again.
+#[derive(Default)]
+struct Loaded {
+    blobs: BTreeMap<String, Value>,
+    weight: u64,
+    inputs: Option<Value>,
+    context: Option<Value>,
+}
+
+impl Machine<'_> {
+    /// The message means nothing to this run.
+    fn unchanged(self) -> Transition {
+        let snapshot = match self.input.snapshot {
+            Some(snapshot) => snapshot.clone(),
+            None => self.memory.save(self.flow),
+        };
+        let awaiting = self.awaiting();
+        self.transition(snapshot, awaiting, Progress::Waiting)
+    }
+
+    fn finish(mut self, progress: Progress) -> Transition {
+        if progress == Progress::Waiting {
+            self.sweep();
+        } else {
+            self.memory.end();
+        }
+        let snapshot = self.memory.save(self.flow);
+        let awaiting = self.awaiting();
+        self.transition(snapshot, awaiting, progress)
+    }
+
+    fn transition(self, snapshot: Snapshot, awaiting: BTreeSet<String>, progress: Progress) -> Transition {
+        Transition { snapshot, commands: self.commands, events: self.events, awaiting, progress }
+    }
+}
+
+#[cfg(test)]
+pub mod tests;

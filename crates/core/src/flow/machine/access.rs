@@ -1,0 +1,174 @@
+//! Reading parts of values, and calling what can be called.
+
+use super::Machine;
+use crate::flow::code::{Access, Index};
+use crate::flow::library::{self, Body, Call, Function};
+use crate::flow::thrown::{Evaluated, codes, throw, type_error};
+use crate::flow::value::{Object, Value};
+
+impl Machine<'_> {
+    #[inline(never)]
+    pub fn path(&mut self, base: Index, accesses: &[Access]) -> Evaluated {
+        let mut value = self.evaluate(base)?;
+        for access in accesses {
+            self.meter.node()?;
+            value = self.look(value)?;
+            value = match access {
+                // Nothing is read of null: the rest of the chain is skipped.
+                Access::MaybeField(_) | Access::MaybeMethod(..) if matches!(value, Value::Null) => {
+                    return Ok(Value::Null);
+                }
+                Access::Field(name) => self.field(&value, name, false)?,
+                Access::MaybeField(name) => self.field(&value, name, true)?,
+                Access::At(index) => {
+                    let index = self.looked(*index)?;
+                    self.item(&value, &index)?
+                }
+                Access::Method(name, arguments) => self.method(value, name, arguments, false)?,
+                Access::MaybeMethod(name, arguments) => self.method(value, name, arguments, true)?,
+                Access::Call => return not_a_function(&format!("{} cannot be called", value.described())),
+            };
+        }
+        Ok(value)
+    }
+
+    #[inline(never)]
+    fn field(&mut self, value: &Value, name: &str, optional: bool) -> Evaluated {
+        let found = match value {
+            Value::Object(object) => object.get(name).cloned(),
+            Value::Error(error) => error.get(name),
+            Value::List(list) if name == "length" => Some(Value::integer(list.len() as i64)),
+            Value::Text(text) if name == "length" => {
+                self.meter.scan(text.len() as u64 / 4)?;
+                Some(Value::integer(text.chars().count() as i64))
+            }
+            Value::List(_) if library::list_method(name).is_some() => return uncalled(name),
+            Value::Text(_) if library::text_method(name).is_some() => return uncalled(name),
+            _ => None,
+        };
+        match found {
+            Some(found) => Ok(found),
+            None if optional => Ok(Value::Null),
+            None => no_property(value, name),
+        }
+    }
+
+    #[inline(never)]
+    fn item(&mut self, value: &Value, index: &Value) -> Evaluated {
+        match (value, index) {
+            (Value::List(list), Value::Number(number)) => {
+                let found = number.as_index().and_then(|place| list.items().get(place));
+                found.cloned().map_or_else(|| no_item(&number.to_string(), list.len(), "item"), Ok)
+            }
+            (Value::Text(text), Value::Number(number)) => {
+                self.meter.scan(text.len() as u64 / 4)?;
+                let found = number.as_index().and_then(|place| text.chars().nth(place));
+                match found {
+                    Some(character) => Ok(Value::text(character.to_string())),
+                    None => no_item(&number.to_string(), text.chars().count(), "character"),
+                }
+            }
+            (Value::Object(_) | Value::Error(_), Value::Text(key)) => self.field(value, key, false),
+            (Value::List(_) | Value::Text(_), index) => type_error(format!(
+                "{} is indexed by a number, not by {}",
+                value.described(),
+                index.described()
+            )),
+            (Value::Object(_) | Value::Error(_), index) => type_error(format!(
+                "{} is indexed by a string, not by {}",
+                value.described(),
+                index.described()
+            )),
+            (other, _) => type_error(format!("nothing can be read of {}{}", other.described(), hint(other))),
+        }
+    }
+
+    #[inline(never)]
+    fn method(&mut self, receiver: Value, name: &str, arguments: &[Index], optional: bool) -> Evaluated {
+        let function = match &receiver {
+            Value::List(_) => library::list_method(name),
+            Value::Text(_) => library::text_method(name),
+            _ => None,
+        };
+        let Some(function) = function else {
+            self.field(&receiver, name, optional)?;
+            return not_a_function(&format!("`{name}` of {} is no function", receiver.described()));
+        };
+        function.check_count(arguments.len())?;
+        let arguments = self.arguments(arguments)?;
+        self.invoke(function, receiver, arguments)
+    }
+
+    #[inline(never)]
+    pub fn call(&mut self, function: Index, arguments: &[Index]) -> Evaluated {
+        let Some(function) = self.flow.functions.get(function as usize).copied() else {
+            return not_a_function("this cannot be called");
+        };
+        function.check_count(arguments.len())?;
+        let arguments = self.arguments(arguments)?;
+        match function.body {
+            Body::Effect(effect) => self.perform_effect(function, effect, arguments),
+            Body::Pure(_) => self.invoke(function, Value::Null, arguments),
+        }
+    }
+
+    #[inline(never)]
+    fn invoke(&mut self, function: &'static Function, receiver: Value, arguments: Vec<Value>) -> Evaluated {
+        let mut ready = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            let argument = self.look(argument)?;
+            ready.push(if function.looks_inside { self.look_inside(argument)? } else { argument });
+        }
+        let receiver = if function.looks_inside { self.look_inside(receiver)? } else { receiver };
+        Call { function, receiver, arguments: ready, meter: &mut self.meter }.run()
+    }
+}
+
+fn not_a_function<T>(message: &str) -> Evaluated<T> {
+    throw(codes::NOT_A_FUNCTION, message)
+}
+
+fn uncalled(name: &str) -> Evaluated {
+    type_error(format!("`{name}` is a method: call it with `()`"))
+}
+
+pub fn no_property<T>(value: &Value, name: &str) -> Evaluated<T> {
+    let message = match value {
+        Value::Object(object) => format!("the object has no property `{name}`{}", known(object)),
+        Value::Error(_) => format!("the error has no property `{name}`"),
+        Value::List(_) => format!("a list has no property `{name}`"),
+        Value::Text(_) => format!("a string has no property `{name}`"),
+        other => {
+            let message = format!("{} has no property `{name}`{}", other.described(), hint(other));
+            return type_error(message);
+        }
+    };
+    throw(codes::PROPERTY_NOT_FOUND, message)
+}
+
+pub fn no_item<T>(place: &str, length: usize, what: &str) -> Evaluated<T> {
+    let message = match length {
+        0 => format!("there is no {what} {place}: there are none"),
+        1 => format!("there is no {what} {place}: there is only {what} 0"),
+        _ => format!("there is no {what} {place}: they go from 0 to {}", length - 1),
+    };
+    throw(codes::PROPERTY_NOT_FOUND, message)
+}
+
+/// A few of the keys there are, for whoever misspelt one.
+fn known(object: &Object) -> String {
+    let keys: Vec<&str> =
+        object.iter().take(8).map(|(key, _)| &**key).filter(|key| key.len() <= 40).collect();
+    match (keys.len(), object.len()) {
+        (0, _) => String::new(),
+        (shown, all) if shown < all => format!("; it has {}, ..", keys.join(", ")),
+        _ => format!("; it has {}", keys.join(", ")),
+    }
+}
+
+fn hint(value: &Value) -> &'static str {
+    match value {
+        Value::Handle(_) => ": `await` it first",
+        _ => "",
+    }
+}

@@ -1,0 +1,149 @@
+//! Writing into values and taking them apart.
+
+use std::sync::Arc;
+
+use super::Machine;
+use super::access::{no_item, no_property};
+use crate::flow::code::{Index, Part};
+use crate::flow::limits::Meter;
+use crate::flow::thrown::{Evaluated, codes, throw, type_error};
+use crate::flow::value::Value;
+
+/// Where to go inside a value.
+enum Key {
+    Field(Arc<str>),
+    Item(usize),
+}
+
+impl Machine<'_> {
+    pub fn set_path(&mut self, slot: Index, path: &[Part], value: Index) -> Evaluated<()> {
+        let mut keys = Vec::with_capacity(path.len().min(128));
+        for part in path {
+            keys.push(match part {
+                Part::Field(name) => Key::Field(name.clone()),
+                Part::At(index) => match self.looked(*index)? {
+                    Value::Text(text) => Key::Field(text),
+                    Value::Number(number) => match number.as_index() {
+                        Some(place) => Key::Item(place),
+                        None => return no_item(&number.to_string(), 0, "item"),
+                    },
+                    other => {
+                        return type_error(format!(
+                            "an index is a number or a string, not {}",
+                            other.described()
+                        ));
+                    }
+                },
+            });
+        }
+        let value = self.evaluate(value)?;
+        self.load_along(slot, &keys)?;
+        let Some(Some(place)) = self.memory.slots.get_mut(slot as usize) else {
+            let name = self.flow.code.slots.get(slot as usize).map_or("", |slot| &slot.name);
+            return throw(codes::UNDEFINED_VARIABLE, format!("`{name}` has no value yet"));
+        };
+        let old = place.weight();
+        write(place, &keys, value, &mut self.meter)?;
+        let new = place.weight();
+        self.weigh(old, new)
+    }
+
+    /// Large values on the way are replaced by what they refer to: they are about to change.
+    fn load_along(&mut self, slot: Index, keys: &[Key]) -> Evaluated<()> {
+        let Some(Some(root)) = self.memory.slots.get(slot as usize) else { return Ok(()) };
+        if !root.bulk().holds_blobs() {
+            return Ok(());
+        }
+        let root = self.expand_along(root.clone(), keys)?;
+        self.set(slot, root)
+    }
+
+    fn expand_along(&mut self, value: Value, keys: &[Key]) -> Evaluated {
+        let Some((key, rest)) = keys.split_first() else { return Ok(value) };
+        let mut value = self.look(value)?;
+        let inner = match (&value, key) {
+            (Value::Object(object), Key::Field(name)) => object.get(name).cloned(),
+            (Value::List(list), Key::Item(place)) => list.items().get(*place).cloned(),
+            _ => None,
+        };
+        // The last step only replaces what is there.
+        let Some(inner) = inner.filter(|inner| !rest.is_empty() && inner.bulk().holds_blobs()) else {
+            return Ok(value);
+        };
+        let inner = self.expand_along(inner, rest)?;
+        write(&mut value, std::slice::from_ref(key), inner, &mut self.meter)?;
+        Ok(value)
+    }
+
+    pub fn take_fields(&mut self, fields: &[(Arc<str>, Index)], value: Index) -> Evaluated<()> {
+        let value = self.looked(value)?;
+        let mut taken = Vec::with_capacity(fields.len());
+        for (key, slot) in fields {
+            let found = match &value {
+                Value::Object(object) => object.get(key).cloned(),
+                Value::Error(error) => error.get(key),
+                other => {
+                    let message =
+                        format!("`{{ {key} }}` takes fields of an object, not of {}", other.described());
+                    return type_error(message);
+                }
+            };
+            match found {
+                Some(found) => taken.push((*slot, found)),
+                None => return no_property(&value, key),
+            }
+        }
+        taken.into_iter().try_for_each(|(slot, value)| self.set(slot, value))
+    }
+
+    pub fn take_items(&mut self, slots: &[Index], value: Index) -> Evaluated<()> {
+        let list = match self.looked(value)? {
+            Value::List(list) => list,
+            other => {
+                return type_error(format!("`[a, b]` takes items of a list, not of {}", other.described()));
+            }
+        };
+        if list.len() < slots.len() {
+            return no_item(&list.len().to_string(), list.len(), "item");
+        }
+        slots.iter().zip(list.items()).try_for_each(|(slot, item)| self.set(*slot, item.clone()))
+    }
+}
+
+/// Writes at the end of the path. A new key, or the place right behind a list's end, may be written; everything
+/// before the last key must be there.
+fn write(target: &mut Value, keys: &[Key], value: Value, meter: &mut Meter) -> Evaluated<()> {
+    let Some((key, rest)) = keys.split_first() else {
+        *target = value;
+        return Ok(());
+    };
+    match (&mut *target, key) {
+        (Value::Object(object), Key::Field(name)) => {
+            if rest.is_empty() && object.get(name).is_none() {
+                return Ok(object.add(name.clone(), value, meter)?);
+            }
+            match object.change(name, meter, |inner, meter| write(inner, rest, value, meter)) {
+                Some(written) => written,
+                None => no_property(target, name),
+            }
+        }
+        (Value::List(list), Key::Item(place)) => {
+            if rest.is_empty() && *place == list.len() {
+                if list.is_shared() {
+                    meter.allocate(24 * list.len() as u64)?;
+                }
+                return Ok(list.push(value)?);
+            }
+            let length = list.len();
+            match list.change(*place, meter, |inner, meter| write(inner, rest, value, meter)) {
+                Some(written) => written,
+                None => no_item(&place.to_string(), length, "item"),
+            }
+        }
+        (Value::Object(_), Key::Item(_)) => type_error("an object is indexed by a string, not by a number"),
+        (Value::List(_), Key::Field(name)) => {
+            type_error(format!("`{name}` of a list cannot be written: it is indexed by a number"))
+        }
+        (other, _) => type_error(format!("nothing can be written into {}", other.described())),
+    }
+}

@@ -1,0 +1,92 @@
+//! Failures from outside become errors, thrown values become errors, errors nobody caught become failures.
+
+use std::sync::Arc;
+
+use super::Machine;
+use crate::failure::Failure;
+use crate::flow::json::Handles;
+use crate::flow::thrown::{Evaluated, codes, type_error};
+use crate::flow::value::{ErrorValue, Number, Object, Value};
+
+impl Machine<'_> {
+    /// What a program catches when a task or child has failed.
+    pub fn error_of(&mut self, failure: &Failure) -> Evaluated<Arc<ErrorValue>> {
+        let mut fields = Vec::new();
+        if failure.attempts > 0 {
+            fields.push((Arc::from("attempts"), Value::integer(i64::from(failure.attempts))));
+        }
+        if let Some(data) = &failure.data {
+            let data = self.value_of(data)?.unwrap_or(Value::Null);
+            fields.push((Arc::from("data"), data));
+        }
+        let kind = if failure.kind.is_empty() { &failure.code } else { &failure.kind };
+        let error = ErrorValue {
+            code: Arc::from(failure.code.as_str()),
+            message: Arc::from(failure.message.as_str()),
+            kind: Arc::from(kind.as_str()),
+            fields: Object::new(fields)?,
+        };
+        error.bulk().checked()?;
+        Ok(Arc::new(error))
+    }
+
+    /// What `throw` makes of a value: a string, an object with a message, or an error.
+    pub fn thrown(&mut self, value: Value) -> Evaluated<Arc<ErrorValue>> {
+        let object = match value {
+            Value::Error(error) => return Ok(error),
+            Value::Text(text) => return Ok(Arc::new(ErrorValue::new(codes::FAILED, text))),
+            Value::Object(object) => object,
+            other => {
+                let what = other.described();
+                return type_error(format!(
+                    "`throw` takes a string, an object with a `message` or an error, not {what}"
+                ));
+            }
+        };
+        let Some(message) = object.get("message").and_then(word) else {
+            return type_error("`throw` takes an object that has a `message`, a string");
+        };
+        let code = object.get("code").and_then(word).unwrap_or_else(|| Arc::from(codes::FAILED));
+        let kind = object.get("type").and_then(word).unwrap_or_else(|| code.clone());
+        let own = |key: &str| !matches!(key, "code" | "message" | "type");
+        let fields = object.iter().filter(|(key, _)| own(key));
+        let fields = Object::new(fields.map(|(key, value)| (key.clone(), value.clone())))?;
+        let error = ErrorValue { code, message, kind, fields };
+        error.bulk().checked()?;
+        Ok(Arc::new(error))
+    }
+
+    /// How the run fails when nobody caught the error. What it carries goes along, if it can.
+    pub fn failure(&mut self, error: &ErrorValue) -> Failure {
+        let mut failure = Failure::permanent(&*error.code, &*error.message);
+        failure.kind = error.kind.to_string();
+        if let Some(Value::Number(Number::Integer(attempts))) = error.fields.get("attempts") {
+            failure.attempts = u32::try_from(*attempts).unwrap_or(0);
+        }
+        let extra: Vec<_> =
+            error.fields.iter().filter(|(key, _)| !matches!(&***key, "attempts" | "data")).collect();
+        let data = match error.fields.get("data") {
+            Some(Value::Blob(blob)) if extra.is_empty() => {
+                failure.data = Some(crate::payload::Payload::Blob(crate::payload::BlobRef::clone(blob)));
+                return failure;
+            }
+            Some(data) if extra.is_empty() => Some(data.clone()),
+            None if extra.is_empty() => None,
+            _ => {
+                let all = error.fields.iter().filter(|(key, _)| &***key != "attempts");
+                Object::new(all.map(|(key, value)| (key.clone(), value.clone()))).ok().map(Value::Object)
+            }
+        };
+        failure.data = data.and_then(|data| self.written(&data, Handles::Shown).ok());
+        failure
+    }
+}
+
+/// A code or message that is a string, or can be read as one.
+fn word(value: &Value) -> Option<Arc<str>> {
+    match value {
+        Value::Text(text) => Some(text.clone()),
+        Value::Number(number) => Some(Arc::from(number.to_string())),
+        _ => None,
+    }
+}

@@ -1,0 +1,103 @@
+//! What was started and can be awaited.
+
+use std::sync::Arc;
+
+use super::child::Again;
+use crate::flow::library::Combinator;
+use crate::flow::value::{ErrorValue, Value};
+use crate::time::Timestamp;
+
+/// One thing under way, or its outcome.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    pub kind: Kind,
+    /// The step that started it.
+    pub step: u32,
+    pub state: State,
+}
+
+#[derive(Clone, Debug)]
+pub enum Kind {
+    Task {
+        name: Arc<str>,
+        how: Manner,
+    },
+    Child {
+        workflow: Arc<str>,
+        how: Manner,
+        /// When it is to be started later, or tried again.
+        again: Option<Box<Again>>,
+    },
+    Timer {
+        at: Timestamp,
+    },
+    Signal {
+        name: Arc<str>,
+    },
+    /// Another handle, unless its timer comes first.
+    Timeout {
+        of: u64,
+        timer: u64,
+    },
+    Group(Group),
+}
+
+/// How a task or child answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Manner {
+    /// A failure is a value too: `{status, result, error}`.
+    pub settle: bool,
+    /// To be cancelled when it loses a race.
+    pub cancel: bool,
+    /// Was asked to stop: it is not asked twice.
+    pub cancelled: bool,
+}
+
+impl Manner {
+    /// Whether losing a race ends it; `all` when the race says so for everybody.
+    pub fn is_cancelled_by(self, all: bool) -> bool {
+        !self.cancelled && (self.cancel || all)
+    }
+}
+
+/// Several handles awaited as one. Members are always older than their group.
+#[derive(Clone, Debug)]
+pub struct Group {
+    pub combinator: Combinator,
+    pub members: Vec<u64>,
+    /// Of an object of handles.
+    pub keys: Option<Vec<Arc<str>>>,
+    /// Losers are cancelled, whatever their own options say.
+    pub cancel: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum State {
+    Open,
+    /// The number says which message settled it: earlier is smaller.
+    Done(Value, u64),
+    Failed(Arc<ErrorValue>, u64),
+}
+
+impl Handle {
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, State::Open)
+    }
+
+    /// The handles this one waits for.
+    pub fn members(&self) -> &[u64] {
+        match &self.kind {
+            Kind::Group(group) => &group.members,
+            _ => &[],
+        }
+    }
+
+    /// Calls `found` with every handle this one waits for.
+    pub fn each_member(&self, mut found: impl FnMut(u64)) {
+        match &self.kind {
+            Kind::Timeout { of, timer } => [*of, *timer].into_iter().for_each(found),
+            Kind::Group(group) => group.members.iter().for_each(|member| found(*member)),
+            _ => {}
+        }
+    }
+}

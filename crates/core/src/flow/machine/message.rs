@@ -1,0 +1,196 @@
+//! What a message does to a run: it starts it, settles a handle, or interrupts it. What nobody knows is ignored.
+
+use std::sync::Arc;
+
+use super::Machine;
+use super::handle::{Kind, Manner, State};
+use super::memory::Stage;
+use crate::failure::Failure;
+use crate::flow::thrown::{Evaluated, codes};
+use crate::flow::value::{ErrorValue, Object, Value};
+use crate::message::{Message, MessageBody};
+use crate::payload::Payload;
+use crate::program::Progress;
+
+impl Machine<'_> {
+    /// Applies the message and runs as far as it goes. Nothing when the message changes nothing.
+    pub fn consume(&mut self) -> Evaluated<Option<Progress>> {
+        let message = self.input.message;
+        match (self.memory.stage, &message.body) {
+            (Stage::Fresh, MessageBody::Start(start)) => {
+                self.memory.stage = Stage::Running;
+                self.memory.started_at = self.input.at;
+                self.memory.input = self.flow.code.reads_inputs.then(|| start.input.clone());
+                self.run().map(Some)
+            }
+            (Stage::Running, MessageBody::Cancel(cancel)) => {
+                let why = match cancel.reason.as_str() {
+                    "" => "the run was cancelled".to_owned(),
+                    reason => format!("the run was cancelled: {reason}"),
+                };
+                self.memory.wait = None;
+                self.all_cancelled();
+                self.resume(Err(Arc::new(ErrorValue::new(codes::CANCELLED, why)))).map(Some)
+            }
+            (Stage::Running, _) => self.answer(message),
+            (Stage::Fresh | Stage::Ended, _) => Ok(None),
+        }
+    }
+
+    /// With the run, everything it has under way was asked to stop.
+    fn all_cancelled(&mut self) {
+        for handle in self.memory.handles.values_mut() {
+            match &mut handle.kind {
+                Kind::Task { how, .. } => how.cancelled = true,
+                Kind::Child { how, again, .. } => {
+                    how.cancelled = true;
+                    again.iter_mut().for_each(|again| again.stop());
+                }
+                Kind::Timer { .. } | Kind::Signal { .. } | Kind::Timeout { .. } | Kind::Group(_) => {}
+            }
+        }
+    }
+
+    /// Settles what the message is about, and goes on if that is what the program waits for.
+    fn answer(&mut self, message: &Message) -> Evaluated<Option<Progress>> {
+        let (number, state) = match self.outcome(message)? {
+            Answer::Nothing => return Ok(None),
+            Answer::Noted => return Ok(Some(Progress::Waiting)),
+            Answer::Settles(number, state) => (number, state),
+        };
+        if message.body.signal_name().is_some() {
+            self.memory.last_signal = Some(message.id.as_str().to_owned());
+        }
+        self.settle(number, state)?;
+        let waited = self.memory.wait.and_then(|wait| self.memory.handles.get(&wait));
+        match waited.map(|handle| &handle.state) {
+            Some(State::Done(value, _)) => {
+                let value = value.clone();
+                self.memory.wait = None;
+                self.resume(Ok(value)).map(Some)
+            }
+            Some(State::Failed(error, _)) => {
+                let error = error.clone();
+                self.memory.wait = None;
+                self.resume(Err(error)).map(Some)
+            }
+            _ => Ok(Some(Progress::Waiting)),
+        }
+    }
+
+    fn outcome(&mut self, message: &Message) -> Evaluated<Answer> {
+        let order = self.memory.clock + 1;
+        match &message.body {
+            MessageBody::TaskCompleted(done) => {
+                let Some(how) = self.open_task(done.task.0) else { return Ok(Answer::Nothing) };
+                Ok(Answer::Settles(done.task.0, self.received(&done.output, how, order)?))
+            }
+            MessageBody::TaskFailed(failed) => {
+                let Some(how) = self.open_task(failed.task.0) else { return Ok(Answer::Nothing) };
+                Ok(Answer::Settles(failed.task.0, self.failed(&failed.failure, how, order)?))
+            }
+            MessageBody::ChildCompleted(done) => {
+                let Some((number, how)) = self.open_child(done.child.0) else { return Ok(Answer::Nothing) };
+                Ok(Answer::Settles(number, self.received(&done.output, how, order)?))
+            }
+            MessageBody::ChildFailed(failed) => {
+                let Some((number, how)) = self.open_child(failed.child.0) else { return Ok(Answer::Nothing) };
+                if self.tries_again(number, &failed.failure) {
+                    return Ok(Answer::Noted);
+                }
+                let mut failure = failed.failure.clone();
+                failure.attempts = self.attempts(number).unwrap_or(failure.attempts);
+                Ok(Answer::Settles(number, self.failed(&failure, how, order)?))
+            }
+            MessageBody::TimerFired(fired) => Ok(self.timer_fired(fired.timer.0, order)),
+            MessageBody::Signal(signal) => {
+                // A signal that was consumed but is delivered again is not another one.
+                let again = self.memory.last_signal.as_deref() == Some(message.id.as_str());
+                match self.oldest_wait(&signal.name).filter(|_| !again) {
+                    None => Ok(Answer::Nothing),
+                    Some(number) => {
+                        let state = self.received(&signal.payload, Manner::default(), order)?;
+                        Ok(Answer::Settles(number, state))
+                    }
+                }
+            }
+            _ => Ok(Answer::Nothing),
+        }
+    }
+
+    fn timer_fired(&mut self, timer: u64, order: u64) -> Answer {
+        match self.memory.handles.get(&timer) {
+            Some(handle) if handle.is_open() && matches!(handle.kind, Kind::Timer { .. }) => {
+                return Answer::Settles(timer, State::Done(Value::Null, order));
+            }
+            _ => {}
+        }
+        let Some(child) = self.postponed_child(timer) else { return Answer::Nothing };
+        match self.start_postponed(child, order) {
+            Some(state) => Answer::Settles(child, state),
+            None => Answer::Noted,
+        }
+    }
+
+    fn open_task(&self, number: u64) -> Option<Manner> {
+        let handle = self.memory.handles.get(&number).filter(|handle| handle.is_open())?;
+        match &handle.kind {
+            Kind::Task { how, .. } => Some(*how),
+            _ => None,
+        }
+    }
+
+    fn open_child(&self, number: u64) -> Option<(u64, Manner)> {
+        let own = self.child(number)?;
+        match &self.memory.handles.get(&own)?.kind {
+            Kind::Child { how, .. } => Some((own, *how)),
+            _ => None,
+        }
+    }
+
+    /// Several may wait for one name: the first come is the first served.
+    fn oldest_wait(&self, wanted: &str) -> Option<u64> {
+        self.memory.handles.iter().find_map(|(number, handle)| match &handle.kind {
+            Kind::Signal { name } if handle.is_open() && **name == *wanted => Some(*number),
+            _ => None,
+        })
+    }
+
+    fn failed(&mut self, failure: &Failure, how: Manner, order: u64) -> Evaluated<State> {
+        let error = self.error_of(failure)?;
+        if how.settle { settled(Err(error), order) } else { Ok(State::Failed(error, order)) }
+    }
+
+    /// A value from outside. What is no value for a program is an error where it is awaited.
+    fn received(&mut self, payload: &Payload, how: Manner, order: u64) -> Evaluated<State> {
+        Ok(match self.value_of(payload)? {
+            Ok(value) if how.settle => settled(Ok(value), order)?,
+            Ok(value) => State::Done(value, order),
+            Err(error) => State::Failed(Arc::new(error), order),
+        })
+    }
+}
+
+/// What a message means to the run.
+enum Answer {
+    /// Nobody knows what it is about.
+    Nothing,
+    /// It changed something, but nothing has settled.
+    Noted,
+    /// An open handle, and how it ends.
+    Settles(u64, State),
+}
+
+/// How something ended, as a value.
+pub fn settled(outcome: Result<Value, Arc<ErrorValue>>, order: u64) -> Evaluated<State> {
+    Ok(State::Done(report(outcome)?, order))
+}
+
+/// `{status, result, error}`
+pub fn report(outcome: Result<Value, Arc<ErrorValue>>) -> Evaluated {
+    let (status, result, error) = match outcome {
+        Ok(value) => ("completed", value, Value::Null),
+        Err(error) => ("failed", Value::Null, Value::Error(error)),
+    };
+    Ok(Value::Object(Object::of([("status", Value::text(status)), ("result", result), ("error", error)])?))
+}

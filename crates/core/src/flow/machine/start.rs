@@ -1,0 +1,267 @@
+//! What calls start: tasks, children, timers, waits and groups of them. Everything starts at once and is numbered in
+//! the order it was asked for.
+
+use std::sync::Arc;
+
+use super::Machine;
+use super::handle::{Group, Handle, Kind, State};
+use super::options::{Unit, flag, length, unit_of};
+use crate::command::{Command, SignalSpec, TimerSpec};
+use crate::event::{EventData, Group as GroupEvent, Log};
+use crate::flow::json::Handles;
+use crate::flow::library::{Combinator, Effect, Function};
+use crate::flow::operators::text_of;
+use crate::flow::thrown::{Evaluated, wrong_argument};
+use crate::flow::value::{List, Object, Value};
+use crate::id::{CommandId, RunId};
+use crate::payload::Payload;
+use crate::task::TaskSpec;
+use crate::time::Millis;
+
+/// A log line shows this much; everything is in its data.
+const LOG_BYTES: usize = 4096;
+
+impl Machine<'_> {
+    #[inline(never)]
+    pub fn perform_effect(&mut self, function: &Function, effect: Effect, given: Vec<Value>) -> Evaluated {
+        let name = function.name;
+        let mut given = given.into_iter();
+        let mut next = || given.next();
+        match effect {
+            Effect::Now => Ok(Value::integer(self.input.at.millis())),
+            Effect::RunTask => self.run_task(name, next(), next(), next()),
+            Effect::RunWorkflow => self.run_child(name, next(), next(), next()),
+            Effect::DelaySeconds => self.delay(name, next(), Unit::Seconds),
+            Effect::DelayMilliseconds => self.delay(name, next(), Unit::Milliseconds),
+            Effect::Timeout => self.timeout(name, next(), next()),
+            Effect::SignalNext => self.wait_for_signal(name, next()),
+            Effect::SignalWhen => self.signal_when(name, next(), next()),
+            Effect::SignalSend => self.send_signal(name, next(), next(), next()),
+            Effect::Group(combinator) => self.group(name, combinator, next(), next()),
+            Effect::Log => self.log(given.collect()),
+        }
+    }
+
+    fn run_task(
+        &mut self,
+        function: &str,
+        name: Option<Value>,
+        input: Option<Value>,
+        options: Option<Value>,
+    ) -> Evaluated {
+        let name = self.named(function, "name", name)?;
+        let options = self.options(function, options)?;
+        let input = match input {
+            Some(input) => self.payload(input, &format!("the inputs of {function}"))?,
+            None => self.written(&Value::Object(Object::default()), Handles::Absent)?,
+        };
+        let task = self.number();
+        let spec = TaskSpec { task, name: name.to_string(), input, options: options.task };
+        self.commands.push(Command::RunTask(spec));
+        Ok(self.started(task, Kind::Task { name, how: options.how }))
+    }
+
+    fn delay(&mut self, function: &str, after: Option<Value>, unit: Unit) -> Evaluated {
+        let after = self.look(after.unwrap_or(Value::Null))?;
+        let after = length(&after, unit, function)?;
+        self.timer(after).map(Value::Handle)
+    }
+
+    fn timer(&mut self, after: Millis) -> Evaluated<u64> {
+        let timer = self.number();
+        let fire_at = self.input.at.plus(after);
+        self.meter.output(16)?;
+        self.commands.push(Command::StartTimer(TimerSpec { timer, fire_at }));
+        self.started(timer, Kind::Timer { at: fire_at });
+        Ok(timer.0)
+    }
+
+    fn timeout(&mut self, function: &str, of: Option<Value>, after: Option<Value>) -> Evaluated {
+        let of = match of {
+            Some(Value::Handle(handle)) => handle,
+            other => {
+                let what = other.as_ref().map_or("nothing", Value::described);
+                return wrong_argument(format!("{function} takes a handle such as Task.run(..), not {what}"));
+            }
+        };
+        let after = self.look(after.unwrap_or(Value::Null))?;
+        let after = length(&after, Unit::Seconds, function)?;
+        self.limit_time(of, after)
+    }
+
+    /// A handle that fails unless another settles in time.
+    fn limit_time(&mut self, of: u64, after: Millis) -> Evaluated {
+        // What has settled already needs no timer.
+        if self.memory.handles.get(&of).is_some_and(|handle| !handle.is_open()) {
+            return Ok(Value::Handle(of));
+        }
+        let timer = self.timer(after)?;
+        let number = self.number();
+        Ok(self.started(number, Kind::Timeout { of, timer }))
+    }
+
+    fn wait_for_signal(&mut self, function: &str, name: Option<Value>) -> Evaluated {
+        let name = self.named(function, "name", name)?;
+        if name.starts_with('@') {
+            return wrong_argument(format!("the name of a signal cannot begin with `@`: {name:?}"));
+        }
+        let number = self.number();
+        self.meter.output(16)?;
+        Ok(self.started(number, Kind::Signal { name }))
+    }
+
+    fn signal_when(&mut self, function: &str, name: Option<Value>, options: Option<Value>) -> Evaluated {
+        let options = self.option_object(function, options)?;
+        let mut timeout = None;
+        for (key, value) in options.iter().flat_map(Object::iter) {
+            match unit_of(key) {
+                ("timeout", _) if matches!(value, Value::Null) => {}
+                ("timeout", unit) => timeout = Some(length(value, unit, key)?),
+                _ => return wrong_argument(format!("{function} takes no option `{key}`; it takes timeout")),
+            }
+        }
+        let wait = self.wait_for_signal(function, name)?;
+        match (wait, timeout) {
+            (Value::Handle(signal), Some(after)) => self.limit_time(signal, after),
+            (wait, _) => Ok(wait),
+        }
+    }
+
+    fn send_signal(
+        &mut self,
+        function: &str,
+        to: Option<Value>,
+        name: Option<Value>,
+        payload: Option<Value>,
+    ) -> Evaluated {
+        let to = self.named(function, "runId", to)?;
+        let name = self.named(function, "name", name)?;
+        let payload = self.payload(payload.unwrap_or(Value::Null), "the payload of a signal")?;
+        let signal = self.number();
+        let spec = SignalSpec { signal, to: RunId::new(&*to), name: name.to_string(), payload };
+        self.commands.push(Command::SendSignal(spec));
+        Ok(Value::Null)
+    }
+
+    fn group(
+        &mut self,
+        function: &str,
+        combinator: Combinator,
+        handles: Option<Value>,
+        options: Option<Value>,
+    ) -> Evaluated {
+        let (members, keys) = match self.look(handles.unwrap_or(Value::Null))? {
+            Value::List(list) => (members(function, list.items().iter().enumerate())?, None),
+            Value::Object(object) => {
+                let members = members(function, object.iter())?;
+                (members, Some(object.iter().map(|(key, _)| key.clone()).collect()))
+            }
+            other => {
+                let what = other.described();
+                return wrong_argument(format!(
+                    "{function} takes a list or an object of handles, not {what}"
+                ));
+            }
+        };
+        if members.is_empty() && matches!(combinator, Combinator::Race | Combinator::RaceKv) {
+            return wrong_argument(format!("{function} of nothing would never end: give it a handle"));
+        }
+        let mut cancel = false;
+        let options = self.option_object(function, options)?;
+        for (key, value) in options.iter().flat_map(Object::iter) {
+            match &**key {
+                "cancel" => cancel = flag(value, key)?,
+                _ => return wrong_argument(format!("{function} takes no option `{key}`; it takes cancel")),
+            }
+        }
+        let number = self.number();
+        self.meter.output(16 * members.len())?;
+        if !members.is_empty() {
+            let members = members.iter().map(|member| CommandId(*member)).collect();
+            self.events.push(EventData::ParallelStarted(GroupEvent { group: number, members }));
+        }
+        let group = self.started(number, Kind::Group(Group { combinator, members, keys, cancel }));
+        self.decide(number.0, self.memory.clock)?;
+        Ok(group)
+    }
+
+    fn log(&mut self, given: Vec<Value>) -> Evaluated {
+        let mut shown = Vec::with_capacity(given.len());
+        for value in given {
+            shown.push(self.look_inside(value)?);
+        }
+        let mut message = String::new();
+        for (place, value) in shown.iter().enumerate() {
+            if place > 0 {
+                message.push(' ');
+            }
+            match value.bulk().holds_handles() {
+                true => message.push_str("[handle]"),
+                false => message.push_str(&text_of(value, &mut self.meter)?),
+            }
+            if message.len() > LOG_BYTES {
+                break;
+            }
+        }
+        let cut = message.len() > LOG_BYTES;
+        if cut {
+            let end = (0..=LOG_BYTES).rev().find(|end| message.is_char_boundary(*end)).unwrap_or(0);
+            message.truncate(end);
+            message.push_str("..");
+        }
+        // Words are the message; whatever else was given is kept as it is.
+        let data = match (cut, shown.as_slice()) {
+            (true, _) => self.written(&Value::List(List::new(shown)?), Handles::Shown)?,
+            (false, [_, single]) if !matches!(single, Value::Text(_)) => {
+                self.written(single, Handles::Shown)?
+            }
+            (false, all) if all.iter().all(|value| matches!(value, Value::Text(_))) => Payload::null(),
+            (false, [_]) => self.written(&shown[0], Handles::Shown)?,
+            (false, rest) => {
+                let rest = rest.iter().skip(1).cloned().collect();
+                self.written(&Value::List(List::new(rest)?), Handles::Shown)?
+            }
+        };
+        self.meter.output(message.len())?;
+        self.events.push(EventData::Log(Log { message, data }));
+        Ok(Value::Null)
+    }
+
+    /// A name of something outside: 1 to 200 bytes, as the worlds keep them.
+    pub fn named(&mut self, function: &str, what: &str, value: Option<Value>) -> Evaluated<Arc<str>> {
+        match self.look(value.unwrap_or(Value::Null))? {
+            Value::Text(text) if !text.is_empty() && text.len() <= 200 => Ok(text),
+            Value::Text(_) => wrong_argument(format!("`{what}` of {function} has 1 to 200 characters")),
+            other => wrong_argument(format!("`{what}` of {function} is a string, not {}", other.described())),
+        }
+    }
+
+    pub fn number(&mut self) -> CommandId {
+        self.memory.commands += 1;
+        CommandId(self.memory.commands)
+    }
+
+    pub fn started(&mut self, number: CommandId, kind: Kind) -> Value {
+        let step = u32::try_from(self.memory.position).unwrap_or(u32::MAX);
+        self.memory.handles.insert(number.0, Handle { kind, step, state: State::Open });
+        Value::Handle(number.0)
+    }
+}
+
+/// Every member must be a handle; the first that is none is named.
+fn members<'v>(
+    function: &str,
+    given: impl Iterator<Item = (impl std::fmt::Display, &'v Value)>,
+) -> Evaluated<Vec<u64>> {
+    let mut members = Vec::new();
+    for (place, value) in given {
+        match value {
+            Value::Handle(handle) => members.push(*handle),
+            other => {
+                let what = other.described();
+                return wrong_argument(format!("item {place} of {function} is {what}, not a handle"));
+            }
+        }
+    }
+    Ok(members)
+}

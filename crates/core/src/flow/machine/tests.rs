@@ -1,0 +1,131 @@
+//! What a program asks for, what it keeps, and what it does with messages it should not get. The language itself is
+//! told in `tests/language`.
+
+mod arbitrary;
+mod depth;
+mod messages;
+mod options;
+mod speed;
+mod storage;
+
+use std::sync::Arc;
+
+use super::Flow;
+use crate::command::Command;
+use crate::event::Event;
+use crate::flow::{Defaults, compile, parse};
+use crate::fold::{Advance, Advanced, End, RunState, advance};
+use crate::id::{CommandId, MessageId, RunId, TenantId, Version};
+use crate::message::*;
+use crate::payload::{Blobs, Payload};
+use crate::program::{ProgramError, RunFacts};
+use crate::time::Timestamp;
+
+/// A run driven by hand.
+pub struct Rehearsal {
+    pub flow: Flow,
+    pub state: RunState,
+    pub blobs: Blobs,
+    pub now: i64,
+    facts: RunFacts,
+}
+
+impl Rehearsal {
+    pub fn of(source: &str) -> Self {
+        Self::with(source, Defaults::default())
+    }
+
+    pub fn with(source: &str, defaults: Defaults) -> Self {
+        let parsed = parse(source);
+        assert!(!parsed.has_errors(), "{:#?}", parsed.diagnostics);
+        let code = compile(&parsed.file, source, defaults).unwrap();
+        let facts = RunFacts {
+            run: RunId::new("r"),
+            tenant: TenantId::default(),
+            workflow: "w".into(),
+            version: Version::of(source.as_bytes()),
+            created_at: Timestamp(0),
+        };
+        Self {
+            flow: Flow::new(code).unwrap(),
+            state: RunState::default(),
+            blobs: Blobs::new(),
+            now: 0,
+            facts,
+        }
+    }
+
+    pub fn try_send(&mut self, id: &str, body: MessageBody) -> Result<Advance, ProgramError> {
+        self.now += 10;
+        let at = Timestamp(self.now);
+        let message = Message { id: MessageId::new(id), at, actor: Actor::system(), trace: None, body };
+        advance(&self.flow, &self.facts, &self.state, &message, at, &self.blobs)
+    }
+
+    pub fn send(&mut self, id: &str, body: MessageBody) -> Advanced {
+        match self.try_send(id, body) {
+            Ok(Advance::Advanced(advanced)) => {
+                self.state = advanced.state.clone();
+                *advanced
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn start(&mut self, input: &str) -> Advanced {
+        self.send("start", MessageBody::Start(Start { input: json(input) }))
+    }
+
+    pub fn complete(&mut self, task: u64, output: &str) -> Advanced {
+        let body = TaskCompleted { task: CommandId(task), attempt: 1, output: json(output) };
+        self.send(&format!("task:{task}"), MessageBody::TaskCompleted(body))
+    }
+
+    pub fn fire(&mut self, timer: u64) -> Advanced {
+        self.send(&format!("timer:{timer}"), MessageBody::TimerFired(TimerFired { timer: CommandId(timer) }))
+    }
+
+    pub fn signal(&mut self, id: &str, name: &str, payload: &str) -> Advanced {
+        let body = SignalReceived { name: name.into(), payload: json(payload) };
+        self.send(id, MessageBody::Signal(body))
+    }
+
+    pub fn snapshot(&self) -> String {
+        let bytes = &self.state.snapshot.as_ref().unwrap().bytes;
+        String::from_utf8(bytes.to_vec()).unwrap()
+    }
+
+    pub fn set_snapshot(&mut self, text: &str) {
+        let snapshot = crate::program::Snapshot { format: 1, bytes: Arc::from(text.as_bytes()) };
+        self.state.snapshot = Some(snapshot);
+    }
+}
+
+pub fn json(text: &str) -> Payload {
+    Payload::parse(text.to_owned()).unwrap()
+}
+
+pub fn output(advanced: &Advanced) -> &str {
+    match &advanced.end {
+        Some(End::Completed(output)) => output.text().unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn failure_code(advanced: &Advanced) -> &str {
+    match &advanced.end {
+        Some(End::Failed(failure)) => &failure.code,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn kinds(events: &[Event]) -> Vec<&str> {
+    events.iter().map(|event| event.data.kind()).collect()
+}
+
+pub fn task(advanced: &Advanced, place: usize) -> &crate::task::TaskSpec {
+    match &advanced.commands[place] {
+        Command::RunTask(spec) => spec,
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,110 @@
+//! No program overflows the stack or eats the memory of its host. Run on threads with a small stack.
+
+use super::*;
+
+/// Runs on a stack of one mebibyte.
+#[allow(clippy::disallowed_methods)]
+fn on_small_stack(work: impl FnOnce() + Send + 'static) {
+    // The stack is what is tested; nothing of the result depends on the thread.
+    std::thread::Builder::new().stack_size(1 << 20).spawn(work).unwrap().join().unwrap();
+}
+
+#[test]
+fn the_deepest_expressions_are_evaluated_on_a_small_stack() {
+    on_small_stack(|| {
+        // Every precedence between two brackets, as deep as the parser lets it be.
+        let levels = 60;
+        let open = "(null ?? 0 || 1 && 1 == 1 + 0 * ";
+        let mut source = format!("let a = [1]\nreturn {}a[0]{}", open.repeat(levels), ")".repeat(levels));
+        let ended = Rehearsal::of(&source).start("null");
+        assert!(ended.end.is_some());
+        for (open, inner, close) in [
+            ("[", "1", "]"),
+            ("{ a: ", "1", "}"),
+            ("- ", "1", ""),
+            ("!", "1", ""),
+            ("(", "1", ")"),
+            ("Math.abs(", "1", ")"),
+            ("a[", "0", "]"),
+            ("true ? ", "1", " : 0"),
+            ("[1].concat(", "[]", ")"),
+            ("a?.concat(", "[]", ")"),
+        ] {
+            let levels = 62;
+            source = format!("let a = [0]\nreturn {}{inner}{}", open.repeat(levels), close.repeat(levels));
+            let ended = Rehearsal::of(&source).start("null");
+            assert!(matches!(ended.end, Some(End::Completed(_))), "{open}: {:?}", ended.end);
+        }
+    });
+}
+
+#[test]
+fn the_deepest_statements_run_on_a_small_stack() {
+    on_small_stack(|| {
+        for (open, close) in [
+            ("{ ", "}"),
+            ("if (true) { ", "}"),
+            ("for (let x of [1]) { ", "}"),
+            ("try { ", "} catch { }"),
+            ("try { throw \"x\" } catch (e) { ", "}"),
+            ("while (true) { ", "break }"),
+        ] {
+            let source = format!("let n = 0\n{}n = n + 1 {}\nreturn n", open.repeat(60), close.repeat(60));
+            assert_eq!(output(&Rehearsal::of(&source).start("null")), "1", "{open}");
+        }
+    });
+}
+
+#[test]
+fn the_deepest_values_are_compared_copied_stored_and_dropped_on_a_small_stack() {
+    on_small_stack(|| {
+        let mut run = Rehearsal::of(
+            "let x = 0\nlet y = 0\nlet n = 0\nwhile (n < 99) { x = { a: [x].first() } y = { a: y } n = n + 1 }\nlet same \
+             = x == y && [x, y].unique().length == 1\nawait task(\"a\", x)\nx.a.a = 5\nreturn [same, x, JSON.stringify(y).length]",
+        );
+        run.start("null");
+        assert_eq!(output(&run.complete(1, "null")), "[true,{\"a\":{\"a\":5}},595]");
+    });
+}
+
+#[test]
+fn a_long_path_is_walked_not_climbed() {
+    on_small_stack(|| {
+        let path = ".a".repeat(100_000);
+        let ended = Rehearsal::of(&format!("let x = {{ a: 1 }}\nreturn x{path}")).start("null");
+        assert_eq!(failure_code(&ended), "TYPE_ERROR");
+        let ended = Rehearsal::of(&format!("let x = {{ a: 1 }}\nx{path} = 1")).start("null");
+        assert_eq!(failure_code(&ended), "TYPE_ERROR");
+        let ended = Rehearsal::of(&format!("return 0{}", " + 1".repeat(100_000))).start("null");
+        assert_eq!(output(&ended), "100000");
+    });
+}
+
+#[test]
+fn groups_of_groups_settle_on_a_small_stack() {
+    on_small_stack(|| {
+        let mut run = Rehearsal::of(
+            "let h = Task.run(\"a\", {})\nlet n = 0\nwhile (n < 5000) { h = Promise.race([h, h]) n = n + 1 }\nlet x = await \
+             h\nreturn x",
+        );
+        run.start("null");
+        assert_eq!(output(&run.complete(1, "7")), "7");
+        let mut run = Rehearsal::of(
+            "let h = Task.run(\"a\", {})\nlet n = 0\nwhile (n < 60) { h = Promise.all([h, h]) n = n + 1 }\nlet x = await \
+             h\nreturn x",
+        );
+        run.start("null");
+        assert_eq!(failure_code(&run.complete(1, "7")), "LIMIT_EXCEEDED");
+    });
+}
+
+#[test]
+fn large_programs_compile_and_run_in_time() {
+    let mut many = String::new();
+    for number in 0..30_000 {
+        many.push_str(&format!("n{number}=1 "));
+    }
+    assert_eq!(output(&Rehearsal::of(&format!("{many}\nreturn n5 + n29999")).start("null")), "2");
+    let tries = "try { throw 1 } catch { } ".repeat(20_000);
+    assert_eq!(output(&Rehearsal::of(&format!("{tries} return 1")).start("null")), "1");
+}

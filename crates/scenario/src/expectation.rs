@@ -1,0 +1,273 @@
+//! Whether an outcome is what was expected. Keys that are absent are not checked.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::outcome::{Ending, Outcome};
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Expectation {
+    pub status: Option<Ending>,
+    #[serde(deserialize_with = "given")]
+    pub output: Option<Value>,
+    pub error: Option<Words>,
+    pub rejected: Option<Words>,
+    pub calls: Option<Vec<(String, Value)>>,
+    pub order: Option<Vec<String>>,
+    pub counts: BTreeMap<String, u64>,
+    pub before: Vec<(String, String)>,
+    pub not_executed: Vec<String>,
+    pub counter: Option<i64>,
+    pub waiting: Option<Vec<String>>,
+    pub patch_rejected: Option<bool>,
+    pub elapsed: Option<f64>,
+}
+
+/// An expected `null` is something else than nothing expected.
+fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+/// What an error must say.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Words {
+    pub code: Several,
+    pub contains: Several,
+}
+
+/// One text or a list of them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Several {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Default for Several {
+    fn default() -> Self {
+        Self::Many(Vec::new())
+    }
+}
+
+impl Several {
+    fn list(&self) -> &[String] {
+        match self {
+            Self::One(text) => std::slice::from_ref(text),
+            Self::Many(texts) => texts,
+        }
+    }
+}
+
+impl Words {
+    /// Whether an error with these codes and this text is meant.
+    fn fit(&self, codes: &[&str], text: &str) -> bool {
+        let codes_fit =
+            self.code.list().is_empty() || self.code.list().iter().any(|code| codes.contains(&code.as_str()));
+        codes_fit && self.contains.list().iter().all(|part| text.contains(part.as_str()))
+    }
+
+    fn wanted(&self) -> String {
+        let mut wanted = Vec::new();
+        if !self.code.list().is_empty() {
+            wanted.push(format!("code {}", self.code.list().join(" or ")));
+        }
+        wanted.extend(self.contains.list().iter().map(|part| format!("text {part:?}")));
+        wanted.join(", ")
+    }
+}
+
+impl Expectation {
+    /// What is wrong, each with its key, what was expected and what happened.
+    pub fn problems(&self, outcome: &Outcome) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut differs = |key: &str, expected: String, happened: String| {
+            problems.push(format!("{key}: expected {expected}, got {happened}"));
+        };
+        if let Some(status) = self.status
+            && status != outcome.status
+        {
+            differs("status", word(&status), happened(outcome));
+        }
+        if let Some(output) = &self.output
+            && !outcome.output.as_ref().is_some_and(|got| same(output, got))
+        {
+            let got = outcome.output.as_ref().map_or("nothing".to_owned(), Value::to_string);
+            differs("output", output.to_string(), got);
+        }
+        if let Some(words) = &self.error {
+            match &outcome.error {
+                Some(error) => {
+                    let text = format!("{}: {}", error.code, error.message);
+                    if !words.fit(&[&error.code, &error.kind], &text) {
+                        differs("error", words.wanted(), format!("{text} (type {})", error.kind));
+                    }
+                }
+                None => differs("error", words.wanted(), "no error".into()),
+            }
+        }
+        if let Some(words) = &self.rejected {
+            let fits = |found: &crate::Rejection| {
+                words.fit(&[&found.code], &format!("{}: {}", found.code, found.message))
+            };
+            if !outcome.rejected.iter().any(fits) {
+                let said: Vec<String> = outcome
+                    .rejected
+                    .iter()
+                    .map(|found| format!("{}: {}", found.code, found.message))
+                    .collect();
+                differs(
+                    "rejected",
+                    words.wanted(),
+                    if said.is_empty() { "no refusal".into() } else { said.join("; ") },
+                );
+            }
+        }
+        if let Some(calls) = &self.calls {
+            let right = calls.len() == outcome.calls.len()
+                && calls.iter().zip(&outcome.calls).all(|(a, b)| a.0 == b.0 && same(&a.1, &b.1));
+            if !right {
+                differs("calls", word(calls), word(&outcome.calls));
+            }
+        }
+        if let Some(order) = &self.order
+            && *order != outcome.order
+        {
+            differs("order", word(order), word(&outcome.order));
+        }
+        for (name, count) in &self.counts {
+            let got = outcome.counts.get(name).copied().unwrap_or(0);
+            if got != *count {
+                differs(&format!("counts.{name}"), count.to_string(), got.to_string());
+            }
+        }
+        for (first, then) in &self.before {
+            let place = |name: &str| outcome.order.iter().position(|ran| ran == name);
+            if !matches!((place(first), place(then)), (Some(a), Some(b)) if a < b) {
+                differs("before", format!("{first} before {then}"), word(&outcome.order));
+            }
+        }
+        for name in &self.not_executed {
+            if outcome.counts.get(name).is_some_and(|count| *count > 0) {
+                differs("not_executed", format!("{name} not to run"), word(&outcome.order));
+            }
+        }
+        if let Some(counter) = self.counter
+            && outcome.counter != Some(counter)
+        {
+            let got = outcome.counter.map_or("no counter".to_owned(), |counter| counter.to_string());
+            differs("counter", counter.to_string(), got);
+        }
+        if let Some(waiting) = &self.waiting {
+            let sorted = |names: &[String]| {
+                let mut names = names.to_vec();
+                names.sort_unstable();
+                names.dedup();
+                names
+            };
+            if sorted(waiting) != sorted(&outcome.waiting) {
+                differs("waiting", word(waiting), word(&outcome.waiting));
+            }
+        }
+        if let Some(rejected) = self.patch_rejected
+            && rejected != outcome.patch_rejected
+        {
+            differs("patch_rejected", rejected.to_string(), outcome.patch_rejected.to_string());
+        }
+        if let Some(elapsed) = self.elapsed
+            && (elapsed - outcome.elapsed).abs() > 1e-9
+        {
+            differs("elapsed", format!("{elapsed} s"), format!("{} s", outcome.elapsed));
+        }
+        problems
+    }
+}
+
+/// The status, and the reason where there is one: usually that is all one has to see.
+fn happened(outcome: &Outcome) -> String {
+    let status = word(&outcome.status);
+    if let Some(error) = &outcome.error {
+        return format!("{status} ({}: {})", error.code, error.message);
+    }
+    match outcome.rejected.first() {
+        Some(found) => format!("{status} ({}: {})", found.code, found.message),
+        None if !outcome.waiting.is_empty() => format!("{status} (for {})", outcome.waiting.join(", ")),
+        None => status,
+    }
+}
+
+fn word<T: serde::Serialize + ?Sized>(value: &T) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(text)) => text,
+        Ok(value) => value.to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Equality by value: `2` equals `2.0`, the order of keys does not matter.
+pub fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => match (a.as_i64(), b.as_i64()) {
+            (Some(a), Some(b)) => a == b,
+            _ => a.as_f64() == b.as_f64(),
+        },
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+        }
+        _ => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::outcome::{Call, Fault};
+
+    fn problems(expected: Value, outcome: &Outcome) -> Vec<String> {
+        serde_json::from_value::<Expectation>(expected).unwrap().problems(outcome)
+    }
+
+    #[test]
+    fn what_is_not_named_is_not_checked() {
+        assert!(problems(json!({}), &Outcome::of(Ending::Failed)).is_empty());
+    }
+
+    #[test]
+    fn numbers_compare_by_value_and_null_is_expected_too() {
+        let outcome = Outcome { output: Some(json!({"n": 2.0, "a": [1]})), ..Outcome::of(Ending::Completed) };
+        assert!(problems(json!({"output": {"a": [1.0], "n": 2}}), &outcome).is_empty());
+        assert_eq!(problems(json!({"output": null}), &outcome).len(), 1);
+        let nothing = Outcome { output: Some(Value::Null), ..outcome };
+        assert!(problems(json!({"output": null}), &nothing).is_empty());
+    }
+
+    #[test]
+    fn a_problem_names_its_key_what_was_expected_and_what_happened() {
+        let fault = Fault { code: "X".into(), kind: "T".into(), message: "no stock".into() };
+        let outcome = Outcome {
+            error: Some(fault),
+            calls: vec![Call("a".into(), json!({}))],
+            order: vec!["a".into()],
+            counts: BTreeMap::from([("a".into(), 1)]),
+            elapsed: 2.0,
+            ..Outcome::of(Ending::Failed)
+        };
+        let expected = json!({
+            "status": "completed", "error": {"code": ["Y"]}, "calls": [["b", {}]], "order": [], "counts": {"a": 2},
+            "before": [["b", "a"]], "not_executed": ["a"], "counter": 0, "waiting": ["task"], "elapsed": 3,
+            "patch_rejected": true, "rejected": {"code": "Z"},
+        });
+        let found = problems(expected, &outcome);
+        assert_eq!(found.len(), 12, "{found:#?}");
+        assert_eq!(found[0], "status: expected completed, got failed (X: no stock)");
+        let right =
+            json!({"error": {"code": "T", "contains": ["X: no", "stock"]}, "status": "failed", "elapsed": 2});
+        assert!(problems(right, &outcome).is_empty());
+    }
+}

@@ -1,0 +1,141 @@
+//! What the outside answers.
+
+use std::collections::BTreeMap;
+
+use rhythm_core::failure::codes;
+use rhythm_core::{Failure, Millis, Payload};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The name that stands for every task that has no script of its own.
+const ANY: &str = "*";
+
+/// How one attempt ends.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Answer {
+    pub ok: Option<Value>,
+    pub err: Option<Error>,
+    pub never: bool,
+    /// Virtual seconds after its start.
+    pub after: f64,
+}
+
+/// A failure as a scenario writes it; a text is its message.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Error {
+    Message(String),
+    Whole(WholeError),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WholeError {
+    #[serde(default)]
+    pub message: String,
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    pub code: Option<String>,
+    #[serde(default = "yes")]
+    pub retryable: bool,
+    pub data: Option<Value>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Answer {
+    pub fn delay(&self) -> Millis {
+        seconds(self.after)
+    }
+
+    /// What the attempt returns; nothing when it never does.
+    pub fn result(&self) -> Option<Result<Payload, Failure>> {
+        if self.never {
+            return None;
+        }
+        Some(match &self.err {
+            Some(error) => Err(error.failure()),
+            None => Ok(payload(self.ok.as_ref().unwrap_or(&Value::Null))),
+        })
+    }
+}
+
+impl Error {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Message(message) => Failure::new(codes::FAILED, message),
+            Self::Whole(error) => {
+                let code = error.code.as_ref().or(error.kind.as_ref()).map_or(codes::FAILED, String::as_str);
+                let kind = error.kind.clone().unwrap_or_else(|| code.to_owned());
+                let (retryable, data) = (error.retryable, error.data.as_ref().map(payload));
+                Failure { kind, retryable, data, ..Failure::new(code, &error.message) }
+            }
+        }
+    }
+}
+
+pub fn payload(value: &Value) -> Payload {
+    Payload::of(value).unwrap_or_default()
+}
+
+/// Whole milliseconds; what is negative or no number means at once.
+pub fn seconds(seconds: f64) -> Millis {
+    Millis((seconds.max(0.0) * 1_000.0).round() as u64)
+}
+
+/// The answers of every task, each attempt taking the next one of its name.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    answers: BTreeMap<String, Vec<Answer>>,
+    taken: BTreeMap<String, usize>,
+}
+
+impl Script {
+    pub fn new(answers: BTreeMap<String, Vec<Answer>>) -> Self {
+        Self { answers, taken: BTreeMap::new() }
+    }
+
+    /// The next answer of this task; the last one repeats. Nothing for a task the scenario does not know.
+    pub fn next(&mut self, name: &str) -> Option<Answer> {
+        let answers = self.answers.get(name).or_else(|| self.answers.get(ANY))?;
+        let taken = self.taken.entry(name.to_owned()).or_default();
+        let answer = answers.get(*taken).or_else(|| answers.last())?;
+        *taken += 1;
+        Some(answer.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_attempt_takes_the_next_answer_and_the_last_one_repeats() {
+        let answers = json!({"a": [{"ok": 1}, {"ok": 2}], "*": [{"err": "no"}]});
+        let mut script = Script::new(serde_json::from_value(answers).unwrap());
+        let mut next = |name| script.next(name).and_then(|answer| answer.result()).unwrap();
+        assert_eq!(next("a").unwrap().text(), Some("1"));
+        assert_eq!(next("a").unwrap().text(), Some("2"));
+        assert_eq!(next("a").unwrap().text(), Some("2"));
+        assert_eq!(next("b").unwrap_err(), Failure::new("FAILED", "no"));
+    }
+
+    #[test]
+    fn an_unknown_task_has_no_answer() {
+        assert!(Script::default().next("a").is_none());
+    }
+
+    #[test]
+    fn a_failure_takes_its_type_for_its_code() {
+        let error: Answer =
+            serde_json::from_value(json!({"err": {"message": "m", "type": "T", "retryable": false}}))
+                .unwrap();
+        let failure = error.result().unwrap().unwrap_err();
+        assert_eq!((failure.code.as_str(), failure.kind.as_str(), failure.retryable), ("T", "T", false));
+    }
+}

@@ -1,0 +1,126 @@
+//! Many scenarios: which are played, side by side, in which ways, and what is reported.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use serde::Serialize;
+
+use crate::file::Scenario;
+use crate::outcome::Outcome;
+use crate::stage::{Way, play};
+
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// In every way, not only straight.
+    pub three_ways: bool,
+    /// Scenarios played side by side; as many as there are cores unless told.
+    pub jobs: Option<NonZeroUsize>,
+    /// Another order of what happens at the same moment; 0 is the order of the script.
+    pub seed: u64,
+}
+
+/// What came of one scenario.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub name: String,
+    pub passed: bool,
+    pub problems: Vec<String>,
+    /// Absent when it could not be played at all.
+    pub outcome: Option<Outcome>,
+}
+
+/// Plays one scenario and judges it.
+pub fn run(scenario: &Scenario, options: Options) -> Report {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let played =
+        runtime.map_err(|error| error.to_string()).map(|runtime| runtime.block_on(judge(scenario, options)));
+    let (problems, outcome) = played.unwrap_or_else(|problem| (vec![problem], None));
+    Report { name: scenario.name.clone(), passed: problems.is_empty(), problems, outcome }
+}
+
+async fn judge(scenario: &Scenario, options: Options) -> (Vec<String>, Option<Outcome>) {
+    let outcome = match play(scenario, Way::Straight, options.seed).await {
+        Ok(outcome) => outcome,
+        Err(problem) => return (vec![problem], None),
+    };
+    let mut problems = expected(scenario, &outcome);
+    let others = Way::ALL.into_iter().filter(|way| options.three_ways && *way != Way::Straight);
+    for way in others {
+        match play(scenario, way, options.seed).await {
+            Ok(other) if other == outcome => {}
+            Ok(other) => problems.push(difference(way, &outcome, &other)),
+            Err(problem) => problems.push(format!("{}: {problem}", word(way))),
+        }
+    }
+    (problems, Some(outcome))
+}
+
+fn expected(scenario: &Scenario, outcome: &Outcome) -> Vec<String> {
+    if let Some(expected) = &scenario.expect {
+        return expected.problems(outcome);
+    }
+    let tried: Vec<Vec<String>> =
+        scenario.any_of.iter().flatten().map(|expected| expected.problems(outcome)).collect();
+    match tried.iter().any(Vec::is_empty) {
+        true => Vec::new(),
+        false => {
+            let lines = tried
+                .iter()
+                .enumerate()
+                .map(|(place, problems)| format!("any_of[{place}]: {}", problems.join("; ")));
+            lines.collect()
+        }
+    }
+}
+
+fn word(way: Way) -> &'static str {
+    match way {
+        Way::Straight => "straight",
+        Way::Reloaded => "reloaded after every transition",
+        Way::Twice => "every message twice",
+    }
+}
+
+/// The first thing that is different, by its key.
+fn difference(way: Way, straight: &Outcome, other: &Outcome) -> String {
+    let (a, b) = (serde_json::to_value(straight), serde_json::to_value(other));
+    let (Ok(a), Ok(b)) = (a, b) else { return format!("{}: another outcome", word(way)) };
+    let key = a.as_object().into_iter().flatten().find(|(key, value)| b.get(*key) != Some(value));
+    match key {
+        Some((key, value)) => format!("{}: {key} is {}, straight it is {value}", word(way), b[key]),
+        None => format!("{}: another outcome", word(way)),
+    }
+}
+
+/// Plays all of them, several at a time; tells each report in the order of the scenarios as soon as it can.
+pub fn run_all(scenarios: &[Scenario], options: Options, mut tell: impl FnMut(Report)) {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let jobs = options.jobs.map_or(cores, NonZeroUsize::get).min(scenarios.len().max(1));
+    let next = AtomicUsize::new(0);
+    let (sender, reports) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            let (sender, next) = (sender.clone(), &next);
+            scope.spawn(move || {
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(scenario) = scenarios.get(place) else { return };
+                    if sender.send((place, run(scenario, options))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut early = std::collections::BTreeMap::new();
+        let mut told = 0;
+        for (place, report) in reports {
+            early.insert(place, report);
+            while let Some(report) = early.remove(&told) {
+                tell(report);
+                told += 1;
+            }
+        }
+    });
+}
