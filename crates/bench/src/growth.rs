@@ -109,6 +109,7 @@ async fn claim_runs(client: &Client) -> Result<ClaimedRuns, BenchError> {
         workflows: Vec::new(),
         limit: 200,
         hold: Millis::from_secs(30),
+        ask: Default::default(),
     };
     Ok(client.world().claim_runs(request).await?)
 }
@@ -122,6 +123,7 @@ async fn claim_task(client: &Client) -> Result<ClaimedTasks, BenchError> {
         hold: Millis::from_secs(30),
         with_runs: true,
         overdue: false,
+        ask: Default::default(),
     };
     Ok(client.world().claim_tasks(request).await?)
 }

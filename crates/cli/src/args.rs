@@ -53,6 +53,10 @@ pub enum Format {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Run(commands::run::Run),
+    Check(commands::check::Check),
+    Fmt(commands::fmt::Fmt),
+    Test(commands::test::Test),
     Start(commands::start::Start),
     Worker(commands::worker::Worker),
     Explain(commands::explain::Explain),
@@ -81,6 +85,10 @@ pub enum Command {
 impl Command {
     pub async fn run(self, settings: Settings) -> Result<(), CliError> {
         match self {
+            Self::Run(command) => command.run(settings).await,
+            Self::Check(command) => command.run(settings),
+            Self::Fmt(command) => command.run(settings),
+            Self::Test(command) => command.run(settings),
             Self::Start(command) => command.run(settings).await,
             Self::Worker(command) => command.run(settings).await,
             Self::Explain(command) => command.run(settings).await,

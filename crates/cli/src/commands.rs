@@ -1,16 +1,20 @@
 //! One command a file; a noun with several verbs has a folder.
 
 pub mod bench;
+pub mod check;
 pub mod completions;
 pub mod db;
 pub mod dead;
 pub mod explain;
+pub mod fmt;
 pub mod queues;
 pub mod reference;
+pub mod run;
 pub mod runs;
 pub mod schedules;
 pub mod start;
 pub mod tasks;
+pub mod test;
 pub mod verify;
 pub mod worker;
 pub mod workers;

@@ -52,6 +52,13 @@ pub enum CliError {
     Unhealthy(String),
     #[error("{0}")]
     Bench(String),
+    /// What is wrong was shown with its source; this is the last line.
+    #[error("{0}")]
+    Refused(String),
+    #[error("{0}")]
+    TestsFailed(String),
+    #[error("run {run} was left where it stands")]
+    Interrupted { run: String, help: String },
     /// Whoever read our output has gone: not an error of ours, and nobody is there to be told.
     #[error("nobody reads the output any more")]
     BrokenPipe,
@@ -100,6 +107,9 @@ impl CliError {
             Self::Unverified { .. } => "CLI012",
             Self::Unhealthy(_) => "CLI013",
             Self::Bench(_) => "CLI014",
+            Self::Refused(_) => "CLI015",
+            Self::TestsFailed(_) => "CLI016",
+            Self::Interrupted { .. } => "CLI017",
         }
     }
 
@@ -117,7 +127,7 @@ impl CliError {
             }
             Self::Usage(_) => "`rhythm --help` lists the commands, `rhythm COMMAND --help` their options",
             Self::Unconfirmed(_) => "add --yes if that is what you want",
-            Self::BadWorkflow { .. } => "register files named NAME.drill.json; other kinds are to come",
+            Self::BadWorkflow { .. } => "register files named NAME.flow, or folders with such files",
             Self::BadValue(_) => "`--help` shows what this option takes",
             Self::Output(_) => "check what standard output is connected to",
             Self::Failed { help, .. } => help,
@@ -125,6 +135,9 @@ impl CliError {
             Self::Unverified { .. } => "keep the database as it is and report this; it should not happen",
             Self::Unhealthy(_) => "each finding above says what to do",
             Self::Bench(_) => "check that the database can be written to and has room",
+            Self::Refused(_) => "each message above says what to write instead",
+            Self::Interrupted { help, .. } => help,
+            Self::TestsFailed(_) => "each problem above says what was expected and what happened",
             Self::BrokenPipe => "",
         };
         text.to_owned()
@@ -133,8 +146,9 @@ impl CliError {
     fn exit(&self) -> u8 {
         match self {
             Self::BrokenPipe => 0,
+            Self::Interrupted { .. } => 130,
             Self::Failed { .. } | Self::Cancelled { .. } | Self::Unverified { .. } | Self::Unhealthy(_) => 1,
-            Self::Output(_) | Self::Bench(_) => 1,
+            Self::Output(_) | Self::Bench(_) | Self::Refused(_) | Self::TestsFailed(_) => 1,
             Self::Engine(error) => engine_exit(error),
             _ => 2,
         }

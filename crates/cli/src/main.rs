@@ -6,6 +6,7 @@ mod builtin;
 mod commands;
 mod config;
 mod errors;
+mod flow_files;
 mod input;
 mod output;
 mod session;

@@ -1,8 +1,13 @@
 //! The `.flow` language: durable scripts, compiled once into a flat list of steps and resumed from flat snapshots.
+//!
+//! The front end: [`lexer`] and [`parser`] make a [`tree`] of a source, whatever is in it, with everything that is wrong
+//! as a [`Diagnostic`]; [`front_matter`] reads the settings before the program; [`render`] shows diagnostics to people
+//! and machines; [`format()`] lays a source out. Every code a diagnostic can have is in [`codes`].
 
 #[cfg(test)]
 #[allow(dead_code, reason = "tests outside of the crate include it too")]
 pub(crate) mod arbitrary;
+pub mod check;
 pub mod code;
 pub mod codes;
 pub mod compile;
@@ -25,6 +30,7 @@ pub mod token;
 pub mod tree;
 pub mod value;
 
+pub use check::{Checked, Examined, check, examine};
 pub use code::{Code, Defaults};
 pub use compile::{CompileError, compile};
 pub use diagnostic::{Diagnostic, Severity};

@@ -50,6 +50,7 @@ async fn after_a_long_outage_everybody_may_come_back_before_anybody_is_taken_for
         hold: HOLD,
         with_runs: false,
         overdue: false,
+        ask: Default::default(),
     };
     let claimed = worker.claim_tasks(request).await.unwrap().tasks.remove(0);
     let claim = TaskClaim { task: claimed.id, claim: claimed.claim };

@@ -107,6 +107,12 @@ impl Client {
         Ok(version)
     }
 
+    /// Registers what [`define`](crate::definitions::define) made of a text.
+    pub async fn register_definition(&self, definition: Definition) -> Result<(), EngineError> {
+        let definitions = vec![definition];
+        Ok(self.world.register(Register { tenant: self.tenant.clone(), definitions }).await?)
+    }
+
     /// Starts runs; gives their ids in order. A key that was used before with the same input gives the run
     /// it started then.
     pub async fn start_runs(&self, starts: Vec<StartRun>) -> Result<Vec<RunId>, EngineError> {

@@ -105,6 +105,7 @@ macro_rules! conformance_tests {
                 a_stale_claim_cannot_commit
                 a_claim_is_its_number_and_its_worker
                 a_claim_number_only_grows
+                a_repeated_claim_gets_the_runs_it_took
                 an_expired_claim_nobody_took_over_still_commits
                 a_claimed_run_is_not_claimed_again
                 two_claimers_never_share_a_run
@@ -245,6 +246,8 @@ macro_rules! conformance_tests {
                 a_released_task_is_ready_and_not_counted
                 a_task_of_a_run_answers_to_its_run
                 a_stale_task_claim_cannot_finish
+                a_repeated_claim_gets_the_tasks_it_took
+                a_repeated_claim_does_not_find_what_a_commit_took
                 a_taken_over_task_refuses_its_old_holder
                 a_late_finish_is_accepted_while_nobody_took_over
                 finished_tasks_of_one_request_are_judged_alone

@@ -1,6 +1,8 @@
-//! From a text to a definition that can be stored: parsed, checked, compiled once, and never again on the way of a run.
+//! From a text to a definition that can be stored: read, checked, compiled once, and never again on the way of a run.
 
-use rhythm_core::flow::{self, Diagnostic, Severity};
+use rhythm_core::flow::check::Mention;
+use rhythm_core::flow::front_matter::{self, Failures};
+use rhythm_core::flow::{self, Defaults, Diagnostic, Settings, Severity};
 use rhythm_core::{Version, WorkflowKind};
 
 use crate::world::Definition;
@@ -9,8 +11,12 @@ use crate::world::Definition;
 #[derive(Clone, Debug)]
 pub struct Defined {
     pub definition: Definition,
+    /// What its front matter says.
+    pub settings: Settings,
     /// Warnings and hints.
     pub remarks: Vec<Diagnostic>,
+    /// Tasks it starts under constant names.
+    pub tasks: Vec<Mention>,
 }
 
 /// Why a text is no workflow.
@@ -20,7 +26,32 @@ pub struct Refused {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Makes a definition of a text. Only flows are compiled; what else there is is read when it is loaded.
+/// Everything there is to say about a flow before it is compiled.
+pub struct Examined {
+    pub file: flow::tree::File,
+    pub settings: Settings,
+    /// In the order of the source.
+    pub diagnostics: Vec<Diagnostic>,
+    pub tasks: Vec<Mention>,
+}
+
+/// Reads and checks a flow, its front matter too.
+pub fn examine_flow(source: &str, strict: bool) -> Examined {
+    let (file, checked) = flow::examine(source, strict);
+    let reading = file.front_matter.as_ref().map(front_matter::read).unwrap_or_default();
+    let mut diagnostics = checked.diagnostics;
+    diagnostics.extend(reading.diagnostics.into_iter().map(|mut diagnostic| {
+        if strict && diagnostic.severity == Severity::Warning {
+            diagnostic.severity = Severity::Error;
+        }
+        diagnostic
+    }));
+    diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.severity));
+    Examined { file, settings: reading.settings, diagnostics, tasks: checked.task_names }
+}
+
+/// Makes a definition of a text. The name is the one given, unless a flow's front matter has another. Only flows are
+/// compiled; other kinds are read when they are loaded.
 pub fn define(workflow: &str, kind: WorkflowKind, source: &str) -> Result<Defined, Refused> {
     let plain = Definition {
         workflow: workflow.to_owned(),
@@ -30,24 +61,27 @@ pub fn define(workflow: &str, kind: WorkflowKind, source: &str) -> Result<Define
         compiled: Vec::new(),
         format: 1,
     };
-    match kind {
-        WorkflowKind::Flow => define_flow(plain),
-        WorkflowKind::Graph | WorkflowKind::Code | WorkflowKind::Drill => {
-            Ok(Defined { definition: plain, remarks: Vec::new() })
-        }
+    if kind == WorkflowKind::Flow {
+        return define_flow(plain);
     }
+    Ok(Defined { definition: plain, settings: Settings::default(), remarks: Vec::new(), tasks: Vec::new() })
 }
 
 fn define_flow(plain: Definition) -> Result<Defined, Refused> {
-    let parsed = flow::parse(&plain.source);
-    let diagnostics = parsed.diagnostics;
+    let Examined { file, settings, diagnostics, tasks } = examine_flow(&plain.source, false);
     if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(Refused { diagnostics });
     }
-    let code = flow::compile(&parsed.file, &plain.source, flow::Defaults::default());
-    let code = code.map_err(|error| Refused {
+    let defaults = Defaults {
+        queue: settings.queue.clone(),
+        timeout: settings.timeout,
+        retries: settings.retries.clone(),
+        settle: settings.failures == Failures::Values,
+    };
+    // What the checker passes can be compiled; a gap between the two is refused like any other error.
+    let code = flow::compile(&file, &plain.source, defaults).map_err(|error| Refused {
         diagnostics: vec![Diagnostic {
-            code: "FLOW000",
+            code: flow::codes::UNEXPECTED.id,
             severity: Severity::Error,
             title: error.message,
             span: error.span,
@@ -55,6 +89,11 @@ fn define_flow(plain: Definition) -> Result<Defined, Refused> {
             help: None,
         }],
     })?;
-    let definition = Definition { compiled: code.to_json().into_bytes(), format: code.format, ..plain };
-    Ok(Defined { definition, remarks: diagnostics })
+    let definition = Definition {
+        workflow: settings.name.clone().unwrap_or(plain.workflow),
+        compiled: code.to_json().into_bytes(),
+        format: code.format,
+        ..Definition { workflow: String::new(), ..plain }
+    };
+    Ok(Defined { definition, settings, remarks: diagnostics, tasks })
 }

@@ -1,7 +1,7 @@
 //! Claims ready runs, steps them, commits. Driven from outside one [`tick`](Engine::tick) at a time; it never
 //! spawns, sleeps or looks at a clock.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rhythm_core::{Blobs, Blocked, BlockedCode, Millis};
 
@@ -22,6 +22,8 @@ pub struct Engine {
     process: Arc<Process>,
     /// Takes tasks at once that the runs ask for.
     worker: Arc<Worker>,
+    /// The claim whose answer did not come.
+    unanswered: Mutex<Option<Ask>>,
 }
 
 /// What one tick did.
@@ -44,7 +46,7 @@ enum Verdict {
 
 impl Engine {
     pub fn new(process: Arc<Process>, worker: Arc<Worker>) -> Self {
-        Self { process, worker }
+        Self { process, worker, unanswered: Mutex::default() }
     }
 
     /// Claims a batch of ready runs and moves each as far as its messages go.
@@ -60,18 +62,22 @@ impl Engine {
             ticked.attempts.extend(self.worker.absorb(settled).await);
         }
         let config = &self.process.config;
-        let claimed = self
-            .process
-            .world
-            .claim_runs(ClaimRuns {
-                tenant: config.tenant.clone(),
-                worker: config.worker.clone(),
-                kinds: self.process.programs.kinds(),
-                workflows: Vec::new(),
-                limit: config.run_batch,
-                hold: config.hold,
-            })
-            .await?;
+        let ask = self.lock_unanswered().take().unwrap_or_else(|| self.process.ask());
+        let claim = ClaimRuns {
+            tenant: config.tenant.clone(),
+            worker: config.worker.clone(),
+            kinds: self.process.programs.kinds(),
+            workflows: Vec::new(),
+            limit: config.run_batch,
+            hold: config.hold,
+            ask,
+        };
+        let claimed = self.process.world.claim_runs(claim).await;
+        if claimed.as_ref().is_err_and(WorldError::is_passing) {
+            // It may have been made: the same call gives what it took.
+            *self.lock_unanswered() = Some(Ask { again: true, ..ask });
+        }
+        let claimed = claimed?;
         self.process.time.observe(claimed.at);
         ticked.runs = claimed.runs.len();
         ticked.more = claimed.runs.len() == config.run_batch;
@@ -151,6 +157,10 @@ impl Engine {
                 }
             }
         }
+    }
+
+    fn lock_unanswered(&self) -> MutexGuard<'_, Option<Ask>> {
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn blocked(&self, code: BlockedCode, detail: String) -> Blocked {

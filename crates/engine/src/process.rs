@@ -2,6 +2,7 @@
 //! a planned transition committed, also when answers get lost.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,6 +22,7 @@ pub struct Process {
     pub time: WorldTime,
     pub agenda: Agenda,
     commits: AtomicU64,
+    asks: AtomicU64,
     /// Commits whose answer did not come; sent again, unchanged, until it does.
     unsettled: Mutex<Vec<Batch>>,
 }
@@ -60,6 +62,7 @@ impl Process {
             time,
             agenda,
             commits: AtomicU64::new(0),
+            asks: AtomicU64::new(0),
             unsettled: Mutex::default(),
         }
     }
@@ -68,6 +71,14 @@ impl Process {
     pub fn commit_id(&self) -> CommitId {
         let number = self.commits.fetch_add(1, Ordering::Relaxed);
         CommitId::new(format!("{}/{number}", self.config.incarnation))
+    }
+
+    /// A fresh name for a claim, also among those of earlier processes of the same worker.
+    pub fn ask(&self) -> Ask {
+        let mut hasher = std::hash::DefaultHasher::new();
+        self.config.incarnation.hash(&mut hasher);
+        let number = self.asks.fetch_add(1, Ordering::Relaxed);
+        Ask { number: hasher.finish().wrapping_add(number), again: false }
     }
 
     /// Stores what must be there before the commit and pins the versions of children.

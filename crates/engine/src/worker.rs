@@ -30,6 +30,7 @@ pub struct Worker {
     running: Mutex<BTreeMap<TaskId, Running>>,
     /// Room that requests on their way may use.
     reserved: Mutex<slots::Reserved>,
+    unanswered: Mutex<Option<Unanswered>>,
     /// Runs some of whose tasks run here, as this process last saw them.
     rows: Mutex<HashMap<RunId, Cached>>,
     /// Results whose answer did not come.
@@ -44,6 +45,20 @@ pub struct Worker {
     spared: AtomicBool,
     /// Which queue comes first when room is scarce.
     turn: AtomicUsize,
+}
+
+/// A claim about to be made.
+struct Asking<'a> {
+    ask: Ask,
+    queues: Vec<(String, usize)>,
+    slots: Slots<'a>,
+}
+
+/// A claim whose answer did not come.
+struct Unanswered {
+    ask: Ask,
+    queues: Vec<(String, usize)>,
+    kept: slots::Reserved,
 }
 
 struct Running {
@@ -100,6 +115,7 @@ impl Worker {
             card,
             running: Mutex::default(),
             reserved: Mutex::default(),
+            unanswered: Mutex::default(),
             rows: Mutex::default(),
             unfinished: Mutex::default(),
             unstored: Mutex::default(),
@@ -132,8 +148,7 @@ impl Worker {
 
     /// Claims as many tasks as there is room for.
     pub async fn tick(&self) -> WorldResult<Vec<Attempt>> {
-        let slots = self.slots();
-        let queues = slots.wanted(self.turn.fetch_add(1, Ordering::Relaxed));
+        let Asking { ask, queues, slots } = self.asking();
         if queues.is_empty() || self.handlers.is_empty() {
             // Somebody must look again once there is room.
             self.backlog.store(!self.handlers.is_empty(), Ordering::SeqCst);
@@ -142,19 +157,27 @@ impl Worker {
         }
         let asked = queues.clone();
         let config = &self.process.config;
-        let claimed = self
-            .process
-            .world
-            .claim_tasks(ClaimTasks {
-                tenant: config.tenant.clone(),
-                worker: config.worker.clone(),
-                queues,
-                names: self.handlers.names(),
-                hold: config.hold,
-                with_runs: true,
-                overdue: false,
-            })
-            .await?;
+        let claim = ClaimTasks {
+            tenant: config.tenant.clone(),
+            worker: config.worker.clone(),
+            queues,
+            names: self.handlers.names(),
+            hold: config.hold,
+            with_runs: true,
+            overdue: false,
+            ask,
+        };
+        let claimed = match self.process.world.claim_tasks(claim).await {
+            Ok(claimed) => claimed,
+            Err(error) => {
+                if error.is_passing() {
+                    // It may have been made: the same call gives what it took, and its room is kept until then.
+                    let ask = Ask { again: true, ..ask };
+                    *self.lock_unanswered() = Some(Unanswered { ask, queues: asked, kept: slots.keep() });
+                }
+                return Err(error);
+            }
+        };
         self.process.time.observe(claimed.at);
         let got = |queue: &str| claimed.tasks.iter().filter(|task| task.options.queue == queue).count();
         let more = asked.iter().any(|(queue, limit)| got(queue) >= *limit);
@@ -169,6 +192,16 @@ impl Worker {
             }
         }
         Ok(self.accept(tasks, claimed.runs))
+    }
+
+    /// What to ask for: what got no answer before anything new.
+    fn asking(&self) -> Asking<'_> {
+        if let Some(Unanswered { ask, queues, kept }) = self.lock_unanswered().take() {
+            return Asking { ask, queues, slots: Slots::keeping(self, kept) };
+        }
+        let slots = self.slots();
+        let queues = slots.wanted(self.turn.fetch_add(1, Ordering::Relaxed));
+        Asking { ask: self.process.ask(), queues, slots }
     }
 
     /// Whether the last claim handed suspects back: it should not be repeated at once.
@@ -327,6 +360,10 @@ impl Worker {
     /// Never before [`Self::lock_running`] is asked for.
     fn lock_reserved(&self) -> MutexGuard<'_, slots::Reserved> {
         self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_unanswered(&self) -> MutexGuard<'_, Option<Unanswered>> {
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_rows(&self) -> MutexGuard<'_, HashMap<RunId, Cached>> {

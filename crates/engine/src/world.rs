@@ -30,8 +30,9 @@ pub use tasks::*;
 ///    `items_of_a_batch_fail_alone`, `a_fold_of_many_messages_is_one_commit`).
 /// 2. Claims are fenced by a number that only grows (`a_stale_claim_cannot_commit`,
 ///    `a_stale_task_claim_cannot_finish`, `a_taken_over_task_refuses_its_old_holder`).
-/// 3. A repeated commit gets the original answer (`a_repeated_commit_gets_the_original_answer`,
-///    `a_repeated_final_commit_gets_the_original_answer`).
+/// 3. A repeated commit gets the original answer, a repeated claim what it took (`a_repeated_commit_gets_the_original_answer`,
+///    `a_repeated_final_commit_gets_the_original_answer`, `a_repeated_claim_gets_the_runs_it_took`,
+///    `a_repeated_claim_gets_the_tasks_it_took`).
 /// 4. Messages are consumed once, in arrival order, deduplicated by id; signals wait until asked for
 ///    (`messages_arrive_in_order_and_once`, `a_consumed_message_is_not_delivered_again`,
 ///    `signals_wait_until_asked_for`, `a_withdrawn_wait_takes_no_signal`).

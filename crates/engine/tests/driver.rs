@@ -169,6 +169,7 @@ async fn an_idle_worker_beats_while_others_are_cancelled_all_the_time() {
         hold: Millis::from_secs(300),
         with_runs: false,
         overdue: false,
+        ask: Default::default(),
     };
     let other = theatre.memory.handle();
     assert_eq!(other.claim_tasks(claim).await.unwrap().tasks.len(), 1);

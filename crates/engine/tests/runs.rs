@@ -514,6 +514,7 @@ async fn a_snapshot_its_history_does_not_fold_to_is_noticed() {
         workflows: vec![],
         limit: 1,
         hold: Millis(30_000),
+        ask: Default::default(),
     };
     let claimed = rig.memory.claim_runs(request).await.unwrap().runs.remove(0);
     // A commit that changes the snapshot and leaves no trace of why in the history.

@@ -1,15 +1,17 @@
 //! Plays one scenario: the real engine and the in-memory world, a clock that jumps, and a stagehand who answers for
 //! everybody outside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rhythm_core::failure::codes;
+use rhythm_core::flow::Flow;
+use rhythm_core::flow::inspect::{Waiting, WaitingKind, describe};
 use rhythm_core::message::{Cancel, Message, MessageBody, SignalReceived};
 use rhythm_core::task::DEFAULT_TIMEOUT;
 use rhythm_core::{
     Actor, Event, EventData, Failure, MessageId, Millis, Payload, RunId, Status, TenantId, Timestamp,
-    WorkerId,
+    WorkerId, WorkflowKind,
 };
 use rhythm_engine::client::{Client, StartRun};
 use rhythm_engine::config::Config;
@@ -55,15 +57,17 @@ pub async fn play(scenario: &Scenario, way: Way, seed: u64) -> Result<Outcome, S
     let subject = scenario.subject()?;
     let mut stage = Stage::new(scenario, way, seed);
     let mut refused = Vec::new();
+    let mut name = String::new();
     for each in scenario.others().iter().chain([&subject]) {
-        if let Err(rejections) = stage.register(each).await? {
-            refused.extend(rejections);
+        match stage.register(each).await? {
+            Ok(registered) => name = registered,
+            Err(rejections) => refused.extend(rejections),
         }
     }
     if !refused.is_empty() {
         return Ok(Outcome::rejected(refused));
     }
-    match stage.start(&subject, scenario).await {
+    match stage.start(name, scenario).await {
         Ok(()) => {}
         Err(EngineError::World(error)) => return Err(error.to_string()),
         Err(error) => {
@@ -169,20 +173,21 @@ impl Stage {
         }
     }
 
-    async fn register(&self, subject: &Subject) -> Result<Result<(), Vec<Rejection>>, String> {
+    /// Gives the name it is registered under.
+    async fn register(&self, subject: &Subject) -> Result<Result<String, Vec<Rejection>>, String> {
         let defined = match define(&subject.name, subject.kind, &subject.source) {
             Ok(defined) => defined,
             Err(refused) => return Ok(Err(rejections(refused))),
         };
-        let tenant = self.client.tenant().clone();
+        let (tenant, name) = (self.client.tenant().clone(), defined.definition.workflow.clone());
         let request = Register { tenant, definitions: vec![defined.definition] };
         self.world.register(request).await.map_err(|error| error.to_string())?;
-        Ok(Ok(()))
+        Ok(Ok(name))
     }
 
-    async fn start(&self, subject: &Subject, scenario: &Scenario) -> Result<(), EngineError> {
+    async fn start(&self, workflow: String, scenario: &Scenario) -> Result<(), EngineError> {
         let start = StartRun {
-            workflow: subject.name.clone(),
+            workflow,
             input: payload(&scenario.inputs),
             id: Some(self.run.clone()),
             ..StartRun::default()
@@ -289,6 +294,7 @@ impl Stage {
             hold: FOR_EVER,
             with_runs: false,
             overdue: false,
+            ask: Ask::default(),
         };
         if request.queues.is_empty() {
             return Ok(false);
@@ -413,6 +419,29 @@ impl Stage {
         Ok(())
     }
 
+    /// What the run waits for: a flow knows it itself, what it started and forgot is not among it.
+    async fn waiting(&self, picture: &Picture) -> Result<Vec<String>, EngineError> {
+        let row = &picture.row;
+        let (tenant, workflow, version) =
+            (row.tenant.clone(), row.workflow.clone(), Some(row.version.clone()));
+        let definition = self.world.definition(DefinitionQuery { tenant, workflow, version }).await?;
+        let flow = definition.filter(|definition| definition.kind == WorkflowKind::Flow);
+        let flow = flow.and_then(|definition| Flow::load(&definition.compiled).ok());
+        let described =
+            flow.zip(row.state.snapshot.as_ref()).and_then(|(flow, snapshot)| describe(&flow, snapshot).ok());
+        let Some(described) = described.filter(|_| picture.summary.blocked.is_none()) else {
+            return Ok(waiting(picture));
+        };
+        let kind = |waiting: &Waiting| match waiting.kind {
+            WaitingKind::Task => "task",
+            WaitingKind::Child => "child",
+            WaitingKind::Timer => "timer",
+            WaitingKind::Signal => "signal",
+        };
+        let kinds: BTreeSet<&str> = described.waiting_for.iter().map(kind).collect();
+        Ok(kinds.into_iter().map(str::to_owned).collect())
+    }
+
     async fn outcome(self) -> Result<Outcome, EngineError> {
         let picture = self.client.picture(&self.run).await?;
         let status = match picture.summary.status {
@@ -426,6 +455,7 @@ impl Stage {
             output = serde_json::from_str(&self.client.load(large).await?).ok();
         }
         let end = picture.summary.ended_at.unwrap_or_else(|| self.clock.now());
+        let waiting = if status == Ending::Waiting { self.waiting(&picture).await? } else { Vec::new() };
         let mut counts = BTreeMap::new();
         for name in &self.order {
             *counts.entry(name.clone()).or_insert(0) += 1;
@@ -436,7 +466,7 @@ impl Stage {
             calls: self.calls,
             order: self.order,
             counts,
-            waiting: if status == Ending::Waiting { waiting(&picture) } else { Vec::new() },
+            waiting,
             elapsed: end.since(START).as_u64() as f64 / 1_000.0,
             ..Outcome::of(status)
         })

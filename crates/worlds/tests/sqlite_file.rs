@@ -74,6 +74,7 @@ async fn claim(world: &SqliteWorld) -> Vec<ClaimedRun> {
         workflows: Vec::new(),
         limit: 100,
         hold: Millis::from_secs(30),
+        ask: Default::default(),
     };
     world.claim_runs(request).await.unwrap().runs
 }

@@ -23,6 +23,9 @@ const SMALL: &[&str] = &[
     "SCAN run_queue USING COVERING INDEX run_queue_ready",
     "SCAN run_queue USING INDEX run_queue_ready",
     "SCAN timer USING COVERING INDEX timer_due",
+    // What is claimed: as much as all workers do at once, and asked for only after a lost answer.
+    "SCAN run_queue USING INDEX run_queue_claimed",
+    "SCAN task USING INDEX task_running",
     "SCAN (subquery",
     "SCAN CONSTANT ROW",
 ];

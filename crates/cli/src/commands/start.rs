@@ -3,6 +3,7 @@ use rhythm::StartRun;
 use rhythm_core::{Millis, RunId, Status, Version};
 use rhythm_engine::drive::wait_for_run;
 use rhythm_engine::explain::explain;
+use rhythm_engine::world::Picture;
 use serde_json::json;
 
 use crate::config::Settings;
@@ -79,6 +80,11 @@ async fn wait_and_tell(session: &Session, run: &RunId) -> CliResult {
         }
     };
     let picture = session.wait(wait_for_run(&session.client, run), hint).await?;
+    tell(session, run, picture).await
+}
+
+/// Prints what a run that has ended came to.
+pub async fn tell(session: &Session, run: &RunId, picture: Picture) -> CliResult {
     let what = format!("run {run}");
     match (picture.summary.status, picture.output, picture.failure) {
         (Status::Completed, Some(output), _) => {

@@ -33,6 +33,29 @@ pub async fn a_claim_is_its_number_and_its_worker(stage: &dyn Stage) {
     play.done(&Draft::of(&claimed)).await;
 }
 
+/// The call is made again because its answer was lost: nothing is taken anew, and it does not count twice.
+pub async fn a_repeated_claim_gets_the_runs_it_took(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let other = play.another("w2").await;
+    for id in ["a", "b", "c"] {
+        play.start(id).await;
+    }
+    let ask = |number, again| ClaimRuns { ask: Ask { number, again }, ..play.claim_request(2) };
+    let first = play.world.claim_runs(ask(7, false)).await.unwrap().runs;
+    assert_eq!(first.len(), 2);
+    stage.clock().advance(secs(20));
+    assert_eq!(play.world.claim_runs(ask(7, true)).await.unwrap().runs, first);
+    play.pass(secs(20)).await;
+    play.done(&Draft::of(&first[0])).await;
+    let left = play.world.claim_runs(ask(7, true)).await.unwrap().runs;
+    assert_eq!(left, first[1..], "the claim was renewed, and only what is still held is given again");
+    let elsewhere = ClaimRuns { worker: other.worker.clone(), ..ask(7, true) };
+    let found = other.world.claim_runs(elsewhere).await.unwrap().runs;
+    assert_eq!((found.len(), found[0].claim), (1, 1), "another worker's calls are its own");
+    let nothing = play.world.claim_runs(ask(8, true)).await.unwrap().runs;
+    assert!(nothing.is_empty(), "what never was is a first call, and nothing is ready");
+}
+
 pub async fn a_claim_number_only_grows(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.start("r").await;

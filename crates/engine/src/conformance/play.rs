@@ -125,6 +125,7 @@ impl Play<'_> {
             workflows: vec![],
             limit,
             hold: HOLD,
+            ask: Ask::default(),
         }
     }
 
@@ -221,6 +222,7 @@ impl Play<'_> {
             hold: HOLD,
             with_runs: false,
             overdue: false,
+            ask: Ask::default(),
         }
     }
 

@@ -201,6 +201,40 @@ pub async fn finishing_and_taking_over_at_once_has_one_winner(stage: &dyn Stage)
     }
 }
 
+/// The call is made again because its answer was lost: nothing is taken anew, and it does not count twice.
+pub async fn a_repeated_claim_gets_the_tasks_it_took(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let other = play.another("w2").await;
+    for id in ["a", "b", "c"] {
+        play.queue(new_task(id)).await;
+    }
+    let ask = |number, again| ClaimTasks { ask: Ask { number, again }, ..play.take_request(2) };
+    let first = play.world.claim_tasks(ask(7, false)).await.unwrap().tasks;
+    assert_eq!(first.len(), 2);
+    stage.clock().advance(secs(20));
+    assert_eq!(play.world.claim_tasks(ask(7, true)).await.unwrap().tasks, first);
+    stage.clock().advance(secs(20));
+    play.sweep().await;
+    let done = TaskOutcome::Completed { output: json("1") };
+    assert_eq!(play.finish(&first[0], done).await, Finish::Done, "the claim was renewed");
+    assert_eq!(play.world.claim_tasks(ask(7, true)).await.unwrap().tasks, first[1..]);
+    let elsewhere = ClaimTasks { worker: other.worker.clone(), ..ask(7, true) };
+    let found = other.world.claim_tasks(elsewhere).await.unwrap().tasks;
+    assert_eq!((found.len(), found[0].claim), (1, 1), "another worker's calls are its own");
+    assert!(play.world.claim_tasks(ask(8, true)).await.unwrap().tasks.is_empty(), "nothing is ready");
+}
+
+/// What a commit took at once is no part of any call.
+pub async fn a_repeated_claim_does_not_find_what_a_commit_took(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    play.start("r").await;
+    let claimed = play.claim().await;
+    play.done(&Draft::of(&claimed).own_task(1)).await;
+    let ask = Ask { number: 0, again: true };
+    let request = ClaimTasks { ask, ..play.take_request(2) };
+    assert!(play.world.claim_tasks(request).await.unwrap().tasks.is_empty());
+}
+
 pub async fn results_finished_at_once_all_arrive(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let other = play.another("w2").await;

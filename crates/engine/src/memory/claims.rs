@@ -9,6 +9,12 @@ use crate::world::*;
 impl State {
     pub fn claim_runs(&mut self, request: &ClaimRuns, now: Timestamp) -> Vec<ClaimedRun> {
         let tenant = self.tenant(&request.tenant);
+        if request.ask.again {
+            let taken = tenant.taken_runs(request);
+            if !taken.is_empty() {
+                return taken.into_iter().filter_map(|run| tenant.hold_run(&run, request, now)).collect();
+            }
+        }
         let mut ready: Vec<(i32, Timestamp, u64, RunId)> = tenant
             .queue
             .iter()
@@ -37,6 +43,27 @@ impl Tenant {
         live.claim += 1;
         live.claimed_by = Some(request.worker.clone());
         live.deliveries += 1;
+        self.queue.get_mut(run)?.ask = request.ask.number;
+        self.hold_run(run, request, now)
+    }
+
+    /// The runs an earlier call took and still holds, in the order they would be claimed in.
+    fn taken_runs(&self, request: &ClaimRuns) -> Vec<RunId> {
+        let mut taken: Vec<(i32, Timestamp, u64, RunId)> = self
+            .queue
+            .iter()
+            .filter(|(run, place)| {
+                let live = self.live.get(*run);
+                let held = live.is_some_and(|live| live.claimed_by.as_ref() == Some(&request.worker));
+                held && place.claim_until.is_some() && place.ask == request.ask.number
+            })
+            .map(|(run, place)| (-place.priority, place.ready_at, place.order, run.clone()))
+            .collect();
+        taken.sort();
+        taken.into_iter().map(|(.., run)| run).collect()
+    }
+
+    fn hold_run(&mut self, run: &RunId, request: &ClaimRuns, now: Timestamp) -> Option<ClaimedRun> {
         self.queue.get_mut(run)?.claim_until = Some(now.plus(request.hold));
         let live = self.live.get(run)?;
         let (messages, more) = self.messages_for(live);

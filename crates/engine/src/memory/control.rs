@@ -229,6 +229,7 @@ impl State {
             claim: letter.claim,
             worker: None,
             claim_until: now,
+            ask: None,
             attempt: 1,
             delivery: 0,
             cancel_requested: false,

@@ -101,6 +101,8 @@ pub struct Place {
     pub order: u64,
     /// When the claim on the run runs out.
     pub claim_until: Option<Timestamp>,
+    /// The call that made it.
+    pub ask: u64,
 }
 
 pub struct Timer {
@@ -116,6 +118,8 @@ pub struct Task {
     pub claim: u64,
     pub worker: Option<WorkerId>,
     pub claim_until: Timestamp,
+    /// The call that claimed it, if it was one.
+    pub ask: Option<u64>,
     pub attempt: u32,
     pub delivery: u32,
     pub cancel_requested: bool,
@@ -257,7 +261,7 @@ impl State {
         if live.row.paused {
             return;
         }
-        let place = Place { priority: live.row.priority, ready_at: at, order, claim_until: None };
+        let place = Place { priority: live.row.priority, ready_at: at, order, claim_until: None, ask: 0 };
         tenant.queue.entry(run.clone()).or_insert(place);
         self.hint.runs = true;
     }

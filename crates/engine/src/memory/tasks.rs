@@ -17,6 +17,7 @@ impl Task {
         self.delivery += 1;
         self.worker = Some(worker.clone());
         self.claim_until = until;
+        self.ask = None;
         self.since = now;
     }
 
@@ -45,6 +46,7 @@ impl State {
             claim: 0,
             worker: None,
             claim_until: now,
+            ask: None,
             attempt: 1,
             delivery: 0,
             cancel_requested: false,
@@ -63,7 +65,18 @@ impl State {
 
     pub fn claim_tasks(&mut self, request: &ClaimTasks, now: Timestamp) -> ClaimedTasks {
         let tenant = self.tenant(&request.tenant);
-        let chosen = if request.overdue {
+        let again = if request.ask.again {
+            tenant.pick(usize::MAX, |task| {
+                let held = task.state == TaskState::Running && task.worker.as_ref() == Some(&request.worker);
+                held && task.ask == Some(request.ask.number)
+            })
+        } else {
+            Vec::new()
+        };
+        let repeated = !again.is_empty();
+        let chosen = if repeated {
+            again
+        } else if request.overdue {
             let limit = request.queues.iter().map(|(_, limit)| limit).sum();
             tenant.pick(limit, |task| {
                 let open = matches!(task.state, TaskState::Ready | TaskState::Delayed);
@@ -87,7 +100,12 @@ impl State {
         let mut runs: Vec<RunRow> = Vec::new();
         for id in chosen {
             let Some(task) = tenant.tasks.get_mut(&id) else { continue };
-            task.take(&request.worker, now, until);
+            if repeated {
+                task.claim_until = until;
+            } else {
+                task.take(&request.worker, now, until);
+                task.ask = Some(request.ask.number);
+            }
             if let Some((run, _)) = &task.new.run
                 && request.with_runs
                 && runs.iter().all(|row| row.id != *run)

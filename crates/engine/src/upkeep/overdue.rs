@@ -5,7 +5,7 @@ use rhythm_core::message::{Actor, Message, MessageBody, TaskFailed};
 use rhythm_core::{Failure, MessageId, Millis, OnExhausted};
 
 use crate::process::Process;
-use crate::world::{ClaimTasks, ClaimedTask, FinishTasks, FinishedTask, TaskOutcome, WorldResult};
+use crate::world::{Ask, ClaimTasks, ClaimedTask, FinishTasks, FinishedTask, TaskOutcome, WorldResult};
 
 pub const EVERY: Millis = Millis::from_secs(10);
 const LIMIT: usize = 500;
@@ -22,6 +22,7 @@ pub async fn run(process: &Process) -> WorldResult<()> {
             hold: config.hold,
             with_runs: false,
             overdue: true,
+            ask: Ask::default(),
         };
         let claimed = process.world.claim_tasks(request).await?;
         if claimed.tasks.is_empty() {

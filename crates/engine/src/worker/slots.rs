@@ -70,6 +70,18 @@ impl<'a> Slots<'a> {
         Self { free, queues, kept, worker }
     }
 
+    /// Room that was kept from others by a request that got no answer.
+    pub(super) fn keeping(worker: &'a Worker, kept: Reserved) -> Self {
+        let mut slots = Self::own(worker);
+        slots.kept = kept;
+        slots
+    }
+
+    /// Keeps the room from others although this request is over.
+    pub(super) fn keep(mut self) -> Reserved {
+        std::mem::take(&mut self.kept)
+    }
+
     /// Only what becomes free with results about to be committed.
     pub(super) fn own(worker: &'a Worker) -> Self {
         let queues = worker.process.config.queues.iter().map(|(queue, _)| (queue.clone(), 0)).collect();

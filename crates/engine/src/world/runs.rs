@@ -139,6 +139,15 @@ pub struct ClaimRuns {
     pub workflows: Vec<String>,
     pub limit: usize,
     pub hold: Millis,
+    pub ask: Ask,
+}
+
+/// Names one call that claims, among all of its worker. With `again` the answer to it was lost: what it took and still
+/// holds is given once more, with the claims and deliveries it had; only when there is none it is a first call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ask {
+    pub number: u64,
+    pub again: bool,
 }
 
 #[derive(Clone, Debug)]

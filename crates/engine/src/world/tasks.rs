@@ -7,7 +7,7 @@ use rhythm_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::runs::RunRow;
+use super::runs::{Ask, RunRow};
 
 #[derive(Clone, Debug)]
 pub struct EnqueueTasks {
@@ -51,6 +51,7 @@ pub struct ClaimTasks {
     /// Instead of ready tasks of these queues: tasks of any queue that are not running and whose deadline
     /// has passed.
     pub overdue: bool,
+    pub ask: Ask,
 }
 
 #[derive(Clone, Debug)]

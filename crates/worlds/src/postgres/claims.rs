@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use rhythm_core::message::{Message, MessageBody, Start};
-use rhythm_core::{Actor, MessageId, RunId, TaskId, Timestamp};
+use rhythm_core::{Actor, MessageId, Millis, RunId, TaskId, TenantId, Timestamp, WorkerId};
 use rhythm_engine::world::{
-    ClaimRuns, ClaimTasks, ClaimedRun, ClaimedRuns, ClaimedTasks, Extend, Extended, MESSAGES_PER_COMMIT,
+    Ask, ClaimRuns, ClaimTasks, ClaimedRun, ClaimedRuns, ClaimedTasks, Extend, Extended, MESSAGES_PER_COMMIT,
     RunRow, WorldResult,
 };
 use tokio_postgres::Row;
@@ -29,8 +29,14 @@ pub async fn claim_runs(link: &Link, now: Option<i64>, request: ClaimRuns) -> Wo
         &request.workflows,
         &(request.limit as i64),
         &millis(request.hold),
+        &asked(request.ask),
     ];
-    let rows = claim(link, sql::CLAIM_RUNS, params).await?;
+    let again =
+        again(link, sql::RECLAIM_RUNS, now, &request.tenant, &request.worker, (request.ask, request.hold));
+    let rows = match again.await? {
+        Some(rows) => rows,
+        None => claim(link, sql::CLAIM_RUNS, params).await?,
+    };
     let at = rows.first().map_or(Timestamp::default(), |row| Timestamp::from_millis(row.get(0)));
     let mut runs = Vec::with_capacity(rows.len());
     for row in rows.iter().filter(|row| row.get::<_, Option<&str>>("id").is_some()) {
@@ -53,6 +59,28 @@ async fn claim(link: &Link, sql: Sql, params: &[Param<'_>]) -> WorldResult<Vec<R
         tries += 1;
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
+}
+
+/// What the call that got no answer took, if it did: nothing is asked unless that may be.
+async fn again(
+    link: &Link,
+    sql: Sql,
+    now: Option<i64>,
+    tenant: &TenantId,
+    worker: &WorkerId,
+    (ask, hold): (Ask, Millis),
+) -> WorldResult<Option<Vec<Row>>> {
+    if !ask.again {
+        return Ok(None);
+    }
+    let params: &[Param<'_>] = &[&now, &tenant.as_str(), &worker.as_str(), &asked(ask), &millis(hold)];
+    let rows = link.query(sql, params).await?;
+    let any = rows.first().is_some_and(|row| row.get::<_, Option<&str>>("id").is_some());
+    Ok(any.then_some(rows))
+}
+
+fn asked(ask: Ask) -> i64 {
+    ask.number as i64
 }
 
 /// A claimed run with its start, if that has not been consumed yet.
@@ -106,14 +134,19 @@ async fn add_messages(link: &Link, request: &ClaimRuns, runs: &mut [ClaimedRun])
 
 pub async fn claim_tasks(link: &Link, now: Option<i64>, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
     let (tenant, worker, hold) = (request.tenant.as_str(), request.worker.as_str(), millis(request.hold));
-    let rows = if request.overdue {
+    let ask = asked(request.ask);
+    let again =
+        again(link, sql::RECLAIM_TASKS, now, &request.tenant, &request.worker, (request.ask, request.hold));
+    let rows = if let Some(rows) = again.await? {
+        rows
+    } else if request.overdue {
         let limit: i64 = request.queues.iter().map(|(_, limit)| *limit as i64).sum();
-        link.query(sql::CLAIM_OVERDUE, &[&now, &tenant, &worker, &limit, &hold]).await?
+        link.query(sql::CLAIM_OVERDUE, &[&now, &tenant, &worker, &limit, &hold, &ask]).await?
     } else {
         let queues: Vec<&str> = request.queues.iter().map(|(queue, _)| queue.as_str()).collect();
         let limits: Vec<i64> = request.queues.iter().map(|(_, limit)| *limit as i64).collect();
         let names = &request.names;
-        claim(link, sql::CLAIM_TASKS, &[&now, &tenant, &worker, &queues, &limits, names, &hold]).await?
+        claim(link, sql::CLAIM_TASKS, &[&now, &tenant, &worker, &queues, &limits, names, &hold, &ask]).await?
     };
     let at = rows.first().map_or(Timestamp::default(), |row| Timestamp::from_millis(row.get(0)));
     let claimed = rows.iter().filter(|row| row.get::<_, Option<&str>>("id").is_some());

@@ -38,6 +38,8 @@ statements! {
     PUT_DORMANT = "put_dormant";
     PUT_TO_CHILDREN = "put_to_children";
     CLAIM_RUNS = "claim_runs";
+    RECLAIM_RUNS = "reclaim_runs";
+    RECLAIM_TASKS = "reclaim_tasks";
     READ_INBOX = "read_inbox";
     CLAIM_TASKS = "claim_tasks";
     CLAIM_OVERDUE = "claim_overdue";

@@ -9,10 +9,19 @@ use rusqlite::params;
 
 use super::inbox::awaits;
 use super::rows;
-use super::sql::{Columns, json, size, sql};
+use super::sql::{Columns, json, number, size, sql};
 use super::tx::Tx;
 
 pub fn claim_runs(tx: &Tx<'_>, request: &ClaimRuns) -> WorldResult<ClaimedRuns> {
+    if request.ask.again {
+        let of = params![request.tenant.as_str(), request.worker.as_str(), number(request.ask.number)];
+        let taken = tx.all(sql!("claim_runs", "taken"), of, |row| row.take::<i64>())?;
+        if !taken.is_empty() {
+            let runs =
+                taken.into_iter().map(|key| claim(tx, request, key, true)).collect::<WorldResult<_>>()?;
+            return Ok(ClaimedRuns { at: tx.now, runs });
+        }
+    }
     ready_what_is_due(tx)?;
     let mut ready = Vec::new();
     for (kind, workflow) in ready_programs(tx, request.tenant.as_str())? {
@@ -28,7 +37,8 @@ pub fn claim_runs(tx: &Tx<'_>, request: &ClaimRuns) -> WorldResult<ClaimedRuns> 
     }
     ready.sort_unstable();
     ready.truncate(request.limit);
-    let runs = ready.into_iter().map(|(_, key)| claim(tx, request, key)).collect::<WorldResult<_>>()?;
+    let runs =
+        ready.into_iter().map(|(_, key)| claim(tx, request, key, false)).collect::<WorldResult<_>>()?;
     Ok(ClaimedRuns { at: tx.now, runs })
 }
 
@@ -51,11 +61,16 @@ pub fn ready_programs(tx: &Tx<'_>, tenant: &str) -> WorldResult<Vec<(String, Str
     }
 }
 
-fn claim(tx: &Tx<'_>, request: &ClaimRuns, key: i64) -> WorldResult<ClaimedRun> {
+fn claim(tx: &Tx<'_>, request: &ClaimRuns, key: i64, again: bool) -> WorldResult<ClaimedRun> {
     let until = tx.now.plus(request.hold).millis();
-    let taken = tx.one(sql!("claim_runs", "take"), params![key, request.worker.as_str(), until], |row| {
-        Ok((row.count()?, row.take::<u32>()?))
-    })?;
+    let row = |row: &mut Columns<'_>| Ok((row.count()?, row.take::<u32>()?));
+    let taken = match again {
+        true => tx.one(sql!("claim_runs", "hold"), params![key, until], row)?,
+        false => {
+            let (worker, ask) = (request.worker.as_str(), number(request.ask.number));
+            tx.one(sql!("claim_runs", "take"), params![key, worker, until, ask], row)?
+        }
+    };
     let (claim, deliveries) = taken.unwrap_or_default();
     let (run, started) = run_by_key(tx, key)?;
     let (messages, more) = messages(tx, key, &run, started)?;

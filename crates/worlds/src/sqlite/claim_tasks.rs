@@ -8,7 +8,7 @@ use rhythm_engine::world::{ClaimTasks, ClaimedTask, ClaimedTasks, RunRow, WorldR
 use rusqlite::params;
 
 use super::rows;
-use super::sql::{Columns, size, sql};
+use super::sql::{Columns, number, size, sql};
 use super::tx::Tx;
 
 /// Priority, then age, then creation.
@@ -19,16 +19,27 @@ fn order(row: &mut Columns<'_>) -> rusqlite::Result<Order> {
 }
 
 pub fn claim_tasks(tx: &Tx<'_>, request: &ClaimTasks) -> WorldResult<ClaimedTasks> {
-    let chosen = if request.overdue { overdue(tx, request)? } else { ready(tx, request)? };
+    let again = if request.ask.again { taken(tx, request)? } else { Vec::new() };
+    let repeated = !again.is_empty();
+    let chosen = match request.overdue {
+        _ if repeated => again,
+        true => overdue(tx, request)?,
+        false => ready(tx, request)?,
+    };
     let until = tx.now.plus(request.hold).millis();
     let mut tasks: Vec<ClaimedTask> = Vec::with_capacity(chosen.len());
     let mut runs: Vec<RunRow> = Vec::new();
     let mut listed: HashSet<i64> = HashSet::new();
     for (_, _, key) in chosen {
-        let take = params![key, request.worker.as_str(), until, tx.now.millis()];
-        let taken = tx.one(sql!("claim_tasks", "take"), take, |row| {
-            Ok((rows::claimed_task(row)?, row.take::<Option<i64>>()?))
-        })?;
+        let row = |row: &mut Columns<'_>| Ok((rows::claimed_task(row)?, row.take::<Option<i64>>()?));
+        let taken = match repeated {
+            true => tx.one(sql!("claim_tasks", "hold"), params![key, until], row)?,
+            false => {
+                let (worker, now, ask) =
+                    (request.worker.as_str(), tx.now.millis(), number(request.ask.number));
+                tx.one(sql!("claim_tasks", "take"), params![key, worker, until, now, ask], row)?
+            }
+        };
         let Some((task, run_key)) = taken else { continue };
         tasks.push(task);
         if let Some(run_key) = run_key
@@ -39,6 +50,12 @@ pub fn claim_tasks(tx: &Tx<'_>, request: &ClaimTasks) -> WorldResult<ClaimedTask
         }
     }
     Ok(ClaimedTasks { at: tx.now, tasks, runs })
+}
+
+/// What an earlier call took and still holds.
+fn taken(tx: &Tx<'_>, request: &ClaimTasks) -> WorldResult<Vec<Order>> {
+    let of = params![request.tenant.as_str(), request.worker.as_str(), number(request.ask.number)];
+    tx.all(sql!("claim_tasks", "taken"), of, order)
 }
 
 fn ready(tx: &Tx<'_>, request: &ClaimTasks) -> WorldResult<Vec<Order>> {

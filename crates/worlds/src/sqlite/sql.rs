@@ -173,6 +173,11 @@ pub fn int(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
+/// A number as it is stored: SQLite's are signed.
+pub fn number(number: u64) -> i64 {
+    number as i64
+}
+
 pub fn size(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }

@@ -1,44 +1,70 @@
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::Args;
 use rhythm_core::WorkflowKind;
 use rhythm_core::drill::Drill;
+use rhythm_engine::definitions::{Refused, define};
+use rhythm_engine::world::Definition;
 use serde_json::json;
 
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
+use crate::flow_files;
 use crate::input;
+use crate::output::Output;
 use crate::session::Session;
 
+const FLOW: &str = ".flow";
 const DRILL: &str = ".drill.json";
 
 /// Register workflows from files and make them current
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The workflow is named after the file: order.drill.json registers `order`. Registering the same content again changes \
-nothing; runs that are under way keep the version they started with.")]
+The workflow is named after the file, or by `name` in its front matter: order.flow registers `order`. Folders are \
+searched for .flow files. Nothing is registered when one of the files is wrong. Registering the same content again \
+changes nothing; runs that are under way keep the version they started with.")]
 pub struct Register {
-    #[arg(required = true, value_name = "FILE")]
+    /// .flow files, or folders with them
+    #[arg(required = true, value_name = "PATH")]
     files: Vec<String>,
 }
 
 struct Found {
-    workflow: String,
-    source: String,
+    definition: Definition,
+    tasks: Vec<String>,
 }
 
 impl Register {
     pub async fn run(self, settings: Settings) -> CliResult {
-        // All files are read before anything is registered.
-        let found = self.files.iter().map(|path| read(path)).collect::<CliResult<Vec<_>>>()?;
+        // All files are read and checked before anything is registered.
+        let mut found = Vec::new();
+        for path in &self.files {
+            match path.ends_with(DRILL) {
+                true => found.push(read_drill(path)?),
+                false => found.extend(read_flows(path, settings.output)?),
+            }
+        }
         let session = Session::open(&settings).await?;
+        let known: BTreeSet<String> = {
+            let workers = session.rhythm.world().workers(session.client.tenant()).await?;
+            workers.into_iter().flat_map(|worker| worker.card.tasks).collect()
+        };
         let mut rows = Vec::new();
-        for Found { workflow, source } in found {
-            let version = session.client.register(&workflow, WorkflowKind::Drill, &source).await?;
+        for Found { definition, tasks } in found {
+            let Definition { workflow, version, kind, .. } = definition.clone();
+            session.client.register_definition(definition).await?;
             if !session.out.is_json() && !session.out.is_quiet() {
                 session.out.line(format!("registered {workflow}, version {version}"))?;
             }
-            rows.push(json!({ "workflow": workflow, "kind": WorkflowKind::Drill, "version": version }));
+            let unserved: Vec<&String> = tasks.iter().filter(|task| !known.contains(*task)).collect();
+            if !known.is_empty() && !unserved.is_empty() {
+                let names: Vec<&str> = unserved.iter().map(|task| task.as_str()).collect();
+                session.out.note(format!("{workflow}: no worker knows {}", names.join(", ")));
+            }
+            rows.push(
+                json!({ "workflow": workflow, "kind": kind, "version": version, "unserved": unserved }),
+            );
         }
         match session.out.is_json() {
             true => session.out.json(&json!({ "rows": rows, "next": null })),
@@ -47,7 +73,36 @@ impl Register {
     }
 }
 
-fn read(path: &str) -> CliResult<Found> {
+/// The flows of a file or folder; what is wrong with any of them keeps all from being registered.
+fn read_flows(path: &str, out: Output) -> CliResult<Vec<Found>> {
+    let files = flow_files::find(&[path.to_owned()])?;
+    let mut found = Vec::new();
+    let mut wrong = 0;
+    for file in &files {
+        if !file.path.ends_with(FLOW) {
+            let reason = "its name does not end in .flow".to_owned();
+            return Err(CliError::BadWorkflow { path: file.path.clone(), reason });
+        }
+        match define(&file.stem(), WorkflowKind::Flow, &file.source) {
+            Ok(defined) => {
+                let names: BTreeSet<String> = defined.tasks.into_iter().map(|task| task.name).collect();
+                found.push(Found { definition: defined.definition, tasks: names.into_iter().collect() });
+            }
+            Err(Refused { diagnostics }) => {
+                wrong += 1;
+                if !out.is_json() {
+                    out.styled(&flow_files::rendered(&file.path, &file.source, &diagnostics))?;
+                }
+            }
+        }
+    }
+    match wrong {
+        0 => Ok(found),
+        _ => Err(CliError::Refused(format!("{} of {} cannot be registered", wrong, files.len()))),
+    }
+}
+
+fn read_drill(path: &str) -> CliResult<Found> {
     let wrong = |reason: &str| CliError::BadWorkflow { path: path.to_owned(), reason: reason.to_owned() };
     let name = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let workflow = name.strip_suffix(DRILL).ok_or_else(|| wrong("its name does not end in .drill.json"))?;
@@ -56,5 +111,6 @@ fn read(path: &str) -> CliResult<Found> {
     }
     let source = input::read_text(path)?;
     Drill::parse(source.as_bytes()).map_err(|error| wrong(&error.to_string()))?;
-    Ok(Found { workflow: workflow.to_owned(), source })
+    let plain = define(workflow, WorkflowKind::Drill, &source).map_err(|_| wrong("it cannot be read"))?;
+    Ok(Found { definition: plain.definition, tasks: Vec::new() })
 }

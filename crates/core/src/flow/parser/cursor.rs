@@ -130,6 +130,10 @@ impl<'a> Parser<'a> {
             }
         }
         self.found_again();
+        if !self.kind().closes() {
+            // A new statement may have a mistake of its own.
+            self.complained_at = None;
+        }
     }
 
     /// Goes to the next comma of a list in brackets or to its end: `close`, or where the lines after an unclosed
@@ -153,7 +157,7 @@ impl<'a> Parser<'a> {
         self.found_again();
     }
 
-    /// A first error at the place where the parser goes on would still be one too many.
+    /// An error at the very place where the parser goes on would still follow from the one before.
     pub(super) fn found_again(&mut self) {
         self.lost = false;
         self.complained_at = Some(self.position);

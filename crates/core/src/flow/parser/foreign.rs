@@ -189,6 +189,10 @@ impl Parser<'_> {
             self.refuse_next(help);
         }
         self.take();
+        if self.kind().closes() {
+            // There is nothing it could have stood before.
+            self.complained_at = Some(self.position);
+        }
         true
     }
 

@@ -191,6 +191,13 @@ fn every_error_of_a_file_is_found_and_none_twice() {
 }
 
 #[test]
+fn a_mistake_does_not_hide_the_one_on_the_next_line() {
+    assert_eq!(codes_of("let a =\nvar b = 1\nx = *\nnew D()"), ["FLOW008", "FLOW012", "FLOW008", "FLOW012"]);
+    assert_eq!(codes_of("f(...)\nx = [...]\ny = { ... }"), ["FLOW012", "FLOW012", "FLOW012"]);
+    assert_eq!(codes_of("let a = *; let b = *; let c = 1"), ["FLOW008", "FLOW008"]);
+}
+
+#[test]
 fn nesting_ends_at_the_limit_and_is_reported_once() {
     let nests: [(&str, &str, &str); 14] = [
         ("(", "a", ")"),

@@ -4,6 +4,8 @@
 use proptest::prelude::*;
 use rhythm_core::Millis;
 
+use crate::world::Ask;
+
 /// One move of the game.
 #[derive(Clone, Debug)]
 pub enum Move {
@@ -18,6 +20,7 @@ pub enum Move {
         limit: usize,
         can: CanStep,
         hold: Millis,
+        ask: Ask,
     },
     ClaimTasks {
         who: Who,
@@ -26,6 +29,7 @@ pub enum Move {
         named: bool,
         with_runs: bool,
         overdue: bool,
+        ask: Ask,
     },
     /// Whoever holds the first claim acts, with further claims of its own.
     Commit {

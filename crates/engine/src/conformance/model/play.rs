@@ -19,8 +19,8 @@ impl Pair {
             Move::Create(who, shapes) => self.create(who, &shapes).await,
             Move::Enqueue(who, shapes) => self.enqueue(who, &shapes).await,
             Move::Deliver(who, shapes) => self.deliver(who, &shapes).await,
-            Move::ClaimRuns { who, limit, can, hold } => self.claim(who, limit, can, hold).await,
-            Move::ClaimTasks { who, limit, both_queues, named, with_runs, overdue } => {
+            Move::ClaimRuns { who, limit, can, hold, ask } => self.claim(who, limit, can, (hold, ask)).await,
+            Move::ClaimTasks { who, limit, both_queues, named, with_runs, overdue, ask } => {
                 let queues = QUEUES.iter().take(if both_queues { 2 } else { 1 });
                 let request = ClaimTasks {
                     tenant: self.tenant(who),
@@ -30,6 +30,7 @@ impl Pair {
                     hold: HOLD,
                     with_runs,
                     overdue,
+                    ask,
                 };
                 self.take(who, request).await;
             }
@@ -64,7 +65,7 @@ impl Pair {
     }
 
     /// Claims runs; with room for all of them they are compared in any order.
-    async fn claim(&mut self, who: Who, limit: usize, can: CanStep, hold: Millis) {
+    async fn claim(&mut self, who: Who, limit: usize, can: CanStep, (hold, ask): (Millis, Ask)) {
         let two = vec![WORKFLOWS[1].0.to_owned(), WORKFLOWS[2].0.to_owned()];
         let (kinds, workflows) = match can {
             CanStep::Everything => (vec![WORKFLOWS[0].1], two),
@@ -72,7 +73,7 @@ impl Pair {
             CanStep::TwoWorkflows => (vec![], two),
         };
         let (tenant, worker) = (self.tenant(who), self.worker(who));
-        let request = ClaimRuns { tenant, worker, kinds, workflows, limit, hold };
+        let request = ClaimRuns { tenant, worker, kinds, workflows, limit, hold, ask };
         let tidy = |mut answer: ClaimedRuns| {
             if limit == ALL {
                 answer.runs.sort_by(|a, b| a.run.id.cmp(&b.run.id));
@@ -90,7 +91,7 @@ impl Pair {
 
     /// Several runs that one request made ready stand in the queue in any order: they are claimed together.
     pub async fn claim_what_ties(&mut self, who: Who) {
-        self.claim(who, ALL, CanStep::Everything, HOLD).await;
+        self.claim(who, ALL, CanStep::Everything, (HOLD, Ask::default())).await;
     }
 
     async fn create(&mut self, who: Who, shapes: &[RunShape]) {

@@ -6,6 +6,7 @@ use rhythm_core::Millis;
 
 use super::ledger::NOBODY;
 use super::moves::*;
+use crate::world::Ask;
 
 pub fn who() -> impl Strategy<Value = Who> {
     let tenant = prop_oneof![14 => Just(0_usize), 1 => Just(1)];
@@ -148,24 +149,31 @@ pub fn claim_runs() -> impl Strategy<Value = Move> {
         1 => Just(CanStep::OneKind),
         1 => Just(CanStep::TwoWorkflows),
     ];
-    (who(), 1..4_usize, can, hold).prop_map(|(who, limit, can, hold)| Move::ClaimRuns {
+    (who(), 1..4_usize, can, hold, ask()).prop_map(|(who, limit, can, hold, ask)| Move::ClaimRuns {
         who,
         limit,
         can,
         hold,
+        ask,
     })
+}
+
+/// Few numbers, so that a repeated call often finds what an earlier one took.
+fn ask() -> impl Strategy<Value = Ask> {
+    (0..3_u64, prop::bool::weighted(0.3)).prop_map(|(number, again)| Ask { number, again })
 }
 
 pub fn claim_tasks() -> impl Strategy<Value = Move> {
     let rare = || prop::bool::weighted(0.15);
-    (who(), 1..4_usize, prop::bool::weighted(0.7), rare(), any::<bool>(), rare()).prop_map(
-        |(who, limit, both_queues, named, with_runs, overdue)| Move::ClaimTasks {
+    (who(), 1..4_usize, prop::bool::weighted(0.7), rare(), any::<bool>(), rare(), ask()).prop_map(
+        |(who, limit, both_queues, named, with_runs, overdue, ask)| Move::ClaimTasks {
             who,
             limit,
             both_queues,
             named,
             with_runs,
             overdue,
+            ask,
         },
     )
 }

@@ -89,6 +89,7 @@ CREATE TABLE run_queue (
     later bool NOT NULL DEFAULT false, -- given back to be tried again at `ready_at`
     worker text,
     claim_until bigint,
+    ask bigint, -- the call that claimed it
     PRIMARY KEY (run, tenant)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000,
         autovacuum_vacuum_cost_delay = 0);
@@ -160,6 +161,7 @@ CREATE TABLE task (
     delivery int NOT NULL DEFAULT 0,
     cancel bool NOT NULL DEFAULT false,
     progress text,
+    ask bigint, -- the call that claimed it, if it was one
     PRIMARY KEY (id, tenant),
     CHECK ((state = 2) = (worker IS NOT NULL)) -- so that a claim is checked by its worker and number alone
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,

@@ -34,7 +34,7 @@ ended AS (
     INSERT INTO ended_task
     SELECT g.id, g.tenant, g.seq, g.run, g.number, g.name, g.queue, g.priority, g.input, g.options, g.actor, g.trace,
         g.created_at, g.deadline_at, 6, g.due_at, c.now, g.claim, g.worker, g.claim_until, g.attempt, g.delivery, g.cancel,
-        g.progress, NULL, f.failure
+        g.progress, NULL, NULL, f.failure
     FROM clock AS c CROSS JOIN gone AS g JOIN failed AS f ON f.id = g.id AND f.tenant = g.tenant WHERE g.run IS NULL
 ),
 told AS (

@@ -10,7 +10,8 @@ picked AS MATERIALIZED (
 ),
 claimed AS (
     UPDATE task AS t
-    SET state = 2, claim = t.claim + 1, delivery = t.delivery + 1, worker = $3, claim_until = c.now + $5::bigint, since = c.now
+    SET state = 2, claim = t.claim + 1, delivery = t.delivery + 1, worker = $3, claim_until = c.now + $5::bigint, since = c.now,
+        ask = $6
     FROM clock AS c, picked AS p
     WHERE t.id = ANY (ARRAY[p.id]) AND t.tenant = p.tenant
     RETURNING t.id, t.run, t.number, t.name, t.input, t.options, t.claim, t.attempt, t.delivery, t.progress, t.created_at,

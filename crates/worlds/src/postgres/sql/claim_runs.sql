@@ -13,7 +13,7 @@ picked AS MATERIALIZED (
     FOR UPDATE OF q SKIP LOCKED
 ),
 held AS (
-    UPDATE run_queue AS q SET worker = $3, claim_until = c.now + $7::bigint, later = false
+    UPDATE run_queue AS q SET worker = $3, claim_until = c.now + $7::bigint, later = false, ask = $8
     FROM clock AS c, picked AS p
     WHERE q.run = ANY (ARRAY[p.run]) AND q.tenant = p.tenant
 ),

@@ -10,7 +10,8 @@ WITH gone AS (
 kept AS (
     INSERT INTO ended_task
     SELECT id, tenant, seq, run, number, name, queue, priority, input, options, actor, trace, created_at, deadline_at, ended,
-        due_at, coalesce($1::bigint, now_ms()), claim, worker, claim_until, attempt, delivery, cancel, progress, output, failure
+        due_at, coalesce($1::bigint, now_ms()), claim, worker, claim_until, attempt, delivery, cancel, progress, NULL,
+        output, failure
     FROM gone WHERE run IS NULL
 ),
 letters AS (

@@ -56,6 +56,7 @@ CREATE TABLE run_queue (
     ticket       INTEGER NOT NULL,
     worker       TEXT,
     claim_until  INTEGER,
+    ask          INTEGER,               -- the call that claimed it
     claim        INTEGER NOT NULL,
     deliveries   INTEGER NOT NULL,
     arrived      INTEGER NOT NULL
@@ -164,6 +165,7 @@ CREATE TABLE task (
     claim        INTEGER NOT NULL,
     worker       TEXT,
     claim_until  INTEGER,
+    ask          INTEGER,               -- the call that claimed it, if it was one
     attempt      INTEGER NOT NULL,
     delivery     INTEGER NOT NULL,
     cancel       INTEGER NOT NULL,

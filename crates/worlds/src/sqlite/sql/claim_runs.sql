@@ -8,8 +8,14 @@ ORDER BY kind, workflow LIMIT 1;
 SELECT priority, ready_at, ticket, key FROM run_queue
 WHERE place = 1 AND tenant = ?1 AND kind = ?2 AND workflow = ?3
 ORDER BY priority DESC, ready_at, ticket LIMIT ?4;
+-- name: taken
+SELECT key FROM run_queue
+WHERE place = 2 AND tenant = ?1 AND worker = ?2 AND ask = ?3
+ORDER BY priority DESC, ready_at, ticket;
+-- name: hold
+UPDATE run_queue SET claim_until = ?2 WHERE key = ?1 RETURNING claim, deliveries;
 -- name: take
-UPDATE run_queue SET place = 2, worker = ?2, claim_until = ?3, claim = claim + 1, deliveries = deliveries + 1
+UPDATE run_queue SET place = 2, worker = ?2, claim_until = ?3, claim = claim + 1, deliveries = deliveries + 1, ask = ?4
 WHERE key = ?1
 RETURNING claim, deliveries;
 -- name: row

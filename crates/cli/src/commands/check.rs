@@ -1,0 +1,85 @@
+use clap::Args;
+use rhythm_core::WorkflowKind;
+use rhythm_core::flow::render::locate;
+use rhythm_core::flow::{Code, Severity};
+use rhythm_engine::definitions::{Examined, define, examine_flow};
+use serde_json::json;
+
+use crate::config::Settings;
+use crate::errors::{CliError, CliResult};
+use crate::flow_files::{self, FlowFile};
+use crate::output::count;
+
+/// Check `.flow` files: everything that is wrong, with what to write instead
+#[derive(Debug, Args)]
+pub struct Check {
+    /// Files, or folders with `.flow` files
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<String>,
+    /// Warnings are errors too
+    #[arg(long)]
+    strict: bool,
+    /// Also show the steps each file is compiled into
+    #[arg(long)]
+    steps: bool,
+}
+
+impl Check {
+    pub fn run(self, settings: Settings) -> CliResult {
+        let out = settings.output;
+        let files = flow_files::find(&self.paths)?;
+        let (mut errors, mut warnings) = (0_u64, 0_u64);
+        let mut rows = Vec::new();
+        for FlowFile { path, source } in &files {
+            let Examined { diagnostics, tasks, .. } = examine_flow(source, self.strict);
+            let of = |severity| diagnostics.iter().filter(|found| found.severity == severity).count() as u64;
+            let wrong = of(Severity::Error);
+            errors += wrong;
+            warnings += of(Severity::Warning);
+            let code = (self.steps && wrong == 0).then(|| compiled(path, source)).flatten();
+            if out.is_json() {
+                let tasks: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
+                let steps = code.map(|code| code.steps);
+                rows.push(json!({
+                    "file": path, "diagnostics": locate(source, &diagnostics), "tasks": tasks, "steps": steps,
+                }));
+                continue;
+            }
+            if !diagnostics.is_empty() {
+                out.styled(&flow_files::rendered(path, source, &diagnostics))?;
+            }
+            if let Some(code) = code {
+                out.line(format!("{path}, {}", count(code.steps.len() as u64, "step")))?;
+                out.raw(&shown(&code))?;
+            }
+        }
+        if out.is_json() {
+            out.json(&json!({ "rows": rows, "errors": errors, "warnings": warnings }))?;
+        } else if errors == 0 && !out.is_quiet() {
+            let checked = count(files.len() as u64, "file");
+            out.line(format!("{checked} checked, {}", count(warnings, "warning")))?;
+        }
+        match errors {
+            0 => Ok(()),
+            _ => Err(CliError::Refused(format!(
+                "{} in {}",
+                count(errors, "error"),
+                count(files.len() as u64, "file")
+            ))),
+        }
+    }
+}
+
+fn compiled(path: &str, source: &str) -> Option<Code> {
+    let defined = define(path, WorkflowKind::Flow, source).ok()?;
+    Code::from_json(&defined.definition.compiled).ok()
+}
+
+/// One line a step: its number, where it comes from, what it does.
+fn shown(code: &Code) -> String {
+    let lines = code.steps.iter().zip(&code.places).enumerate().map(|(number, (step, place))| {
+        let step = serde_json::to_string(step).unwrap_or_default();
+        format!("{number:>5}  line {:<5} {step}\n", place.line)
+    });
+    lines.collect()
+}

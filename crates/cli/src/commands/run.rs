@@ -1,0 +1,161 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use clap::Args;
+use rhythm::StartRun;
+use rhythm_core::{CommandId, Event, EventData, RunId, WorkflowKind};
+use rhythm_engine::definitions::{Refused, define};
+use rhythm_engine::world::HistoryQuery;
+
+use crate::builtin;
+use crate::commands::start::tell;
+use crate::config::Settings;
+use crate::errors::{CliError, CliResult};
+use crate::flow_files;
+use crate::input;
+use crate::session::Session;
+
+/// How often the run is looked at.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// Run a workflow here and now: a `.flow` file or a registered name, with the built-in tasks
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The steps are shown as they happen, the result is printed when the run ends. Ctrl-C leaves the run where it stands; \
+--resume goes on with it. Tasks other than the built-in ones need a worker of their own on the same world.")]
+pub struct Run {
+    /// A .flow file, or the name of a registered workflow
+    #[arg(value_name = "FILE|NAME", required_unless_present = "resume")]
+    target: Option<String>,
+    /// What the run gets: JSON, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON")]
+    input: Option<String>,
+    /// The same key always names the same run
+    #[arg(long)]
+    key: Option<String>,
+    /// Go on with this run instead of starting one
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "input", "key"])]
+    resume: Option<String>,
+    /// Also do shell.exec: run any program that a task names
+    #[arg(long)]
+    allow_shell: bool,
+}
+
+impl Run {
+    pub async fn run(self, settings: Settings) -> CliResult {
+        let input = input::payload("--input", self.input.as_deref())?;
+        let session = Session::open(&settings).await?;
+        let run = match (&self.resume, &self.target) {
+            (Some(run), _) => RunId::new(run),
+            (None, target) => {
+                let workflow = registered(&session, target.as_deref().unwrap_or_default()).await?;
+                let start = StartRun { workflow, input, key: self.key.clone(), ..StartRun::default() };
+                session.client.start_run(start).await?
+            }
+        };
+        session.client.picture(&run).await?;
+        session.out.note(format!("run {run}"));
+        let worker = builtin::add_to(session.rhythm.worker(), self.allow_shell).start().await?;
+        let mut shown = Shown::default();
+        let interrupted = loop {
+            shown.go_on(&session, &run).await?;
+            if session.client.picture(&run).await?.summary.status.is_final() {
+                break false;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(GLANCE) => {}
+                _ = tokio::signal::ctrl_c() => break true,
+            }
+        };
+        worker.stop().await?;
+        if interrupted {
+            let help = format!(
+                "`rhythm run --resume {run}` goes on with it, `rhythm explain {run}` says where it is"
+            );
+            return Err(CliError::Interrupted { run: run.to_string(), help });
+        }
+        shown.go_on(&session, &run).await?;
+        tell(&session, &run, session.client.picture(&run).await?).await
+    }
+}
+
+/// The name to start; a file is registered first.
+async fn registered(session: &Session, target: &str) -> CliResult<String> {
+    if !target.ends_with(".flow") && !Path::new(target).is_file() {
+        return Ok(target.to_owned());
+    }
+    let mut files = flow_files::find(&[target.to_owned()])?;
+    let Some(file) = files.pop().filter(|_| files.is_empty()) else {
+        return Err(CliError::BadValue(format!("{target} is a folder: name the file to run")));
+    };
+    match define(&file.stem(), WorkflowKind::Flow, &file.source) {
+        Ok(defined) => {
+            let workflow = defined.definition.workflow.clone();
+            session.client.register_definition(defined.definition).await?;
+            Ok(workflow)
+        }
+        Err(Refused { diagnostics }) => {
+            session.out.styled(&flow_files::rendered(&file.path, &file.source, &diagnostics))?;
+            Err(CliError::Refused(format!("{target} cannot be run")))
+        }
+    }
+}
+
+/// What was shown of a run so far.
+#[derive(Default)]
+struct Shown {
+    seq: u64,
+    names: BTreeMap<CommandId, String>,
+}
+
+impl Shown {
+    /// One line for each thing that happened since the last look.
+    async fn go_on(&mut self, session: &Session, run: &RunId) -> CliResult {
+        let (tenant, run) = (session.client.tenant().clone(), run.clone());
+        let query = HistoryQuery { tenant, run, after: self.seq, limit: 1_000 };
+        for event in session.client.world().history(query).await? {
+            self.seq = event.seq;
+            if let Some(line) = self.line(&event) {
+                session.out.note(format!("  {line}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, event: &Event) -> Option<String> {
+        let name = |names: &BTreeMap<CommandId, String>, id: CommandId| {
+            names.get(&id).cloned().unwrap_or_else(|| format!("#{id}"))
+        };
+        Some(match &event.data {
+            EventData::StepScheduled(step) => {
+                self.names.insert(step.task, step.name.clone());
+                format!("started    {}", step.name)
+            }
+            EventData::StepCompleted(done) => format!("done       {}", name(&self.names, done.task)),
+            EventData::StepFailed(failed) => {
+                format!("failed     {}: {}", name(&self.names, failed.task), failed.failure)
+            }
+            EventData::StepRetrying(again) => {
+                format!("trying     {} again: {}", name(&self.names, again.task), again.failure)
+            }
+            EventData::TimerScheduled(timer) => format!("sleeping   until {}", timer.fire_at),
+            EventData::TimerFired(_) => "woke up".to_owned(),
+            EventData::SignalRequested(signal) => format!("waiting    for signal {}", signal.name),
+            EventData::SignalReceived(signal) => format!("received   signal {}", signal.name),
+            EventData::ChildStarted(child) => {
+                self.names.insert(child.child, child.workflow.clone());
+                format!("started    workflow {}", child.workflow)
+            }
+            EventData::ChildCompleted(done) => {
+                format!("done       workflow {}", name(&self.names, done.child))
+            }
+            EventData::ChildFailed(failed) => {
+                format!("failed     workflow {}: {}", name(&self.names, failed.child), failed.failure)
+            }
+            EventData::Log(log) => format!("log        {}", log.message),
+            EventData::CancelRequested(_) => "cancelling".to_owned(),
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,85 @@
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use rhythm_scenario::{Options, Scenario, read_files, run_all};
+
+use crate::config::Settings;
+use crate::errors::{CliError, CliResult};
+
+/// Play scenarios: workflows on a virtual clock, with scripted answers instead of tasks
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A scenario file is JSON or YAML: one scenario, a list, or {scenarios: [...]}. Nothing is started and nothing is waited \
+for. With --output json every scenario is one object on a line of its own.")]
+pub struct Test {
+    /// Scenario files, or folders with them
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Only scenarios whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// Scenarios played side by side [default: as many as there are cores]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Another order of what happens at the same moment; 0 is the order of the script
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    seed: u64,
+    /// Also play each with its snapshot reloaded after every transition, and with every message delivered twice
+    /// [default: when CI is set]
+    #[arg(long)]
+    three_ways: bool,
+}
+
+impl Test {
+    pub fn run(self, settings: Settings) -> CliResult {
+        let out = settings.output;
+        let began = Instant::now();
+        let files = read_files(&self.paths).map_err(|error| CliError::BadValue(error.to_string()))?;
+        let wanted = |scenario: &Scenario| {
+            self.filter.as_ref().is_none_or(|text| scenario.name.contains(text.as_str()))
+        };
+        let scenarios: Vec<Scenario> =
+            files.into_iter().flat_map(|(_, scenarios)| scenarios).filter(wanted).collect();
+        if scenarios.is_empty() {
+            let filter = self.filter.as_deref().unwrap_or_default();
+            return Err(CliError::BadValue(format!("no scenario's name contains {filter:?}")));
+        }
+        let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
+        let options = Options { three_ways: self.three_ways || in_ci, jobs: self.jobs, seed: self.seed };
+        let (mut passed, mut failed) = (0_u64, 0_u64);
+        let mut told = Ok(());
+        run_all(&scenarios, options, |report| {
+            if report.passed {
+                passed += 1
+            } else {
+                failed += 1
+            }
+            if told.is_err() {
+                return;
+            }
+            told = if out.is_json() {
+                serde_json::to_string(&report)
+                    .map_err(|error| CliError::Output(error.to_string()))
+                    .and_then(|line| out.raw(&format!("{line}\n")))
+            } else if report.passed && out.is_quiet() {
+                Ok(())
+            } else {
+                let word = if report.passed { "ok    " } else { "FAILED" };
+                let problems = report.problems.iter().map(|problem| format!("        {problem}"));
+                let lines = std::iter::once(format!("{word}  {}", report.name)).chain(problems);
+                lines.into_iter().try_for_each(|line| out.line(line))
+            };
+        });
+        told?;
+        let closing = format!("{passed} passed, {failed} failed");
+        if !out.is_json() {
+            out.line(&closing)?;
+            if !out.is_quiet() {
+                out.note(format!("in {:.2} s", began.elapsed().as_secs_f64()));
+            }
+        }
+        if failed > 0 { Err(CliError::TestsFailed(closing)) } else { Ok(()) }
+    }
+}
