@@ -127,7 +127,7 @@ impl Dice {
             }
             14 => return self.block(text, "for (let i of [1, 2])", depth),
             15 => return self.block(text, "for (k in { a: 1, b: 2 })", depth),
-            16 => return self.block(text, "for (const k in z)", depth),
+            16 => return self.block(text, "for (const key in z)", depth),
             17 => return self.block(text, "", depth),
             18 => {
                 self.block(text, "try", depth);

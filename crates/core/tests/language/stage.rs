@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rhythm_core::event::EventData;
 use rhythm_core::flow::code::{Code, Defaults};
-use rhythm_core::flow::{Flow, compile, front_matter, parse};
+use rhythm_core::flow::{Flow, Severity, compile, examine};
 use rhythm_core::fold::{Advance, Advanced, End, RunState, advance, replay};
 use rhythm_core::message::*;
 use rhythm_core::program::{RunFacts, Snapshot};
@@ -77,16 +77,13 @@ impl Report {
 
 /// Runs a program to its end, or until nothing more can happen.
 pub fn play(source: &str, script: &Script, way: Way) -> Result<Report, String> {
-    let parsed = parse(source);
-    if parsed.has_errors() {
-        return Err(format!("not a program: {:#?}", parsed.diagnostics));
+    let examined = examine(source, false);
+    if examined.checked.has_errors() {
+        let errors = examined.checked.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+        return Err(format!("not a program: {:#?}", errors.collect::<Vec<_>>()));
     }
-    let front = parsed.file.front_matter.as_ref().map(front_matter::read).unwrap_or_default();
-    if !front.diagnostics.is_empty() {
-        return Err(format!("not a program: {:#?}", front.diagnostics));
-    }
-    let defaults = Defaults::from(&front.settings);
-    let code = compile(&parsed.file, source, defaults).map_err(|error| format!("{error:?}"))?;
+    let code = compile(&examined.file, source, Defaults::from(&examined.settings));
+    let code = code.map_err(|error| format!("{error:?}"))?;
     let mut stage = Stage {
         flow: Flow::new(code).map_err(|error| error.to_string())?,
         facts: RunFacts {
