@@ -20,7 +20,7 @@ mod view;
 use std::collections::BTreeMap;
 
 use rhythm_core::drill::Plan;
-use rhythm_core::{RunId, TaskId, Timestamp};
+use rhythm_core::{Millis, RunId, TaskId, Timestamp};
 use rhythm_engine::world::*;
 
 use crate::kernel::Owner;
@@ -28,6 +28,10 @@ use crate::network::Luck;
 
 pub use fold::Fold;
 pub use view::{Seen, View};
+
+/// What a process takes for the world's time may be ahead of it by so much: it counts on while it stands still, and
+/// the world's clock may be set back meanwhile.
+const AHEAD: Millis = Millis(60_000);
 
 /// A request that reached the world, with its answer.
 pub enum Applied<'a> {

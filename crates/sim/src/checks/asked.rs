@@ -8,10 +8,7 @@ use rhythm_core::message::{Message, MessageBody};
 use rhythm_core::{Event, EventData, Millis, Payload, RunId, TaskId, TimerSpec, Timestamp};
 use rhythm_engine::world::*;
 
-use super::{Applied, Check, Moment, Objection};
-
-/// What processes take for the world's time runs ahead of it for a while after its clock was set back.
-const AHEAD: Millis = Millis(12_000);
+use super::{AHEAD, Applied, Check, Moment, Objection};
 
 pub struct Asked {
     plans: BTreeMap<String, Plan>,

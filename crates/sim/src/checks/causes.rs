@@ -8,10 +8,7 @@ use rhythm_core::failure::codes;
 use rhythm_core::{CommitId, Event, EventData, Failure, Millis, RunId, TaskId, TaskOptions, Timestamp};
 use rhythm_engine::world::*;
 
-use super::{Applied, Check, Moment, Objection, Seen, View};
-
-/// What processes take for the world's time runs ahead of it for a while after its clock was set back.
-const AHEAD: Millis = Millis(12_000);
+use super::{AHEAD, Applied, Check, Moment, Objection, Seen, View};
 
 pub struct Causes {
     plans: BTreeMap<String, Plan>,

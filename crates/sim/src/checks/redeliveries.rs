@@ -21,16 +21,20 @@ struct Holder {
     owner: Owner,
     misfortunes: u64,
     deliveries: u32,
+    /// Took it over from itself. When the earlier delivery ends, such a worker forgets the task altogether, drops the
+    /// result of the newer one and lets its claim run out.
+    twice: bool,
 }
 
 impl Holder {
     fn first(at: &Moment<'_>) -> Self {
-        Self { owner: at.owner, misfortunes: at.luck.misfortunes(at.owner), deliveries: 1 }
+        Self { owner: at.owner, misfortunes: at.luck.misfortunes(at.owner), deliveries: 1, twice: false }
     }
 
     /// Why it could be taken from this holder.
     fn lost_it(self, at: &Moment<'_>) -> Result<(), String> {
-        match at.luck.misfortunes(self.owner) != self.misfortunes || at.luck.is_in_trouble(self.owner) {
+        let struck = at.luck.misfortunes(self.owner) != self.misfortunes;
+        match struck || at.luck.is_in_trouble(self.owner) || self.twice {
             true => Ok(()),
             false => Err(format!("taken from p{}, to whom nothing happened", self.owner.0)),
         }
@@ -93,7 +97,8 @@ impl Redeliveries {
         let key = (task.id.clone(), task.attempt);
         let last = self.tasks.get(&key).copied();
         let deliveries = last.map_or(0, |last| last.deliveries) + 1;
-        let holder = Holder { deliveries, ..Holder::first(at) };
+        let twice = last.is_some_and(|last| last.owner == at.owner);
+        let holder = Holder { deliveries, twice, ..Holder::first(at) };
         self.tasks.insert(key, holder);
         last.map_or(Ok(()), |last| last.lost_it(at)).map_err(|what| Objection::of_task(&task.id, what))?;
         if task.delivery != holder.deliveries {
