@@ -55,6 +55,8 @@ pub struct Call<R, T> {
 pub struct Luck {
     own: BTreeMap<Owner, u64>,
     all: u64,
+    /// When it was last.
+    last: BTreeMap<Owner, u64>,
     /// Requests of each owner that are late or lost right now.
     astray: BTreeMap<Owner, u64>,
     /// Who is dead, stands still, or is about to leave: how many reasons there are.
@@ -91,7 +93,13 @@ impl Luck {
         self.all + self.own.get(&owner).copied().unwrap_or_default()
     }
 
-    pub fn befalls(&mut self, owner: Owner) {
+    /// When something last befell an owner, or all.
+    pub fn last(&self, owner: Owner) -> Option<u64> {
+        self.last.get(&owner).max(self.last.get(&NOBODY)).copied()
+    }
+
+    pub fn befalls(&mut self, owner: Owner, now: u64) {
+        self.last.insert(owner, now);
         match owner {
             NOBODY => self.all += 1,
             owner => *self.own.entry(owner).or_default() += 1,
@@ -178,7 +186,7 @@ impl Network {
     }
 
     pub fn befalls(&self, owner: Owner) {
-        lock(&self.luck).befalls(owner);
+        lock(&self.luck).befalls(owner, self.kernel.now());
     }
 
     /// Something is wrong that no checker of requests can see.

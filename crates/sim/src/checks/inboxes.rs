@@ -16,6 +16,7 @@ pub struct Inboxes {
     /// Runs that ended for good: they take nothing any more.
     over: BTreeSet<RunId>,
     known: BTreeSet<RunId>,
+    accepted: BTreeSet<(RunId, MessageId)>,
     /// What the newest claim on a run carried.
     claimed: BTreeMap<RunId, (u64, Vec<Message>)>,
     commits: BTreeSet<CommitId>,
@@ -33,8 +34,13 @@ impl Check for Inboxes {
             }
             Applied::Deliver(request, answers) => {
                 for (delivery, answer) in request.deliveries.iter().zip(*answers) {
-                    if *answer == Delivered::Accepted {
-                        self.put(&delivery.to, &delivery.message);
+                    if *answer != Delivered::Accepted {
+                        continue;
+                    }
+                    self.put(&delivery.to, &delivery.message);
+                    let id = &delivery.message.id;
+                    if !self.accepted.insert((delivery.to.clone(), id.clone())) {
+                        return Err(Objection::of_run(&delivery.to, format!("{id} was accepted twice")));
                     }
                 }
             }

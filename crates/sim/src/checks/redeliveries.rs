@@ -15,12 +15,18 @@ use crate::kernel::Owner;
 /// A run claimed more often than this without a commit may be set aside.
 const MAX_RUN_DELIVERIES: u32 = 5;
 
+/// After a misfortune a worker is not itself for a while: when a clock jumps, all who have not said since that they are
+/// there are given up, and what a doubled request claims nobody hears of.
+const SHAKEN_MS: u64 = 10_000;
+
 /// Who holds something, and what had befallen them when they got it.
 #[derive(Clone, Copy)]
 struct Holder {
     owner: Owner,
     misfortunes: u64,
     deliveries: u32,
+    /// Something had just befallen them.
+    shaken: bool,
     /// Took it over from itself. When the earlier delivery ends, such a worker forgets the task altogether, drops the
     /// result of the newer one and lets its claim run out.
     twice: bool,
@@ -28,12 +34,15 @@ struct Holder {
 
 impl Holder {
     fn first(at: &Moment<'_>) -> Self {
-        Self { owner: at.owner, misfortunes: at.luck.misfortunes(at.owner), deliveries: 1, twice: false }
+        let last = at.luck.last(at.owner);
+        let shaken = last.is_some_and(|last| at.virtual_ms.saturating_sub(last) < SHAKEN_MS);
+        let misfortunes = at.luck.misfortunes(at.owner);
+        Self { owner: at.owner, misfortunes, deliveries: 1, shaken, twice: false }
     }
 
     /// Why it could be taken from this holder.
     fn lost_it(self, at: &Moment<'_>) -> Result<(), String> {
-        let struck = at.luck.misfortunes(self.owner) != self.misfortunes;
+        let struck = self.shaken || at.luck.misfortunes(self.owner) != self.misfortunes;
         match struck || at.luck.is_in_trouble(self.owner) || self.twice {
             true => Ok(()),
             false => Err(format!("taken from p{}, to whom nothing happened", self.owner.0)),

@@ -42,7 +42,7 @@ fn see_at<'a>(
     luck: &Luck,
     now: Timestamp,
 ) -> Result<(), Objection> {
-    let virtual_ms = now.since(Timestamp(NOW.0 - 1_000)).as_u64();
+    let virtual_ms = now.since(Timestamp(NOW.0 - 100_000)).as_u64();
     check.applied(applied, &Moment { now, virtual_ms, owner: Owner(1), luck })
 }
 
@@ -430,9 +430,9 @@ fn redeliveries_objects_to_what_is_taken_without_a_reason() {
     let mut luck = Luck::default();
     tasks_claimed(&mut check, 1, 1, &luck).unwrap();
     tasks_claimed(&mut check, 2, 2, &luck).unwrap_err();
-    luck.befalls(Owner(1));
+    luck.befalls(Owner(1), 0);
     tasks_claimed(&mut check, 3, 3, &luck).unwrap();
-    luck.befalls(Owner(1));
+    luck.befalls(Owner(1), 0);
     // Counted wrongly.
     tasks_claimed(&mut check, 4, 3, &luck).unwrap_err();
 }
@@ -447,7 +447,7 @@ fn redeliveries_objects_to_poison_and_quarantine_before_their_time() {
     let mut luck = Luck::default();
     for delivery in 1..=MAX_DELIVERIES {
         tasks_claimed(&mut check, u64::from(delivery), delivery, &luck).unwrap();
-        luck.befalls(Owner(1));
+        luck.befalls(Owner(1), 0);
     }
     finished(&mut check, poison(), NOW).unwrap_err();
     tasks_claimed(&mut check, 9, MAX_DELIVERIES + 1, &luck).unwrap();
@@ -502,6 +502,9 @@ fn inboxes_objects_to_an_accepted_message_that_vanished() {
     let mut check = accepted();
     runs_claimed(&mut check, 1, vec![signal("a")]).unwrap();
     runs_claimed(&mut check, 2, Vec::new()).unwrap_err();
+    // Once is enough.
+    let again = Applied::Deliver(&request, &[Delivered::Accepted]);
+    see(&mut check, &again, &Luck::default()).unwrap_err();
     let mut scene = Scene::new(Status::Failed);
     accepted().ended(&scene.view()).unwrap_err();
     scene.picture.inbox = vec![signal("a")];
