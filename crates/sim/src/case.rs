@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dice::Dice;
 use crate::faults::{Rates, rates};
+use crate::plans::long_value;
 use crate::process::Setup;
 use crate::sim::Outcome;
 use crate::workload::Workload;
@@ -32,10 +33,13 @@ impl Case {
     /// Nothing in it depends on luck: no faults, workers all alike, no races between clients and runs.
     pub fn tame(seed: u64) -> Self {
         let mut dice = Dice::new(seed, "setups");
-        let setups = (0..dice.number(2..4)).map(|number| Setup::plain(number)).collect();
+        let setups = (0..dice.number(2..4)).map(Setup::plain).collect();
         Self { seed, rates: Rates::new(), setups, workload: Workload::new(seed, true) }
     }
 }
+
+/// What stands in files for a value too large to stay inline.
+const LONG_VALUE: &str = "<a long value>";
 
 /// A case that once found something.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -58,6 +62,7 @@ impl Kept {
 
     pub fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let text = text.replace(LONG_VALUE, &long_value());
         serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
     }
 
@@ -65,6 +70,7 @@ impl Kept {
     pub fn write(&self, folder: &Path) -> Result<PathBuf, String> {
         let path = folder.join(format!("{}.json", self.case.seed));
         let text = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
+        let text = text.replace(&long_value(), LONG_VALUE);
         std::fs::write(&path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(path)
     }
