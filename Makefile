@@ -1,6 +1,6 @@
 # The commands people type. Each one calls the real tool; nothing is decided here.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench sim replay crash mutants fmt
+.PHONY: help run test lint bench sim replay agree crash mutants fmt
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
@@ -22,6 +22,9 @@ sim: ## simulate: make sim SEEDS=50000 FROM=0
 
 replay: ## tell what happens under one seed: make replay SEED=7
 	cargo run --release --locked -p rhythm-sim -- --replay $(SEED)
+
+agree: ## the same seeds on every world, byte-equal histories: make agree SEEDS=100
+	SIM_WORLD_SEEDS=$(or $(SEEDS),50) RHYTHM_PG_FAST=1 scripts/with-postgres.sh cargo test --release --locked -p rhythm-sim --test worlds_agree -- --nocapture
 
 crash: ## kill, stop and starve real processes, long, on SQLite and PostgreSQL (SCENARIOS="storm zombies")
 	@scripts/setup.sh strace

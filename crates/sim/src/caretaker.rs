@@ -10,6 +10,7 @@ use rhythm_engine::client::Client;
 use rhythm_engine::error::EngineError;
 use rhythm_engine::world::*;
 
+use crate::checks::Objection;
 use crate::client::decide;
 use crate::network::Network;
 
@@ -30,9 +31,16 @@ impl Caretaker {
         loop {
             round += 1;
             // Requests may cross with what the engine does; the next round sees how it went.
-            if let Ok(true) = self.round(round).await {
-                self.done.store(true, Ordering::SeqCst);
-                return;
+            match self.round(round).await {
+                Ok(true) => {
+                    self.done.store(true, Ordering::SeqCst);
+                    return;
+                }
+                Err(error) if !may_cross(&error) => {
+                    self.network.object("caretaker", Objection::general(error.to_string()));
+                    return;
+                }
+                _ => {}
             }
             self.network.kernel.sleep(EVERY_MS).await;
         }
@@ -90,6 +98,15 @@ impl Caretaker {
             }
         }
         Ok(())
+    }
+}
+
+/// Errors that say no more than that somebody was faster.
+fn may_cross(error: &EngineError) -> bool {
+    use EngineError::{Ended, PastDeadline, UnknownLetter, World};
+    match error {
+        World(error) => matches!(error, WorldError::Conflict(_) | WorldError::NotFound(_)),
+        error => matches!(error, Ended(_) | PastDeadline(_) | UnknownLetter(_)),
     }
 }
 

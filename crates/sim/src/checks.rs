@@ -2,6 +2,8 @@
 //! share no code with the engine beyond its data types.
 
 mod acknowledged;
+mod asked;
+mod causes;
 mod commands;
 mod early;
 mod effects;
@@ -9,16 +11,27 @@ mod endings;
 mod fences;
 mod fold;
 mod gaps;
+mod inboxes;
+mod lateness;
+mod redeliveries;
 mod schedules;
 mod view;
 
 use std::collections::BTreeMap;
 
-use rhythm_core::{RunId, TaskId, Timestamp};
+use rhythm_core::drill::Plan;
+use rhythm_core::{Millis, RunId, TaskId, Timestamp};
 use rhythm_engine::world::*;
+
+use crate::kernel::Owner;
+use crate::network::Luck;
 
 pub use fold::Fold;
 pub use view::{Seen, View};
+
+/// What a process takes for the world's time may be ahead of it by so much: it counts on while it stands still, and
+/// the world's clock may be set back meanwhile.
+const AHEAD: Millis = Millis(60_000);
 
 /// A request that reached the world, with its answer.
 pub enum Applied<'a> {
@@ -30,6 +43,15 @@ pub enum Applied<'a> {
     Commit(&'a Commit, &'a Committed),
     FinishTasks(&'a FinishTasks, &'a [Finish]),
     Control(&'a ControlRequest, &'a Controlled),
+}
+
+/// When a request reached the world, and whose it was.
+pub struct Moment<'a> {
+    /// By the world's clock.
+    pub now: Timestamp,
+    pub virtual_ms: u64,
+    pub owner: Owner,
+    pub luck: &'a Luck,
 }
 
 /// A promise that was broken.
@@ -45,7 +67,12 @@ pub struct Violation {
 pub trait Check: Send {
     fn name(&self) -> &'static str;
 
-    fn applied(&mut self, _applied: &Applied<'_>, _now: Timestamp) -> Result<(), Objection> {
+    fn applied(&mut self, _applied: &Applied<'_>, _at: &Moment<'_>) -> Result<(), Objection> {
+        Ok(())
+    }
+
+    /// The faults are long over, all that happens by itself has happened, and nobody was helped yet.
+    fn settled(&mut self, _view: &View<'_>) -> Result<(), Objection> {
         Ok(())
     }
 
@@ -55,6 +82,7 @@ pub trait Check: Send {
 }
 
 /// What a checker found wrong.
+#[derive(Debug)]
 pub struct Objection {
     what: String,
     about: Vec<String>,
@@ -85,27 +113,39 @@ pub struct Checks {
     pub tally: BTreeMap<&'static str, u64>,
 }
 
-impl Default for Checks {
-    fn default() -> Self {
+impl Checks {
+    /// `plans` are the workflows' programs as the workload has them.
+    pub fn new(plans: BTreeMap<String, Plan>) -> Self {
         let all: Vec<Box<dyn Check>> = vec![
             Box::new(fences::Fences::default()),
             Box::new(gaps::Gaps::default()),
             Box::new(early::Early::default()),
-            Box::new(commands::Commands),
+            Box::new(asked::Asked::new(plans.clone())),
+            Box::new(lateness::Lateness),
+            Box::new(commands::Commands::default()),
             Box::new(effects::Effects::default()),
+            Box::new(redeliveries::Redeliveries::default()),
+            Box::new(causes::Causes::new(plans)),
+            Box::new(inboxes::Inboxes::default()),
             Box::new(acknowledged::Acknowledged),
             Box::new(endings::Endings),
             Box::new(schedules::Schedules::default()),
         ];
         Self { all, found: Vec::new(), transitions: 0, tally: BTreeMap::new() }
     }
-}
 
-impl Checks {
-    pub fn applied(&mut self, applied: &Applied<'_>, now: Timestamp) {
+    pub fn applied(&mut self, applied: &Applied<'_>, at: &Moment<'_>) {
         self.count(applied);
         for check in &mut self.all {
-            if let Err(objection) = check.applied(applied, now) {
+            if let Err(objection) = check.applied(applied, at) {
+                self.found.push(objection.by(check.name()));
+            }
+        }
+    }
+
+    pub fn settled(&mut self, view: &View<'_>) {
+        for check in &mut self.all {
+            if let Err(objection) = check.settled(view) {
                 self.found.push(objection.by(check.name()));
             }
         }
@@ -277,3 +317,6 @@ fn show_outcome(outcome: &TaskOutcome) -> &'static str {
         TaskOutcome::Released => "released",
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,9 +8,10 @@ use rhythm_core::message::ApprovalDecided;
 use rhythm_core::{Actor, CommandId, EventData, MessageId, Payload, RunId, Status, TaskId, TenantId};
 use rhythm_engine::client::{Client, EnqueueTask, NewSchedule, StartRun};
 use rhythm_engine::error::EngineError;
-use rhythm_engine::world::{Control, DeadQuery, ScheduleTarget, World};
+use rhythm_engine::world::{Control, DeadQuery, ScheduleTarget, World, WorldError};
 use serde_json::Value;
 
+use crate::checks::Objection;
 use crate::dice::Dice;
 use crate::faults::Fault;
 use crate::kernel::Owner;
@@ -22,6 +23,7 @@ use crate::workload::{Act, Action};
 pub enum Acknowledged {
     Started(RunId),
     Enqueued(TaskId),
+    /// A signal, a decision, a cancellation or a patch.
     Delivered(RunId, MessageId),
 }
 
@@ -31,9 +33,23 @@ pub struct ClientLog {
     acknowledged: Mutex<Vec<Acknowledged>>,
     next_action: AtomicU64,
     names: AtomicU64,
+    /// The name a client chose last.
+    last_name: Mutex<String>,
 }
 
 impl ClientLog {
+    fn told(&self, what: Acknowledged) {
+        self.acknowledged().push(what);
+    }
+
+    fn was_started(&self, run: &RunId) -> bool {
+        self.acknowledged().iter().any(|told| matches!(told, Acknowledged::Started(known) if known == run))
+    }
+
+    fn last_name(&self) -> String {
+        self.last_name.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     pub fn acknowledged(&self) -> MutexGuard<'_, Vec<Acknowledged>> {
         self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -46,7 +62,11 @@ impl ClientLog {
 /// A client whose chosen names come from a counter of the simulation.
 pub fn client_on(world: Arc<dyn World>, log: &Arc<ClientLog>) -> Client {
     let log = log.clone();
-    let name = move || format!("n{}", log.names.fetch_add(1, Ordering::SeqCst));
+    let name = move || {
+        let name = format!("n{}", log.names.fetch_add(1, Ordering::SeqCst));
+        name.clone_into(&mut log.last_name.lock().unwrap_or_else(PoisonError::into_inner));
+        name
+    };
     Client::new(world, TenantId::default(), Actor("user:sim".into())).with_ids(name)
 }
 
@@ -64,14 +84,18 @@ impl Caller {
         while let Some(action) = actions.get(self.log.done()) {
             let now = self.network.kernel.now();
             self.network.kernel.sleep(action.at.saturating_sub(now)).await;
-            if self.network.strikes(Fault::ClientCrash) {
+            if self.network.draws(Fault::ClientCrash) {
                 if self.dice.chance(0.5) {
                     self.log.next_action.fetch_add(1, Ordering::SeqCst);
                 }
-                let (kernel, owner, after) = (self.network.kernel.clone(), self.owner, self.dice.skewed(50));
+                let (network, owner, after) = (self.network.clone(), self.owner, self.dice.skewed(50));
+                let act = format!("{:?}", action.act);
                 let assassin = async move {
-                    kernel.sleep(after).await;
-                    kernel.kill(owner);
+                    network.kernel.sleep(after).await;
+                    if !network.kernel.is_dead(owner) {
+                        network.strike(owner, Fault::ClientCrash, || act);
+                        network.kernel.kill(owner);
+                    }
                 };
                 self.network.kernel.spawn(crate::kernel::NOBODY, Box::pin(assassin));
             }
@@ -83,7 +107,7 @@ impl Caller {
     async fn until_known(&mut self, act: &Act) {
         loop {
             let outcome = self.perform(act).await;
-            self.network.trace.note(self.owner, "client", u64::from(outcome.is_ok()), || match &outcome {
+            self.network.trace.note(self.owner, "client", &(act, outcome.is_ok()), || match &outcome {
                 Ok(()) => format!("{act:?} acknowledged"),
                 Err(error) => format!("{act:?} {error}"),
             });
@@ -92,7 +116,41 @@ impl Caller {
                     let pause = self.dice.skewed(2_000);
                     self.network.kernel.sleep(pause).await;
                 }
+                Err(error) if !self.may_happen(act, &error) => {
+                    let what = format!("{act:?} was answered with: {error}");
+                    let objection = match act.run() {
+                        Some(run) => Objection::of_run(&RunId::new(run), what),
+                        None => Objection::general(what),
+                    };
+                    self.network.object("client", objection);
+                    return;
+                }
                 _ => return,
+            }
+        }
+    }
+
+    /// Whether a client must expect this error: what it asks for may have gone on without it.
+    fn may_happen(&self, act: &Act, error: &EngineError) -> bool {
+        use EngineError::{Ended, PastDeadline, UnknownLetter, UnknownRun, World};
+        let passing = matches!(error, World(error) if error.is_passing());
+        let missing = matches!(error, UnknownRun(_) | World(WorldError::NotFound(_)));
+        let crossed = matches!(error, World(WorldError::Conflict(_)));
+        match act {
+            // Under a name of its own nothing stands in the way.
+            Act::Start { .. } | Act::Enqueue { .. } | Act::Schedule { .. } => passing,
+            Act::CancelTask { .. } => passing || missing,
+            Act::SettleDead { .. } => {
+                passing || missing || crossed || matches!(error, UnknownLetter(_) | PastDeadline(_))
+            }
+            act => {
+                let known = act.run().is_some_and(|run| self.log.was_started(&RunId::new(run)));
+                let retried = matches!(act, Act::Retry { .. });
+                passing
+                    || crossed
+                    || matches!(error, Ended(_))
+                    || (missing && (!known || retried))
+                    || (retried && matches!(error, PastDeadline(_)))
             }
         }
     }
@@ -111,14 +169,14 @@ impl Caller {
                     ..StartRun::default()
                 };
                 let run = client.start_run(start).await?;
-                self.log.acknowledged().push(Acknowledged::Started(run));
+                self.log.told(Acknowledged::Started(run));
                 Ok(())
             }
             Act::Signal { run, name, id, payload: content } => {
                 let run = RunId::new(run.clone());
                 client.signal(&run, name, payload(content), Some(id.clone())).await?;
                 let message = MessageId::new(format!("signal:{id}"));
-                self.log.acknowledged().push(Acknowledged::Delivered(run, message));
+                self.log.told(Acknowledged::Delivered(run, message));
                 Ok(())
             }
             Act::Enqueue { task, name, input, options } => {
@@ -127,14 +185,30 @@ impl Caller {
                 let task = client
                     .enqueue_task(EnqueueTask { id, name, input, options, ..EnqueueTask::default() })
                     .await?;
-                self.log.acknowledged().push(Acknowledged::Enqueued(task));
+                self.log.told(Acknowledged::Enqueued(task));
                 Ok(())
             }
-            Act::Cancel { run } => client.cancel(&RunId::new(run.clone()), "enough").await,
-            Act::Patch { run, operations } => {
-                client.patch(&RunId::new(run.clone()), payload(operations), "another way").await
+            Act::Cancel { run } => {
+                let run = RunId::new(run.clone());
+                client.cancel(&run, "enough").await?;
+                let message = MessageId::new(format!("cancel:{}", self.log.last_name()));
+                self.log.told(Acknowledged::Delivered(run, message));
+                Ok(())
             }
-            Act::Decide { run } => decide(client, &RunId::new(run.clone())).await,
+            Act::Patch { run, operations } => {
+                let run = RunId::new(run.clone());
+                client.patch(&run, payload(operations), "another way").await?;
+                let message = MessageId::new(format!("patch:{}", self.log.last_name()));
+                self.log.told(Acknowledged::Delivered(run, message));
+                Ok(())
+            }
+            Act::Decide { run } => {
+                let run = RunId::new(run.clone());
+                if let Some(approval) = decide(client, &run).await? {
+                    self.log.told(Acknowledged::Delivered(run, MessageId::approval(approval)));
+                }
+                Ok(())
+            }
             Act::Retry { run } => retry(client, &RunId::new(run.clone())).await,
             Act::SettleDead { requeue } => settle_dead(client, *requeue).await,
             Act::Schedule { name, workflow, catch_up, overlap } => {
@@ -169,7 +243,7 @@ fn control(act: &Act) -> Control {
 }
 
 /// Answers the newest open approval of a run, if there is one.
-pub async fn decide(client: &Client, run: &RunId) -> Result<(), EngineError> {
+pub async fn decide(client: &Client, run: &RunId) -> Result<Option<CommandId>, EngineError> {
     let history = client.history(run).await?;
     let mut open: Vec<CommandId> = Vec::new();
     for event in &history {
@@ -179,10 +253,11 @@ pub async fn decide(client: &Client, run: &RunId) -> Result<(), EngineError> {
             _ => {}
         }
     }
-    let Some(approval) = open.pop() else { return Ok(()) };
+    let Some(approval) = open.pop() else { return Ok(None) };
     let (decision, by) = ("approved".to_owned(), "user:sim".to_owned());
     let decided = ApprovalDecided { approval, decision, by, comments: String::new(), data: Payload::null() };
-    client.decide(run, decided).await
+    client.decide(run, decided).await?;
+    Ok(Some(approval))
 }
 
 /// Opens a run again that failed or was set aside.

@@ -1,6 +1,6 @@
 //! The faults, how often each strikes under a seed, and how often each really did.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::dice::Dice;
 
@@ -19,6 +19,10 @@ macro_rules! faults {
                 match self {
                     $(Fault::$name => $text,)*
                 }
+            }
+
+            pub fn named(name: &str) -> Option<Fault> {
+                Fault::ALL.iter().copied().find(|fault| fault.name() == name)
             }
 
             /// The highest rate a seed may choose.
@@ -61,6 +65,53 @@ faults! {
     HandlerSlow = "handler slow", 0.10;
 }
 
+impl Fault {
+    /// Whether it may cost a process the claims it holds.
+    pub fn endangers_claims(self) -> bool {
+        !matches!(
+            self,
+            Fault::LostWakeup
+                | Fault::LateWakeup
+                | Fault::DoubledWakeup
+                | Fault::ClockBack
+                | Fault::ClientCrash
+                | Fault::HandlerFails
+                | Fault::HandlerPanics
+                | Fault::HandlerHangs
+                | Fault::HandlerSlow
+        )
+    }
+
+    /// Whether its victim is out of the game: for good, or until it wakes up.
+    pub fn removes(self) -> bool {
+        matches!(
+            self,
+            Fault::Crash
+                | Fault::CrashBeforeWrite
+                | Fault::CrashDuringWrite
+                | Fault::CrashAfterWrite
+                | Fault::Restart
+                | Fault::Pause
+        )
+    }
+}
+
+/// How often each fault strikes, in millionths, by its name.
+pub type Rates = BTreeMap<String, u32>;
+
+/// Each seed has some of the faults, each at a rate of its own: rare combinations come up sooner so.
+pub fn rates(seed: u64) -> Rates {
+    let mut swarm = Dice::new(seed, "fault rates");
+    let mut rates = Rates::new();
+    for fault in Fault::ALL {
+        let (chosen, share) = (swarm.chance(0.6), swarm.number(1..1_000) as f64 / 1_000.0);
+        if chosen {
+            rates.insert(fault.name().to_owned(), (fault.most() * share * 1_000_000.0) as u32);
+        }
+    }
+    rates
+}
+
 /// Which faults a simulation has, and what became of them.
 pub struct Faults {
     rates: BTreeMap<Fault, (f64, Dice)>,
@@ -69,30 +120,25 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Each seed has some of the faults, each at a rate of its own: rare combinations come up sooner so.
-    pub fn new(seed: u64, without: &BTreeSet<Fault>) -> Self {
-        let mut swarm = Dice::new(seed, "fault rates");
-        let mut rates = BTreeMap::new();
-        for fault in Fault::ALL {
-            let (chosen, share) = (swarm.chance(0.6), swarm.number(1..1_000) as f64 / 1_000.0);
-            if chosen && !without.contains(fault) {
-                rates.insert(*fault, (fault.most() * share, Dice::new(seed, fault.name())));
-            }
-        }
-        Self { rates, counts: BTreeMap::new(), calm: false }
+    pub fn new(seed: u64, rates: &Rates) -> Self {
+        let known = rates.iter().filter_map(|(name, rate)| Some((Fault::named(name)?, *rate)));
+        let rates = known
+            .map(|(fault, rate)| (fault, (f64::from(rate) / 1_000_000.0, Dice::new(seed, fault.name()))));
+        Self { rates: rates.collect(), counts: BTreeMap::new(), calm: false }
     }
 
     pub fn none() -> Self {
         Self { rates: BTreeMap::new(), counts: BTreeMap::new(), calm: true }
     }
 
-    /// Whether it happens now; counts it when it does.
-    pub fn strikes(&mut self, fault: Fault) -> bool {
-        let struck = !self.calm && self.rates.get_mut(&fault).is_some_and(|(rate, dice)| dice.chance(*rate));
-        if struck {
-            *self.counts.entry(fault).or_default() += 1;
-        }
-        struck
+    /// Whether it is to happen. Whoever makes it happen counts it then: much can come between.
+    pub fn draws(&mut self, fault: Fault) -> bool {
+        !self.calm && self.rates.get_mut(&fault).is_some_and(|(rate, dice)| dice.chance(*rate))
+    }
+
+    /// It happened.
+    pub fn count(&mut self, fault: Fault) {
+        *self.counts.entry(fault).or_default() += 1;
     }
 
     /// Nothing strikes any more.

@@ -1,9 +1,10 @@
 //! What the simulated tasks do, and the ledger of what they did, kept outside the engine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use rhythm_core::failure::codes;
 use rhythm_core::{Failure, Payload, TaskId};
 use rhythm_engine::worker::{Handler, Handlers, TaskContext};
 use serde_json::{Value, json};
@@ -26,6 +27,8 @@ pub struct Effect {
     pub begun: u64,
     pub highest_delivery: u32,
     pub output: Option<Payload>,
+    /// Codes of the failures it ended with.
+    pub failures: BTreeSet<String>,
 }
 
 #[derive(Default)]
@@ -41,6 +44,11 @@ impl Ledger {
         self.lock().get(&(task.clone(), attempt))?.output.clone()
     }
 
+    /// Whether a handler failed so in an attempt.
+    pub fn failed(&self, task: &TaskId, attempt: u32, code: &str) -> bool {
+        self.lock().get(&(task.clone(), attempt)).is_some_and(|effect| effect.failures.contains(code))
+    }
+
     fn begin(&self, context: &TaskContext) {
         let mut effects = self.lock();
         let key = (context.task_id().clone(), context.attempt());
@@ -50,6 +58,7 @@ impl Ledger {
             begun: 0,
             highest_delivery: 0,
             output: None,
+            failures: BTreeSet::new(),
         });
         effect.begun += 1;
         effect.highest_delivery = effect.highest_delivery.max(context.delivery());
@@ -59,6 +68,13 @@ impl Ledger {
         let key = (context.task_id().clone(), context.attempt());
         if let Some(effect) = self.lock().get_mut(&key) {
             effect.output = Some(output.clone());
+        }
+    }
+
+    fn fail(&self, context: &TaskContext, code: &str) {
+        let key = (context.task_id().clone(), context.attempt());
+        if let Some(effect) = self.lock().get_mut(&key) {
+            effect.failures.insert(code.to_owned());
         }
     }
 
@@ -90,15 +106,20 @@ pub fn handlers(network: &Arc<Network>, ledger: &Arc<Ledger>, owner: Owner, seed
 impl Handler for Actor {
     async fn handle(&self, context: TaskContext, input: Payload) -> Result<Payload, Failure> {
         self.ledger.begin(&context);
-        let note = |what: &str| {
-            self.network.trace.note(self.owner, what, u64::from(context.attempt()), || {
-                format!("{} attempt {} delivery {}", context.task_id(), context.attempt(), context.delivery())
-            });
-        };
-        note("begins");
+        self.note("begins", &context);
+        let result = self.act(&context, input).await;
+        if let Err(failure) = &result {
+            self.ledger.fail(&context, &failure.code);
+        }
+        result
+    }
+}
+
+impl Actor {
+    async fn act(&self, context: &TaskContext, input: Payload) -> Result<Payload, Failure> {
         let input: Value = input.text().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        self.pass_time(&context, &input).await?;
-        self.misbehave().await?;
+        self.pass_time(context, &input).await?;
+        self.misbehave(context).await?;
         if u64::from(context.attempt()) <= input["fails"].as_u64().unwrap_or_default() {
             return Err(Failure::new("FLAKY", "not yet"));
         }
@@ -110,19 +131,22 @@ impl Handler for Actor {
             output["padding"] = Value::String("x".repeat(BIG));
         }
         let output = Payload::of(&output).map_err(|error| Failure::new("SIM", error.to_string()))?;
-        self.ledger.give(&context, &output);
-        note("did");
+        self.ledger.give(context, &output);
+        self.note("did", context);
         Ok(output)
     }
-}
 
-impl Actor {
+    fn note(&self, what: &str, context: &TaskContext) {
+        let attempt = (context.task_id().as_str(), context.attempt(), context.delivery());
+        self.network.trace.note(self.owner, what, &attempt, || shown(context));
+    }
+
     /// Takes its time; all but the stubborn ones stop when they are asked to.
     async fn pass_time(&self, context: &TaskContext, input: &Value) -> Result<(), Failure> {
         let kernel = &self.network.kernel;
         let mut left = input["ms"].as_u64().unwrap_or_default();
-        if self.network.strikes(Fault::HandlerSlow) {
-            left += self.dice().skewed(60_000);
+        if self.network.strikes(self.owner, Fault::HandlerSlow, || shown(context)) {
+            left += self.dice().skewed(60_000) + 1;
         }
         while left > 0 {
             let part = left.min(500);
@@ -141,15 +165,17 @@ impl Actor {
         Ok(())
     }
 
-    async fn misbehave(&self) -> Result<(), Failure> {
-        if self.network.strikes(Fault::HandlerHangs) {
+    async fn misbehave(&self, context: &TaskContext) -> Result<(), Failure> {
+        let strikes = |fault: Fault| self.network.strikes(self.owner, fault, || shown(context));
+        if strikes(Fault::HandlerHangs) {
             std::future::pending::<()>().await;
         }
-        if self.network.strikes(Fault::HandlerPanics) {
+        if strikes(Fault::HandlerPanics) {
+            self.ledger.fail(context, codes::PANIC);
             // Unwinds without the panic hook's message.
             std::panic::resume_unwind(Box::new("simulated panic"));
         }
-        if self.network.strikes(Fault::HandlerFails) {
+        if strikes(Fault::HandlerFails) {
             return Err(Failure::new("SIMULATED", "no luck"));
         }
         Ok(())
@@ -158,4 +184,8 @@ impl Actor {
     fn dice(&self) -> MutexGuard<'_, Dice> {
         self.dice.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn shown(context: &TaskContext) -> String {
+    format!("{} attempt {} delivery {}", context.task_id(), context.attempt(), context.delivery())
 }

@@ -2,6 +2,7 @@
 //! moves only when nothing is ready. Futures belong to an owner, who can be stopped and killed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
@@ -149,10 +150,16 @@ pub struct Executor {
     ready: Arc<Ready>,
     futures: BTreeMap<u64, (Owner, BoxFuture<'static, ()>)>,
     dice: Dice,
+    /// Polls since virtual time last moved.
+    polls: u64,
 }
 
+/// Polls in one virtual instant after which nothing but going round in circles is to be expected; busy simulations
+/// need a few thousand.
+const POLLS_PER_INSTANT: u64 = 300_000;
+
 /// Why the wheel stands still.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rest {
     /// The caller's condition holds.
     Done,
@@ -160,6 +167,10 @@ pub enum Rest {
     TimeUp,
     /// Nothing is ready and nobody sleeps.
     Silence,
+    /// A future panicked: whose, and what it said.
+    Panicked(Owner, String),
+    /// Virtual time does not move any more.
+    Livelock,
 }
 
 impl Executor {
@@ -175,7 +186,7 @@ impl Executor {
             stopped: BTreeSet::new(),
         };
         let kernel = Kernel(Arc::new(Mutex::new(inner)));
-        Self { kernel, ready: Arc::default(), futures: BTreeMap::new(), dice }
+        Self { kernel, ready: Arc::default(), futures: BTreeMap::new(), dice, polls: 0 }
     }
 
     pub fn kernel(&self) -> Kernel {
@@ -190,7 +201,15 @@ impl Executor {
                 return Rest::Done;
             }
             match self.choose() {
-                Some(number) => self.poll(number),
+                Some(number) => {
+                    self.polls += 1;
+                    if self.polls > POLLS_PER_INSTANT {
+                        return Rest::Livelock;
+                    }
+                    if let Err(panicked) = self.poll(number) {
+                        return panicked;
+                    }
+                }
                 None => match self.pass_time(until) {
                     None => {}
                     Some(rest) => return rest,
@@ -245,12 +264,16 @@ impl Executor {
         Some(number)
     }
 
-    fn poll(&mut self, number: u64) {
-        let Some((_, future)) = self.futures.get_mut(&number) else { return };
+    fn poll(&mut self, number: u64) -> Result<(), Rest> {
+        let Some((owner, future)) = self.futures.get_mut(&number) else { return Ok(()) };
         let waker = Waker::from(Arc::new(Alarm { future: number, ready: self.ready.clone() }));
-        if future.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
-            drop(self.futures.remove(&number));
+        let mut context = Context::from_waker(&waker);
+        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context))) {
+            Ok(Poll::Pending) => {}
+            Ok(Poll::Ready(())) => drop(self.futures.remove(&number)),
+            Err(panic) => return Err(Rest::Panicked(*owner, panic_text(&*panic))),
         }
+        Ok(())
     }
 
     /// Moves on to the next sleeper.
@@ -264,12 +287,19 @@ impl Executor {
                 return Some(Rest::TimeUp);
             }
             inner.now = inner.now.max(next);
+            self.polls = 0;
             let later = inner.sleepers.split_off(&(next + 1, 0));
             std::mem::replace(&mut inner.sleepers, later).into_values().collect()
         };
         woken.into_iter().for_each(Waker::wake);
         None
     }
+}
+
+/// What a panic said.
+pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())
 }
 
 impl Drop for Executor {
@@ -282,5 +312,53 @@ impl Drop for Executor {
         while let Some((_, future)) = self.futures.pop_first() {
             drop(future);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn executor() -> Executor {
+        Executor::new(Dice::new(1, "test"))
+    }
+
+    #[test]
+    fn a_future_that_panics_stops_the_wheel_and_is_named() {
+        let mut executor = executor();
+        let kernel = executor.kernel();
+        kernel.spawn(
+            Owner(7),
+            Box::pin(async {
+                std::panic::resume_unwind(Box::new("so it goes"));
+            }),
+        );
+        assert_eq!(executor.run(10, || false), Rest::Panicked(Owner(7), "so it goes".into()));
+    }
+
+    #[test]
+    fn futures_that_wake_each_other_for_ever_are_noticed() {
+        let mut executor = executor();
+        let circling = std::future::poll_fn(|context| {
+            context.waker().wake_by_ref();
+            Poll::<()>::Pending
+        });
+        executor.kernel().spawn(NOBODY, Box::pin(circling));
+        assert_eq!(executor.run(10, || false), Rest::Livelock);
+    }
+
+    #[test]
+    fn whoever_sleeps_uses_up_no_patience() {
+        let mut executor = executor();
+        let kernel = executor.kernel();
+        kernel.clone().spawn(
+            NOBODY,
+            Box::pin(async move {
+                for _ in 0..POLLS_PER_INSTANT + 10 {
+                    kernel.sleep(1).await;
+                }
+            }),
+        );
+        assert_eq!(executor.run(u64::MAX, || false), Rest::Silence);
     }
 }

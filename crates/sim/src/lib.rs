@@ -3,10 +3,12 @@
 //! `docs/internals/testing.md` says how to replay a seed, write a checker and add a fault.
 
 pub mod caretaker;
+pub mod case;
 pub mod checks;
 pub mod client;
 pub mod dice;
 pub mod faults;
+pub mod floors;
 pub mod handlers;
 pub mod kernel;
 pub mod nemesis;

@@ -2,14 +2,17 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use rhythm_sim::case::{Case, Kept};
+use rhythm_sim::floors;
 use rhythm_sim::shrink::{shrink, story};
-use rhythm_sim::sim::{Options, Outcome, simulate};
+use rhythm_sim::sim::{Outcome, simulate};
 
 /// Deterministic simulation of Rhythm.
 #[derive(Parser)]
@@ -26,6 +29,12 @@ struct Arguments {
     /// With --replay: tell everything, as the seed has it.
     #[arg(long, requires = "replay")]
     whole: bool,
+    /// With --replay: write the case down even when it holds, and shrink nothing.
+    #[arg(long, requires = "replay")]
+    keep: bool,
+    /// Where failing cases are written down.
+    #[arg(long, default_value = "crates/sim/seeds")]
+    folder: std::path::PathBuf,
     /// Seeds run side by side; as many as there are cores unless told.
     #[arg(long)]
     threads: Option<usize>,
@@ -34,38 +43,59 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match arguments.replay {
-        Some(seed) => replay(seed, arguments.whole),
+        Some(seed) => replay(seed, &arguments),
         None => sweep(&arguments),
     }
 }
 
-fn replay(seed: u64, whole: bool) -> ExitCode {
-    let options = Options { seed, readable: whole, ..Options::default() };
-    let outcome = simulate(&options);
+fn replay(seed: u64, arguments: &Arguments) -> ExitCode {
+    let case = Case::of(seed);
+    let outcome = simulate(&case, arguments.whole);
     println!("seed {seed}: digest {:016x}, {} transitions", outcome.digest, outcome.transitions);
-    if whole {
+    if arguments.whole {
         outcome.lines.iter().for_each(|line| println!("{}", line.show()));
+    }
+    if arguments.keep {
+        write_down(&Kept::new(case.clone(), &outcome), &arguments.folder);
     }
     if outcome.violations.is_empty() {
         println!("no violation");
         return ExitCode::SUCCESS;
     }
-    tell(seed);
+    tell_violations(seed, &outcome);
+    if !arguments.keep {
+        let (smallest, outcome) = tell(&case);
+        write_down(&Kept::new(smallest, &outcome), &arguments.folder);
+    }
     ExitCode::FAILURE
 }
 
-/// Shrinks a failing seed and prints its story.
-fn tell(seed: u64) {
-    let (smallest, outcome) = shrink(&Options { seed, ..Options::default() });
-    let left_out: Vec<&str> = smallest.without.iter().map(|fault| fault.name()).collect();
+fn tell_violations(seed: u64, outcome: &Outcome) {
+    for violation in &outcome.violations {
+        println!("seed {seed} VIOLATION ({}): {}", violation.check, violation.what);
+    }
+}
+
+fn write_down(kept: &Kept, folder: &Path) {
+    match kept.write(folder) {
+        Ok(path) => println!("written to {}; say there what it found and commit it", path.display()),
+        Err(error) => eprintln!("it could not be written down: {error}"),
+    }
+}
+
+/// Shrinks a failing case and prints its story.
+fn tell(case: &Case) -> (Case, Outcome) {
+    let (smallest, outcome) = shrink(case);
+    let seed = case.seed;
+    let left_out: Vec<&str> =
+        case.rates.keys().filter(|fault| !smallest.rates.contains_key(*fault)).map(String::as_str).collect();
     println!("\nseed {seed} fails. It needs none of: {}", left_out.join(", "));
-    println!("{} of its actions can be left out, too. What is left:\n", smallest.skipped.len());
+    let actions = case.workload.actions.len() - smallest.workload.actions.len();
+    println!("{actions} of its actions can be left out, too. What is left:\n");
     story(&outcome).iter().for_each(|line| println!("{line}"));
     println!();
-    for violation in &outcome.violations {
-        println!("VIOLATION ({}): {}", violation.check, violation.what);
-    }
-    println!("replay it with: make replay SEED={seed}");
+    tell_violations(seed, &outcome);
+    (smallest, outcome)
 }
 
 #[derive(Default)]
@@ -74,7 +104,8 @@ struct Totals {
     runs: u64,
     virtual_ms: u64,
     faults: BTreeMap<&'static str, u64>,
-    failed: Vec<(u64, String)>,
+    statuses: BTreeMap<&'static str, u64>,
+    failed: Vec<u64>,
 }
 
 impl Totals {
@@ -82,11 +113,16 @@ impl Totals {
         self.transitions += outcome.transitions;
         self.runs += outcome.runs as u64;
         self.virtual_ms += outcome.virtual_ms;
-        for (fault, count) in outcome.faults {
+        for (fault, count) in &outcome.faults {
             *self.faults.entry(fault.name()).or_default() += count;
         }
-        if let Some(first) = outcome.violations.first() {
-            self.failed.push((outcome.seed, format!("{}: {}", first.check, first.what)));
+        for (status, count) in &outcome.statuses {
+            *self.statuses.entry(status).or_default() += count;
+        }
+        if !outcome.violations.is_empty() {
+            // At once: whatever happens later, the seed is known.
+            tell_violations(outcome.seed, &outcome);
+            self.failed.push(outcome.seed);
         }
     }
 
@@ -108,12 +144,14 @@ fn sweep(arguments: &Arguments) -> ExitCode {
         for _ in 0..threads {
             scope.spawn(|| {
                 loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= arguments.seeds || lock(&totals).failed.len() >= ENOUGH {
+                    if lock(&totals).failed.len() >= ENOUGH {
                         return;
                     }
-                    let options = Options { seed: arguments.from + number, ..Options::default() };
-                    let outcome = simulate(&options);
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= arguments.seeds {
+                        return;
+                    }
+                    let outcome = simulate(&Case::of(arguments.from + number), false);
                     let mut totals = lock(&totals);
                     totals.add(outcome);
                     progress(&told, &totals, number + 1, arguments.seeds);
@@ -122,7 +160,7 @@ fn sweep(arguments: &Arguments) -> ExitCode {
         }
     });
     let totals = totals.into_inner().unwrap_or_default();
-    report(&totals, next.into_inner().min(arguments.seeds), began.elapsed())
+    report(&totals, next.into_inner().min(arguments.seeds), began.elapsed(), arguments)
 }
 
 fn progress(told: &Mutex<Instant>, totals: &Totals, done: u64, all: u64) {
@@ -139,10 +177,13 @@ fn progress(told: &Mutex<Instant>, totals: &Totals, done: u64, all: u64) {
     );
 }
 
-fn report(totals: &Totals, seeds: u64, took: Duration) -> ExitCode {
+fn report(totals: &Totals, seeds: u64, took: Duration, arguments: &Arguments) -> ExitCode {
     println!("\n| what | count |\n|---|---|");
     println!("| seeds | {seeds} |");
     println!("| runs | {} |", totals.runs);
+    for (status, count) in &totals.statuses {
+        println!("| runs {status} | {count} |");
+    }
     println!("| transitions | {} |", totals.transitions);
     println!("| virtual hours | {} |", totals.virtual_ms / 3_600_000);
     println!("| seconds | {} |", took.as_secs());
@@ -151,14 +192,20 @@ fn report(totals: &Totals, seeds: u64, took: Duration) -> ExitCode {
     }
     println!("| faults | {} |", totals.all_faults());
     let mut failed = totals.failed.clone();
-    failed.sort();
-    for (seed, what) in &failed {
-        println!("\nseed {seed}: {what}");
+    failed.sort_unstable();
+    if let Some(seed) = failed.first() {
+        let (smallest, outcome) = tell(&Case::of(*seed));
+        write_down(&Kept::new(smallest, &outcome), &arguments.folder);
+        println!("failing seeds: {failed:?}; tell one with: make replay SEED={seed}");
+        return ExitCode::FAILURE;
     }
-    match failed.first() {
-        None => ExitCode::SUCCESS,
-        Some((seed, _)) => {
-            tell(*seed);
+    let completed = totals.statuses.get("completed").copied().unwrap_or_default();
+    let seen =
+        floors::Seen { seeds, transitions: totals.transitions, faults: totals.all_faults(), completed };
+    match floors::hold(&seen) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(missing) => {
+            println!("\nINVALID: {missing}. What does not happen proves nothing.");
             ExitCode::FAILURE
         }
     }

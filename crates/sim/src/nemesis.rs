@@ -1,6 +1,6 @@
 //! Brings misfortune over the processes, and starts those again that died.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +12,7 @@ use crate::client::{Caller, ClientLog, client_on};
 use crate::dice::Dice;
 use crate::faults::Fault;
 use crate::handlers::Ledger;
-use crate::kernel::{Kernel, Owner};
+use crate::kernel::{Kernel, NOBODY, Owner};
 use crate::network::Network;
 use crate::process::{Setup, boot};
 use crate::sim_world::SimWorld;
@@ -58,6 +58,8 @@ pub struct Nemesis {
     pub owners: AtomicU32,
     /// Who lives in which place now.
     pub places: Mutex<BTreeMap<usize, (Owner, Stopper)>>,
+    /// Who was told to stop.
+    pub stopping: Mutex<BTreeSet<Owner>>,
 }
 
 impl Nemesis {
@@ -74,13 +76,13 @@ impl Nemesis {
             if dice.chance(0.3) {
                 setup.name = format!("{}-{}", setup.name, owner.0);
             }
-            self.network.trace.note(owner, "process starts", 0, || setup.name.clone());
+            self.network.trace.mark(owner, "process starts", || setup.name.clone());
             let stopper = boot(&self.network, &self.ledger, (self.doors)(), &setup, (owner, self.seed));
             self.occupy(place, owner, stopper);
             while !self.network.kernel.is_dead(owner) {
                 self.network.kernel.sleep(100).await;
             }
-            self.network.trace.note(owner, "process is gone", 0, String::new);
+            self.network.trace.mark(owner, "process is gone", String::new);
             self.network.kernel.sleep(dice.skewed(10_000)).await;
         }
     }
@@ -113,56 +115,63 @@ impl Nemesis {
         let mut dice = Dice::new(self.seed, "nemesis");
         while !self.network.faults().is_calm() {
             self.network.kernel.sleep(dice.number(200..2_000)).await;
-            let victim = {
-                let places = self.places();
-                (!places.is_empty())
-                    .then(|| dice.index(places.len()))
-                    .and_then(|n| places.values().nth(n).cloned())
-            };
-            let Some((victim, stopper)) = victim else { continue };
-            self.strike_process(victim, &stopper, &mut dice);
+            if let Some((victim, stopper)) = self.victim(&mut dice) {
+                self.strike_process(victim, &stopper, &mut dice);
+            }
             self.strike_world(&mut dice);
         }
     }
 
+    /// Somebody who lives and moves.
+    fn victim(&self, dice: &mut Dice) -> Option<(Owner, Stopper)> {
+        let kernel = &self.network.kernel;
+        let places = self.places();
+        let living: Vec<&(Owner, Stopper)> = places
+            .values()
+            .filter(|(owner, _)| !kernel.is_dead(*owner) && !kernel.is_stopped(*owner))
+            .collect();
+        (!living.is_empty()).then(|| (*dice.pick(&living)).clone())
+    }
+
     fn strike_process(self: &Arc<Self>, victim: Owner, stopper: &Stopper, dice: &mut Dice) {
         let (network, kernel) = (&self.network, &self.network.kernel);
-        if network.strikes(Fault::Crash) {
-            network.trace.note(victim, "crashes", 0, String::new);
+        if network.strikes(victim, Fault::Crash, String::new) {
             kernel.kill(victim);
-        } else if network.strikes(Fault::Restart) {
-            network.trace.note(victim, "is told to stop", 0, String::new);
+        } else if !self.is_stopping(victim) && network.strikes(victim, Fault::Restart, String::new) {
+            self.stopping.lock().unwrap_or_else(PoisonError::into_inner).insert(victim);
             stopper.stop();
-        } else if network.strikes(Fault::Pause) {
+        } else if network.draws(Fault::Pause) {
             let time = dice.number(1_000..40_000);
-            network.trace.note(victim, "stands still", time, || format!("for {time} ms"));
+            network.strike(victim, Fault::Pause, || format!("for {time} ms"));
             kernel.stop(victim);
             let network = network.clone();
             let wake = async move {
                 network.kernel.sleep(time).await;
-                network.trace.note(victim, "wakes up", 0, String::new);
+                network.trace.mark(victim, "wakes up", String::new);
+                network.wakes_up(victim);
                 network.kernel.let_go(victim);
             };
-            kernel.spawn(crate::kernel::NOBODY, Box::pin(wake));
+            kernel.spawn(NOBODY, Box::pin(wake));
         }
+    }
+
+    fn is_stopping(&self, owner: Owner) -> bool {
+        self.stopping.lock().unwrap_or_else(PoisonError::into_inner).contains(&owner)
     }
 
     fn strike_world(&self, dice: &mut Dice) {
         let network = &self.network;
-        let length = i64::try_from(dice.skewed(3_600_000)).unwrap_or_default();
-        if network.strikes(Fault::ClockForward) {
-            network.trace.note(crate::kernel::NOBODY, "clock jumps ahead", 0, || format!("by {length} ms"));
+        let length = i64::try_from(dice.skewed(3_600_000)).unwrap_or_default().max(1_000);
+        if network.strikes(NOBODY, Fault::ClockForward, || format!("by {length} ms")) {
             self.clock.jump(length);
         }
-        if network.strikes(Fault::ClockBack) {
-            // Behind the high-water mark time stands still until the clock has caught up.
-            let length = length / 60;
-            network.trace.note(crate::kernel::NOBODY, "clock jumps back", 0, || format!("by {length} ms"));
-            self.clock.jump(-length);
+        // Behind the high-water mark time stands still until the clock has caught up.
+        let back = length / 60;
+        if network.strikes(NOBODY, Fault::ClockBack, || format!("by {back} ms")) {
+            self.clock.jump(-back);
         }
-        if network.strikes(Fault::Outage) {
-            let time = dice.skewed(20_000);
-            network.trace.note(crate::kernel::NOBODY, "world is away", time, || format!("for {time} ms"));
+        let time = dice.skewed(20_000) + 100;
+        if network.strikes(NOBODY, Fault::Outage, || format!("for {time} ms")) {
             network.fail_until(network.kernel.now() + time);
         }
     }
@@ -172,7 +181,10 @@ impl Nemesis {
         self.network.faults().calm_down();
         self.network.fail_until(0);
         for (owner, _) in self.places().values() {
-            self.network.kernel.let_go(*owner);
+            if self.network.kernel.is_stopped(*owner) {
+                self.network.befalls(*owner);
+                self.network.kernel.let_go(*owner);
+            }
         }
     }
 

@@ -2,7 +2,8 @@
 //! late, and wake-ups that may do the same. Everything that reaches the world passes here, and is shown to the
 //! checkers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
@@ -10,7 +11,7 @@ use futures_util::future::BoxFuture;
 use rhythm_engine::world::{Hint, WakeupSenders, Wakeups, World, WorldError, WorldResult};
 use tokio::sync::oneshot;
 
-use crate::checks::{Applied, Checks};
+use crate::checks::{Applied, Checks, Moment, Objection};
 use crate::dice::Dice;
 use crate::faults::{Fault, Faults};
 use crate::kernel::{Kernel, NOBODY, Owner};
@@ -31,7 +32,10 @@ pub struct Network {
     /// What the world itself says; absent when every write is taken for a wake-up (worlds with threads of their
     /// own would make this a matter of luck).
     hints: Mutex<Option<Wakeups>>,
+    /// Workers listen; clients do not.
     seats: Mutex<BTreeMap<Owner, Arc<WakeupSenders>>>,
+    workers: Mutex<BTreeSet<Owner>>,
+    luck: Mutex<Luck>,
     /// Where the futures of real worlds are waited for.
     runtime: Option<tokio::runtime::Handle>,
 }
@@ -42,6 +46,65 @@ pub struct Call<R, T> {
     pub writes: bool,
     pub apply: for<'a> fn(&'a dyn World, R) -> BoxFuture<'a, WorldResult<T>>,
     pub shown: for<'a> fn(&'a R, &'a T) -> Option<Applied<'a>>,
+    /// The ids it is about, for those who read of its misfortunes.
+    pub names: fn(&R) -> String,
+}
+
+/// How often something befell an owner that may have cost it its claims, or befell all.
+#[derive(Default)]
+pub struct Luck {
+    own: BTreeMap<Owner, u64>,
+    all: u64,
+    /// When it was last.
+    last: BTreeMap<Owner, u64>,
+    /// Requests of each owner that are late or lost right now.
+    astray: BTreeMap<Owner, u64>,
+    /// Who is dead, stands still, or is about to leave: how many reasons there are.
+    out: BTreeMap<Owner, u64>,
+}
+
+impl Luck {
+    /// Whether something is wrong with an owner right now.
+    pub fn is_in_trouble(&self, owner: Owner) -> bool {
+        [&self.out, &self.astray].iter().any(|reasons| reasons.get(&owner).is_some_and(|count| *count > 0))
+    }
+
+    fn goes_out(&mut self, owner: Owner) {
+        *self.out.entry(owner).or_default() += 1;
+    }
+
+    fn is_back(&mut self, owner: Owner) {
+        if let Some(count) = self.out.get_mut(&owner) {
+            *count -= 1;
+        }
+    }
+
+    fn goes_astray(&mut self, owner: Owner) {
+        *self.astray.entry(owner).or_default() += 1;
+    }
+
+    fn is_found(&mut self, owner: Owner) {
+        if let Some(count) = self.astray.get_mut(&owner) {
+            *count -= 1;
+        }
+    }
+
+    pub fn misfortunes(&self, owner: Owner) -> u64 {
+        self.all + self.own.get(&owner).copied().unwrap_or_default()
+    }
+
+    /// When something last befell an owner, or all.
+    pub fn last(&self, owner: Owner) -> Option<u64> {
+        self.last.get(&owner).max(self.last.get(&NOBODY)).copied()
+    }
+
+    pub fn befalls(&mut self, owner: Owner, now: u64) {
+        self.last.insert(owner, now);
+        match owner {
+            NOBODY => self.all += 1,
+            owner => *self.own.entry(owner).or_default() += 1,
+        }
+    }
 }
 
 impl<R, T> Clone for Call<R, T> {
@@ -54,7 +117,9 @@ impl<R, T> Copy for Call<R, T> {}
 /// What will happen to one request.
 struct Journey {
     there_ms: u64,
+    late_there: bool,
     back_ms: u64,
+    late_back: bool,
     lost: bool,
     reply_lost: bool,
     again_after_ms: Option<u64>,
@@ -62,16 +127,18 @@ struct Journey {
 }
 
 impl Network {
-    pub fn new(kernel: Kernel, trace: Trace, faults: Faults, dice: Dice) -> Self {
+    pub fn new(kernel: Kernel, trace: Trace, faults: Faults, dice: Dice, checks: Checks) -> Self {
         Self {
             kernel,
             trace,
-            checks: Mutex::new(Checks::default()),
+            checks: Mutex::new(checks),
             faults: Mutex::new(faults),
             dice: Mutex::new(dice),
             outage_until: Mutex::new(0),
             hints: Mutex::new(None),
             seats: Mutex::default(),
+            workers: Mutex::default(),
+            luck: Mutex::default(),
             runtime: None,
         }
     }
@@ -86,8 +153,45 @@ impl Network {
         *lock(&self.hints) = Some(hints);
     }
 
-    pub fn strikes(&self, fault: Fault) -> bool {
-        lock(&self.faults).strikes(fault)
+    /// Whether it is to happen; whoever makes it happen calls [`Self::strike`].
+    pub fn draws(&self, fault: Fault) -> bool {
+        lock(&self.faults).draws(fault)
+    }
+
+    /// A fault happens now, to one owner or to all.
+    pub fn strike(&self, owner: Owner, fault: Fault, detail: impl FnOnce() -> String) {
+        lock(&self.faults).count(fault);
+        self.trace.strike(owner, fault, detail);
+        if fault.endangers_claims() {
+            self.befalls(owner);
+        }
+        if fault.removes() {
+            lock(&self.luck).goes_out(owner);
+        }
+    }
+
+    /// Whoever stood still moves again.
+    pub fn wakes_up(&self, owner: Owner) {
+        self.befalls(owner);
+        lock(&self.luck).is_back(owner);
+    }
+
+    /// What was drawn for now happens at once.
+    pub fn strikes(&self, owner: Owner, fault: Fault, detail: impl FnOnce() -> String) -> bool {
+        let struck = self.draws(fault);
+        if struck {
+            self.strike(owner, fault, detail);
+        }
+        struck
+    }
+
+    pub fn befalls(&self, owner: Owner) {
+        lock(&self.luck).befalls(owner, self.kernel.now());
+    }
+
+    /// Something is wrong that no checker of requests can see.
+    pub fn object(&self, check: &'static str, objection: Objection) {
+        lock(&self.checks).object(check, objection);
     }
 
     pub fn faults(&self) -> MutexGuard<'_, Faults> {
@@ -96,6 +200,7 @@ impl Network {
 
     pub fn join(&self, owner: Owner, wakeups: Arc<WakeupSenders>) {
         lock(&self.seats).insert(owner, wakeups);
+        lock(&self.workers).insert(owner);
     }
 
     pub fn leave(&self, owner: Owner) {
@@ -115,13 +220,13 @@ impl Network {
         request: R,
     ) -> WorldResult<T>
     where
-        R: Clone + Send + Sync + 'static,
-        T: Send + 'static,
+        R: Clone + Debug + Send + Sync + 'static,
+        T: Debug + Send + 'static,
     {
         // Operators' requests set something as it should be now; coming again much later they mean something else.
         let journey = self.plan(call.writes, call.writes && call.name != "control");
         if journey.crash == Some(Fault::CrashBeforeWrite) {
-            self.trace.note(owner, "dies before", 0, || call.name.to_owned());
+            self.strike(owner, Fault::CrashBeforeWrite, || called(&call, &request));
             self.kernel.kill(owner);
             return std::future::pending().await;
         }
@@ -141,29 +246,33 @@ impl Network {
         if faults.is_calm() {
             return Journey {
                 there_ms: 0,
+                late_there: false,
                 back_ms: 0,
+                late_back: false,
                 lost: false,
                 reply_lost: false,
                 again_after_ms: None,
                 crash: None,
             };
         }
-        let mut far = |faults: &mut Faults| match faults.strikes(Fault::Late) {
-            true => dice.skewed(LATE_MS),
-            false => dice.skewed(20),
+        let mut far = |faults: &mut Faults| match faults.draws(Fault::Late) {
+            true => (dice.skewed(LATE_MS), true),
+            false => (dice.skewed(20), false),
         };
-        let (there_ms, back_ms) = (far(&mut faults), far(&mut faults));
+        let ((there_ms, late_there), (back_ms, late_back)) = (far(&mut faults), far(&mut faults));
         let mut crash = None;
         if writes {
             let moments = [Fault::CrashBeforeWrite, Fault::CrashDuringWrite, Fault::CrashAfterWrite];
-            crash = moments.into_iter().find(|moment| faults.strikes(*moment));
+            crash = moments.into_iter().find(|moment| faults.draws(*moment));
         }
-        let again = doubles && faults.strikes(Fault::Doubled);
+        let again = doubles && faults.draws(Fault::Doubled);
         Journey {
             there_ms,
+            late_there,
             back_ms,
-            lost: faults.strikes(Fault::LostRequest),
-            reply_lost: faults.strikes(Fault::LostReply),
+            late_back,
+            lost: faults.draws(Fault::LostRequest),
+            reply_lost: faults.draws(Fault::LostReply),
             again_after_ms: again.then(|| dice.skewed(LATE_MS)),
             crash,
         }
@@ -178,70 +287,104 @@ impl Network {
         journey: Journey,
     ) -> WorldResult<T>
     where
-        R: Clone + Send + Sync + 'static,
-        T: Send + 'static,
+        R: Clone + Debug + Send + Sync + 'static,
+        T: Debug + Send + 'static,
     {
-        if journey.crash == Some(Fault::CrashDuringWrite) {
-            self.trace.note(owner, "dies during", 0, || call.name.to_owned());
-            self.kernel.kill(owner);
-        }
-        self.kernel.sleep(journey.there_ms).await;
+        let name = |request: &R| called(&call, request);
+        self.dies(owner, &journey, Fault::CrashDuringWrite, || name(&request));
+        self.on_the_way(owner, journey.there_ms, journey.late_there, || name(&request)).await;
         if journey.lost {
-            self.trace.note(owner, "request lost", 0, || call.name.to_owned());
-            self.kernel.sleep(PATIENCE_MS).await;
+            self.strike(owner, Fault::LostRequest, || name(&request));
+            self.astray(owner, PATIENCE_MS).await;
             return Err(unavailable("the request got lost"));
         }
         if self.kernel.now() < *lock(&self.outage_until) {
-            self.trace.note(owner, "unavailable", 0, || call.name.to_owned());
+            self.trace.mark(owner, "meets the outage", || name(&request));
+            self.befalls(owner);
             return Err(unavailable("the world is away"));
         }
         let answer = self.apply(owner, &*world, call, request.clone());
-        if journey.crash == Some(Fault::CrashAfterWrite) {
-            self.trace.note(owner, "dies after", 0, || call.name.to_owned());
-            self.kernel.kill(owner);
-        }
+        self.dies(owner, &journey, Fault::CrashAfterWrite, || name(&request));
         if let Some(after) = journey.again_after_ms {
-            let network = self.clone();
+            let (network, request) = (self.clone(), request.clone());
             let again = async move {
                 network.kernel.sleep(after).await;
-                network.trace.note(owner, "once more", 0, || call.name.to_owned());
+                network.strike(owner, Fault::Doubled, || called(&call, &request));
                 let _ = network.apply(owner, &*world, call, request);
             };
             self.kernel.spawn(NOBODY, Box::pin(again));
         }
-        self.kernel.sleep(journey.back_ms).await;
-        if journey.reply_lost {
-            self.trace.note(owner, "reply lost", 0, || call.name.to_owned());
-            self.kernel.sleep(PATIENCE_MS).await;
+        self.on_the_way(owner, journey.back_ms, journey.late_back, || format!("reply of {}", name(&request)))
+            .await;
+        // A reply to the dead cannot get lost.
+        if journey.reply_lost && !self.kernel.is_dead(owner) {
+            self.strike(owner, Fault::LostReply, || name(&request));
+            self.astray(owner, PATIENCE_MS).await;
             return Err(unavailable("the reply got lost"));
         }
         answer
     }
 
+    /// Nobody dies twice.
+    fn dies(&self, owner: Owner, journey: &Journey, when: Fault, name: impl FnOnce() -> String) {
+        if journey.crash == Some(when) && !self.kernel.is_dead(owner) {
+            self.strike(owner, when, name);
+            self.kernel.kill(owner);
+        }
+    }
+
+    async fn on_the_way(&self, owner: Owner, time_ms: u64, late: bool, name: impl FnOnce() -> String) {
+        if late {
+            self.strike(owner, Fault::Late, || format!("by {time_ms} ms, {}", name()));
+            self.astray(owner, time_ms).await;
+        } else {
+            self.kernel.sleep(time_ms).await;
+        }
+    }
+
+    /// So long nobody hears of a request.
+    async fn astray(&self, owner: Owner, time_ms: u64) {
+        lock(&self.luck).goes_astray(owner);
+        self.kernel.sleep(time_ms).await;
+        self.befalls(owner);
+        lock(&self.luck).is_found(owner);
+    }
+
     /// The request reaches the world.
-    fn apply<R: Clone, T>(
+    fn apply<R, T>(
         self: &Arc<Self>,
         owner: Owner,
         world: &dyn World,
         call: Call<R, T>,
         request: R,
-    ) -> WorldResult<T> {
+    ) -> WorldResult<T>
+    where
+        R: Clone + Debug,
+        T: Debug,
+    {
         let answer = self.wait((call.apply)(world, request.clone()));
-        let code = match &answer {
-            Ok(_) => 0,
-            Err(error) => error.code().len() as u64 + 1,
-        };
+        let content: &dyn Debug = &(&request, &answer);
         match &answer {
             Ok(given) => {
                 let applied = (call.shown)(&request, given);
-                self.trace
-                    .note(owner, call.name, code, || applied.as_ref().map(Applied::show).unwrap_or_default());
+                self.trace.note(owner, call.name, content, || {
+                    applied.as_ref().map(Applied::show).unwrap_or_default()
+                });
                 if let Some(applied) = applied {
                     let now = self.wait(world.now()).unwrap_or_default();
-                    lock(&self.checks).applied(&applied, now);
+                    let luck = lock(&self.luck);
+                    let moment = Moment { now, owner, luck: &luck, virtual_ms: self.kernel.now() };
+                    lock(&self.checks).applied(&applied, &moment);
                 }
             }
-            Err(error) => self.trace.note(owner, call.name, code, || error.to_string()),
+            Err(error) => {
+                self.trace.note(owner, call.name, content, || error.to_string());
+                // What workers ask for can always be done. Operators may ask for what cannot.
+                if !error.is_passing() && lock(&self.workers).contains(&owner) {
+                    let what = format!("{} was answered with: {error}", called(&call, &request));
+                    self.object("errors", Objection::general(what));
+                }
+            }
         }
         let makes_work =
             !matches!(call.name, "claim_runs" | "claim_tasks" | "extend" | "upkeep" | "put_blob");
@@ -270,29 +413,37 @@ impl Network {
         if hint.is_empty() {
             return;
         }
-        for seat in lock(&self.seats).values() {
-            let mut faults = lock(&self.faults);
-            if faults.strikes(Fault::LostWakeup) {
+        let seats: Vec<(Owner, Arc<WakeupSenders>)> =
+            lock(&self.seats).iter().map(|(owner, seat)| (*owner, seat.clone())).collect();
+        for (owner, seat) in seats {
+            if self.strikes(owner, Fault::LostWakeup, String::new) {
                 continue;
             }
-            let late = faults.strikes(Fault::LateWakeup);
-            if faults.strikes(Fault::DoubledWakeup) {
+            if self.strikes(owner, Fault::LateWakeup, String::new) {
+                self.wake_later(seat.clone(), hint);
+            } else {
                 seat.send(hint);
             }
-            drop(faults);
-            if !late {
-                seat.send(hint);
-                continue;
+            if self.draws(Fault::DoubledWakeup) {
+                self.strike(owner, Fault::DoubledWakeup, String::new);
+                self.wake_later(seat, hint);
             }
-            let (kernel, seat) = (self.kernel.clone(), seat.clone());
-            let after = lock(&self.dice).skewed(LATE_MS);
-            let later = async move {
-                kernel.sleep(after).await;
-                seat.send(hint);
-            };
-            self.kernel.spawn(NOBODY, Box::pin(later));
         }
     }
+
+    fn wake_later(self: &Arc<Self>, seat: Arc<WakeupSenders>, hint: Hint) {
+        let (kernel, after) = (self.kernel.clone(), lock(&self.dice).skewed(LATE_MS) + 1);
+        let later = async move {
+            kernel.sleep(after).await;
+            seat.send(hint);
+        };
+        self.kernel.spawn(NOBODY, Box::pin(later));
+    }
+}
+
+/// A request by its kind and what it is about.
+fn called<R, T>(call: &Call<R, T>, request: &R) -> String {
+    format!("{} {}", call.name, (call.names)(request)).trim_end().to_owned()
 }
 
 fn news(counter: &mut tokio::sync::watch::Receiver<u64>) -> bool {

@@ -125,7 +125,12 @@ pub fn options(dice: &mut Dice) -> TaskOptions {
 /// Small mostly, now and then too large to stay inline.
 pub fn value(dice: &mut Dice) -> Value {
     match dice.chance(0.03) {
-        true => Value::String("v".repeat(70_000)),
+        true => Value::String(long_value()),
         false => json!({"n": dice.number(0..1_000)}),
     }
+}
+
+/// Too large to stay inline.
+pub fn long_value() -> String {
+    "v".repeat(70_000)
 }

@@ -13,7 +13,9 @@ use rhythm_engine::programs::Programs;
 use rhythm_engine::time::{Monotonic, WorldTime};
 use rhythm_engine::worker::Worker;
 use rhythm_engine::world::World;
+use serde::{Deserialize, Serialize};
 
+use crate::checks::Objection;
 use crate::dice::Dice;
 use crate::handlers::{Ledger, handlers};
 use crate::kernel::{Kernel, Owner};
@@ -21,8 +23,12 @@ use crate::network::Network;
 use crate::plans::QUEUES;
 use crate::sim_world::SimWorld;
 
+/// One for all, and longer than anybody's pause between two heartbeats: whoever sweeps gives up all who were silent so
+/// long by its own measure, whatever they promised themselves.
+const SILENCE: Millis = Millis(15_000);
+
 /// How a process is set up; the same after each restart.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Setup {
     pub name: String,
     pub hold: Millis,
@@ -34,7 +40,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    pub fn new(dice: &mut Dice, number: u32) -> Self {
+    pub fn new(dice: &mut Dice, number: u64) -> Self {
         Self {
             name: format!("w{number}"),
             hold: Millis(dice.number(2_000..15_000)),
@@ -46,9 +52,9 @@ impl Setup {
     }
 
     /// No two alike would do for histories that must not depend on luck.
-    pub fn plain() -> Self {
+    pub fn plain(number: u64) -> Self {
         Self {
-            name: "w".into(),
+            name: format!("w{number}"),
             hold: Millis::from_secs(30),
             poll: Millis::from_secs(1),
             concurrency: 10,
@@ -118,13 +124,13 @@ pub fn boot(
     (owner, seed): (Owner, u64),
 ) -> Stopper {
     let kernel = network.kernel.clone();
-    let world: Arc<dyn World> = Arc::new(SimWorld::new(network.clone(), owner, world));
+    let world: Arc<dyn World> = Arc::new(SimWorld::of_worker(network.clone(), owner, world));
     let mut config = Config::new(WorkerId::new(setup.name.clone()));
     config.incarnation = format!("{}#{}", setup.name, owner.0);
     config.queues = QUEUES.iter().map(|queue| ((*queue).to_owned(), usize::MAX)).collect();
     config.hold = setup.hold;
     config.beat = Millis(setup.hold.as_u64() / 5);
-    config.silence = setup.hold;
+    config.silence = SILENCE;
     config.poll = setup.poll;
     config.concurrency = setup.concurrency;
     config.run_batch = setup.run_batch;
@@ -136,10 +142,21 @@ pub fn boot(
     let host = Arc::new(SimHost { kernel: kernel.clone(), owner, dice });
     let driver = Driver::on(host, process, Arc::new(worker));
     let stopper = driver.stopper();
-    let life = async move {
-        // A world that is away at the start, or at the end, ends the process.
-        let _ = driver.run(Duration::from_secs(3)).await;
-        kernel.kill(owner);
+    let life = {
+        let network = network.clone();
+        async move {
+            // A world that is away when the process stops is no reason to object; nothing else is expected.
+            match driver.run(Duration::from_secs(3)).await {
+                Err(error) if !error.is_passing() => {
+                    network.object(
+                        "process",
+                        Objection::general(format!("process p{} ended with: {error}", owner.0)),
+                    );
+                }
+                _ => {}
+            }
+            kernel.kill(owner);
+        }
     };
     network.kernel.spawn(owner, Box::pin(life));
     stopper

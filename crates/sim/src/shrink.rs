@@ -1,50 +1,61 @@
 //! Makes a failing simulation smaller while the same checker still objects: fewer actions, fewer kinds of faults.
 
-use crate::faults::Fault;
-use crate::sim::{Options, Outcome, simulate};
-use crate::workload::Workload;
+use crate::case::Case;
+use crate::sim::{Outcome, simulate};
+use crate::trace::Line;
 
 /// The smallest failing variant found, and what came of it with lines to read.
-pub fn shrink(options: &Options) -> (Options, Outcome) {
-    let first = simulate(options);
+pub fn shrink(case: &Case) -> (Case, Outcome) {
+    let first = simulate(case, true);
     let Some(check) = first.violations.first().map(|violation| violation.check) else {
-        return (options.clone(), first);
+        return (case.clone(), first);
     };
-    let fails = |variant: &Options| simulate(variant).violations.iter().any(|v| v.check == check);
-    let mut smallest = options.clone();
+    shrink_while(case, &|outcome| outcome.violations.iter().any(|violation| violation.check == check))
+}
+
+/// The smallest variant found whose outcome is still of the kind asked for.
+pub fn shrink_while(case: &Case, wanted: &dyn Fn(&Outcome) -> bool) -> (Case, Outcome) {
+    let holds = |variant: &Case| wanted(&simulate(variant, false));
+    let mut smallest = case.clone();
     // Leaving one thing out may let another go that could not before.
     loop {
-        let before = smallest.clone();
-        without_faults(&mut smallest, &fails);
-        without_actions(&mut smallest, &fails);
-        if (&smallest.without, &smallest.skipped) == (&before.without, &before.skipped) {
+        let before = size(&smallest);
+        without_faults(&mut smallest, &holds);
+        without_actions(&mut smallest, &holds);
+        if size(&smallest) == before {
             break;
         }
     }
-    smallest.readable = true;
-    let outcome = simulate(&smallest);
+    let outcome = simulate(&smallest, true);
     (smallest, outcome)
 }
 
-fn without_faults(smallest: &mut Options, fails: &dyn Fn(&Options) -> bool) {
-    for fault in Fault::ALL {
+fn size(case: &Case) -> (usize, usize) {
+    (case.rates.len(), case.workload.actions.len())
+}
+
+fn without_faults(smallest: &mut Case, holds: &dyn Fn(&Case) -> bool) {
+    for fault in smallest.rates.keys().cloned().collect::<Vec<_>>() {
         let mut variant = smallest.clone();
-        if variant.without.insert(*fault) && fails(&variant) {
+        variant.rates.remove(&fault);
+        if holds(&variant) {
             *smallest = variant;
         }
     }
 }
 
 /// Halves first, single ones at last.
-fn without_actions(smallest: &mut Options, fails: &dyn Fn(&Options) -> bool) {
-    let count = Workload::new(smallest.seed, false).actions.len();
-    let mut size = count.div_ceil(2);
+fn without_actions(smallest: &mut Case, holds: &dyn Fn(&Case) -> bool) {
+    let mut size = smallest.workload.actions.len().div_ceil(2);
     while size > 0 {
-        for start in (0..count).step_by(size) {
+        let mut start = 0;
+        while start < smallest.workload.actions.len() {
             let mut variant = smallest.clone();
-            variant.skipped.extend(start..(start + size).min(count));
-            if variant.skipped.len() > smallest.skipped.len() && fails(&variant) {
-                *smallest = variant;
+            let end = (start + size).min(variant.workload.actions.len());
+            variant.workload.actions.drain(start..end);
+            match holds(&variant) {
+                true => *smallest = variant,
+                false => start += size,
             }
         }
         size /= 2;
@@ -55,8 +66,8 @@ fn without_actions(smallest: &mut Options, fails: &dyn Fn(&Options) -> bool) {
 pub fn story(outcome: &Outcome) -> Vec<String> {
     let about: Vec<&String> = outcome.violations.iter().flat_map(|violation| &violation.about).collect();
     let concerns =
-        |text: &str| about.is_empty() || about.iter().any(|id| mentions(text, id)) || is_misfortune(text);
-    outcome.lines.iter().filter(|line| concerns(&line.text)).map(|line| line.show()).collect()
+        |line: &&Line| line.struck || about.is_empty() || about.iter().any(|id| mentions(&line.text, id));
+    outcome.lines.iter().filter(concerns).map(|line| line.show()).collect()
 }
 
 /// Whether a line names the id itself, not just a longer one.
@@ -69,17 +80,42 @@ fn mentions(text: &str, id: &str) -> bool {
     })
 }
 
-fn is_misfortune(text: &str) -> bool {
-    let starts = [
-        "crashes",
-        "dies",
-        "stands still",
-        "wakes up",
-        "clock",
-        "world is away",
-        "is told",
-        "process",
-        "calm",
-    ];
-    starts.iter().any(|start| text.starts_with(start))
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::checks::Violation;
+    use crate::faults::Fault;
+
+    #[test]
+    fn what_is_not_needed_is_left_out_and_the_outcome_stays() {
+        let case = Case::of(3);
+        let wanted = |outcome: &Outcome| outcome.statuses.get("cancelled").is_some_and(|count| *count > 0);
+        assert!(wanted(&simulate(&case, false)), "seed 3 cancels nothing any more: take another");
+        let (smallest, outcome) = shrink_while(&case, &wanted);
+        assert!(wanted(&outcome));
+        assert!(smallest.workload.actions.len() < case.workload.actions.len() / 2);
+        assert!(smallest.rates.is_empty(), "no fault is needed to cancel a run: {:?}", smallest.rates);
+        assert_eq!(simulate(&smallest, false).digest, outcome.digest);
+    }
+
+    #[test]
+    fn a_story_has_every_fault_and_what_concerns_the_run() {
+        let mut outcome = simulate(&Case::of(3), true);
+        let count: u64 = outcome.faults.values().sum();
+        let run = outcome.histories.keys().next().map(ToString::to_string).unwrap_or_default();
+        outcome.violations =
+            vec![Violation { check: "test", what: "a test".into(), about: vec![run.clone()] }];
+        let story = story(&outcome);
+        assert!(story.len() < outcome.lines.len());
+        assert!(story.iter().any(|line| line.contains("create_runs") && line.contains(&run)));
+        let mut told: BTreeMap<Fault, u64> = BTreeMap::new();
+        for line in story.iter().filter_map(|line| line.split_once("FAULT ")).map(|(_, rest)| rest) {
+            let name = line.split(": ").next().unwrap_or(line);
+            *told.entry(Fault::named(name).expect("a fault by its name")).or_default() += 1;
+        }
+        assert!(count > 0);
+        assert_eq!(told, outcome.faults);
+    }
 }

@@ -1,43 +1,34 @@
 //! One simulation from seed to verdict: chaos, calm, judgement.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rhythm_core::{RunId, WorkflowKind};
+use rhythm_core::drill::Plan;
+use rhythm_core::{Millis, RunId, WorkflowKind};
 use rhythm_engine::client::Client;
 use rhythm_engine::error::EngineError;
 use rhythm_engine::memory::MemoryWorld;
-use rhythm_engine::world::{Clock, TaskQuery, TaskSummary, World as _};
+use rhythm_engine::world::{Clock, TaskQuery, TaskSummary, Wakeups, World as _};
 
 use crate::caretaker::{Caretaker, all_runs};
-use crate::checks::{Fold, Seen, View, Violation};
+use crate::case::Case;
+use crate::checks::{Checks, Fold, Objection, Seen, View, Violation};
 use crate::client::{ClientLog, client_on};
 use crate::dice::Dice;
 use crate::faults::{Fault, Faults};
-use crate::handlers::Ledger;
-use crate::kernel::{Executor, NOBODY};
+use crate::kernel::{Executor, NOBODY, Rest, panic_text};
 use crate::nemesis::{Doors, Nemesis, WorldClock};
 use crate::network::Network;
-use crate::process::Setup;
 use crate::sim_world::SimWorld;
 use crate::trace::{Line, Trace};
-use crate::workload::{Action, Workload};
+use crate::workload::Workload;
 
 /// The calm may last this long; what has not ended then never will.
 const CALM_MS: u64 = 2 * 3_600_000;
-
-/// What to simulate.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    pub seed: u64,
-    /// Faults left out, whatever the seed says.
-    pub without: BTreeSet<Fault>,
-    /// Actions left out, by their place.
-    pub skipped: BTreeSet<usize>,
-    /// Keep lines to read.
-    pub readable: bool,
-}
+/// Longer than any timer, delay or claim of a workload: so long nobody is helped.
+const QUIET_MS: u64 = 150_000;
 
 /// What came of it.
 pub struct Outcome {
@@ -47,8 +38,10 @@ pub struct Outcome {
     pub faults: BTreeMap<Fault, u64>,
     pub tally: BTreeMap<&'static str, u64>,
     pub runs: usize,
+    /// How the runs ended.
+    pub statuses: BTreeMap<&'static str, u64>,
     pub virtual_ms: u64,
-    /// The same for the same seed and commit.
+    /// The same for the same case and commit.
     pub digest: u64,
     pub lines: Vec<Line>,
     /// Every history as text.
@@ -63,37 +56,54 @@ pub struct Place {
 }
 
 /// With faults, on the in-memory world.
-pub fn simulate(options: &Options) -> Outcome {
-    let workload = Workload::new(options.seed, false);
-    let faults = Faults::new(options.seed, &options.without);
-    run(options, workload, faults, |clock| {
-        let memory = MemoryWorld::new(Some(clock));
-        let hints = memory.wakeups();
-        let place = Place { doors: Arc::new(move || Arc::new(memory.handle())), runtime: None };
-        (place, Some(hints))
+pub fn simulate(case: &Case, readable: bool) -> Outcome {
+    guarded(case, || {
+        let faults = Faults::new(case.seed, &case.rates);
+        run(case, readable, faults, |clock| {
+            let memory = MemoryWorld::new(Some(clock));
+            let hints = memory.wakeups();
+            let place = Place { doors: Arc::new(move || Arc::new(memory.handle())), runtime: None };
+            (place, Some(hints))
+        })
     })
 }
 
 /// Without faults, on any world: the histories are the same on all of them.
-pub fn simulate_on(options: &Options, open: impl FnOnce(Arc<dyn Clock>) -> Place) -> Outcome {
-    let workload = Workload::new(options.seed, true);
-    run(options, workload, Faults::none(), |clock| (open(clock), None))
+pub fn simulate_on(case: &Case, readable: bool, open: impl FnOnce(Arc<dyn Clock>) -> Place) -> Outcome {
+    guarded(case, || run(case, readable, Faults::none(), |clock| (open(clock), None)))
+}
+
+/// A panic outside all futures is a violation as well.
+fn guarded(case: &Case, simulation: impl FnOnce() -> Outcome) -> Outcome {
+    catch_unwind(AssertUnwindSafe(simulation)).unwrap_or_else(|panic| Outcome {
+        seed: case.seed,
+        violations: vec![Violation { check: "panic", what: panic_text(&*panic), about: Vec::new() }],
+        transitions: 0,
+        faults: BTreeMap::new(),
+        tally: BTreeMap::new(),
+        runs: 0,
+        statuses: BTreeMap::new(),
+        virtual_ms: 0,
+        digest: 0,
+        lines: Vec::new(),
+        histories: BTreeMap::new(),
+    })
 }
 
 fn run(
-    options: &Options,
-    workload: Workload,
+    case: &Case,
+    readable: bool,
     faults: Faults,
-    open: impl FnOnce(Arc<dyn Clock>) -> (Place, Option<rhythm_engine::world::Wakeups>),
+    open: impl FnOnce(Arc<dyn Clock>) -> (Place, Option<Wakeups>),
 ) -> Outcome {
-    let seed = options.seed;
     let tame = faults.is_calm();
-    let mut executor = Executor::new(Dice::new(seed, "scheduler"));
+    let mut executor = Executor::new(Dice::new(case.seed, "scheduler"));
     let kernel = executor.kernel();
     let clock = Arc::new(WorldClock::new(kernel.clone()));
     let (place, hints) = open(clock.clone());
-    let trace = Trace::new(kernel.clone(), options.readable);
-    let mut network = Network::new(kernel.clone(), trace, faults, Dice::new(seed, "network"));
+    let trace = Trace::new(kernel.clone(), readable);
+    let checks = Checks::new(plans(&case.workload));
+    let mut network = Network::new(kernel.clone(), trace, faults, Dice::new(case.seed, "network"), checks);
     if let Some(runtime) = place.runtime {
         network = network.with_runtime(runtime);
     }
@@ -101,27 +111,55 @@ fn run(
     if let Some(hints) = hints {
         network.listen(hints);
     }
-    let chaos_ms = workload.chaos_ms;
-    let (nemesis, outside) = assemble(options, &network, workload, clock, place.doors);
-    let mut dice = Dice::new(seed, "setups");
-    for number in 0..dice.number(2..4) {
-        let place = usize::try_from(number).unwrap_or_default();
-        let setup = match tame {
-            true => Setup { name: format!("w{number}"), ..Setup::plain() },
-            false => Setup::new(&mut dice, u32::try_from(number).unwrap_or_default()),
-        };
-        kernel.spawn(NOBODY, Box::pin(nemesis.clone().keep_process(setup, place)));
+    let (nemesis, outside) = assemble(case, &network, clock, place.doors);
+    for (place, setup) in case.setups.iter().enumerate() {
+        kernel.spawn(NOBODY, Box::pin(nemesis.clone().keep_process(setup.clone(), place)));
     }
     kernel.spawn(NOBODY, Box::pin(nemesis.clone().keep_client()));
     kernel.spawn(NOBODY, Box::pin(nemesis.clone().strike()));
-    executor.run(chaos_ms, || false);
-    nemesis.calm_down();
-    network.trace.note(NOBODY, "calm", 0, String::new);
-    let all_told = {
-        let nemesis = nemesis.clone();
-        move || nemesis.log.done() >= nemesis.actions.len()
+    let played = play(case, &mut executor, &nemesis, &outside, tame);
+    judge(case, &nemesis, &outside, played)
+}
+
+/// Why a simulation had to be broken off.
+struct BrokenOff;
+
+/// Chaos, calm, help for those who wait.
+fn play(
+    case: &Case,
+    executor: &mut Executor,
+    nemesis: &Arc<Nemesis>,
+    outside: &Client,
+    tame: bool,
+) -> Result<(), BrokenOff> {
+    let (network, kernel) = (&nemesis.network, &nemesis.network.kernel);
+    let mut turn = |until: u64, done: &dyn Fn() -> bool| match executor.run(until, done) {
+        Rest::Panicked(owner, text) => {
+            network.object("panic", Objection::general(format!("p{} panicked: {text}", owner.0)));
+            Err(BrokenOff)
+        }
+        Rest::Livelock => {
+            let what = format!("nothing comes to rest at {} ms: a livelock", kernel.now());
+            network.object("livelock", Objection::general(what));
+            Err(BrokenOff)
+        }
+        Rest::Done | Rest::TimeUp | Rest::Silence => Ok(()),
     };
-    executor.run(kernel.now() + CALM_MS, all_told);
+    turn(case.workload.chaos_ms, &|| false)?;
+    nemesis.calm_down();
+    network.trace.mark(NOBODY, "calm", String::new);
+    turn(kernel.now() + CALM_MS, &|| nemesis.log.done() >= nemesis.actions.len())?;
+    if !tame {
+        // Nobody helps before all that is due by itself has happened: help could hide what was forgotten. After
+        // clocks were set back the world's time may stand still for a while.
+        let world_now = || network.wait(outside.world().now()).unwrap_or_default();
+        let (end, quiet) = (kernel.now() + CALM_MS, world_now().plus(Millis(QUIET_MS)));
+        while kernel.now() < end && world_now() < quiet {
+            turn(kernel.now() + QUIET_MS / 3, &|| false)?;
+        }
+        let view = look_around(nemesis, outside);
+        network.checks.lock().unwrap_or_else(PoisonError::into_inner).settled(&view);
+    }
     let done = Arc::new(AtomicBool::new(false));
     // What the caretaker does is seen by the checkers, too.
     let world = Arc::new(SimWorld::new(network.clone(), NOBODY, (nemesis.doors)()));
@@ -129,63 +167,85 @@ fn run(
     let caretaker =
         Caretaker { network: network.clone(), client, done: done.clone(), requeued: BTreeSet::new() };
     kernel.spawn(NOBODY, Box::pin(caretaker.work()));
-    executor.run(kernel.now() + CALM_MS, || done.load(Ordering::SeqCst));
-    judge(options, &network, &nemesis, &outside)
+    turn(kernel.now() + CALM_MS, &|| done.load(Ordering::SeqCst))
+}
+
+/// The plan of every workflow, as the workload has it.
+fn plans(workload: &Workload) -> BTreeMap<String, Plan> {
+    let parsed = workload.workflows.iter().map(|(name, source)| {
+        (name.clone(), serde_json::from_str(source).expect("the workload has readable plans"))
+    });
+    parsed.collect()
 }
 
 fn assemble(
-    options: &Options,
+    case: &Case,
     network: &Arc<Network>,
-    workload: Workload,
     clock: Arc<WorldClock>,
     doors: Doors,
 ) -> (Arc<Nemesis>, Client) {
     let log = Arc::new(ClientLog::default());
     let outside = client_on(doors(), &log);
-    for (name, source) in &workload.workflows {
+    for (name, source) in &case.workload.workflows {
         let registered = network.wait(outside.register(name, WorkflowKind::Drill, source));
         registered.expect("a new world takes definitions");
     }
-    let kept = |(place, action): (usize, Action)| (!options.skipped.contains(&place)).then_some(action);
-    let actions: Vec<Action> = workload.actions.into_iter().enumerate().filter_map(kept).collect();
     let nemesis = Nemesis {
-        seed: options.seed,
+        seed: case.seed,
         network: network.clone(),
         ledger: Arc::default(),
         log,
         clock,
         doors,
-        actions: Arc::new(actions),
+        actions: Arc::new(case.workload.actions.clone()),
         owners: AtomicU32::new(0),
         places: Mutex::default(),
+        stopping: Mutex::default(),
     };
     (Arc::new(nemesis), outside)
 }
 
-fn judge(options: &Options, network: &Arc<Network>, nemesis: &Nemesis, client: &Client) -> Outcome {
-    let runs = network.wait(everything(client)).expect("the world can be read");
-    let tasks = network.wait(tasks(client)).expect("the world can be read");
-    let queues = network.wait(client.world().queues(client.tenant())).unwrap_or_default();
-    let schedules = network.wait(client.world().schedules(client.tenant())).unwrap_or_default();
-    let ids: Vec<RunId> = runs.keys().cloned().collect();
-    let ledger: &Ledger = &nemesis.ledger;
-    let view = View { runs, tasks, queues, schedules, ledger, client: &nemesis.log };
-    let mut checks = network.checks.lock().unwrap_or_else(PoisonError::into_inner);
-    checks.ended(&view);
-    Fold { network, client }.look(&ids, &mut checks);
-    let histories: BTreeMap<RunId, String> = view
-        .runs
-        .into_iter()
-        .map(|(run, seen)| (run, serde_json::to_string_pretty(&seen.history).unwrap_or_default()))
-        .collect();
+/// All there is to see now.
+fn look_around<'a>(nemesis: &'a Nemesis, client: &Client) -> View<'a> {
+    let network = &nemesis.network;
+    View {
+        now: network.wait(client.world().now()).expect("the world can be read"),
+        runs: network.wait(everything(client)).expect("the world can be read"),
+        tasks: network.wait(tasks(client)).expect("the world can be read"),
+        queues: network.wait(client.world().queues(client.tenant())).expect("the world can be read"),
+        schedules: network.wait(client.world().schedules(client.tenant())).expect("the world can be read"),
+        workflows: network.wait(client.world().workflows(client.tenant())).expect("the world can be read"),
+        ledger: &nemesis.ledger,
+        client: &nemesis.log,
+    }
+}
+
+fn judge(case: &Case, nemesis: &Nemesis, client: &Client, played: Result<(), BrokenOff>) -> Outcome {
+    let network = &nemesis.network;
+    let mut histories: BTreeMap<RunId, String> = BTreeMap::new();
+    let mut statuses: BTreeMap<&'static str, u64> = BTreeMap::new();
+    // What was broken off has no end to judge.
+    if played.is_ok() {
+        let view = look_around(nemesis, client);
+        let ids: Vec<RunId> = view.runs.keys().cloned().collect();
+        let mut checks = network.checks.lock().unwrap_or_else(PoisonError::into_inner);
+        checks.ended(&view);
+        Fold { network, client }.look(&ids, &mut checks);
+        for (run, seen) in view.runs {
+            *statuses.entry(seen.picture.summary.status.as_str()).or_default() += 1;
+            histories.insert(run, serde_json::to_string_pretty(&seen.history).unwrap_or_default());
+        }
+    }
+    let checks = network.checks.lock().unwrap_or_else(PoisonError::into_inner);
     let sealed: Vec<&str> = histories.values().map(String::as_str).collect();
     Outcome {
-        seed: options.seed,
+        seed: case.seed,
         violations: checks.found().to_vec(),
         transitions: checks.transitions,
         faults: network.faults().counts().clone(),
         tally: checks.tally.clone(),
-        runs: ids.len(),
+        runs: histories.len(),
+        statuses,
         virtual_ms: network.kernel.now(),
         digest: network.trace.seal(&sealed.concat()),
         lines: network.trace.lines(),
@@ -204,6 +264,14 @@ async fn everything(client: &Client) -> Result<BTreeMap<RunId, Seen>, EngineErro
 }
 
 async fn tasks(client: &Client) -> Result<Vec<TaskSummary>, EngineError> {
-    let query = TaskQuery { tenant: client.tenant().clone(), limit: 500, ..TaskQuery::default() };
-    Ok(client.world().list_tasks(query).await?.rows)
+    let mut query = TaskQuery { tenant: client.tenant().clone(), limit: 500, ..TaskQuery::default() };
+    let mut tasks = Vec::new();
+    loop {
+        let page = client.world().list_tasks(query.clone()).await?;
+        tasks.extend(page.rows);
+        match page.next {
+            Some(next) => query.cursor = Some(next),
+            None => return Ok(tasks),
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! One process's end of the network: a world whose every method is a request on its way.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -20,16 +21,22 @@ pub struct SimWorld {
 }
 
 impl SimWorld {
+    /// A client's end: nobody wakes it up.
     pub fn new(network: Arc<Network>, owner: Owner, world: Arc<dyn World>) -> Self {
-        let wakeups = Arc::new(WakeupSenders::default());
-        network.join(owner, wakeups.clone());
-        Self { network, owner, world, wakeups }
+        Self { network, owner, world, wakeups: Arc::new(WakeupSenders::default()) }
+    }
+
+    /// A worker's end, which hears wake-ups.
+    pub fn of_worker(network: Arc<Network>, owner: Owner, world: Arc<dyn World>) -> Self {
+        let end = Self::new(network, owner, world);
+        end.network.join(owner, end.wakeups.clone());
+        end
     }
 
     async fn ask<R, T>(&self, call: Call<R, T>, request: R) -> WorldResult<T>
     where
-        R: Clone + Send + Sync + 'static,
-        T: Send + 'static,
+        R: Clone + Debug + Send + Sync + 'static,
+        T: Debug + Send + 'static,
     {
         self.network.call(self.owner, self.world.clone(), call, request).await
     }
@@ -41,17 +48,37 @@ impl Drop for SimWorld {
     }
 }
 
+fn list<'a>(ids: impl Iterator<Item = &'a str>) -> String {
+    ids.collect::<Vec<_>>().join(" ")
+}
+
 /// A read, which no checker looks at.
 macro_rules! read {
     ($self:ident, $name:literal, $request:expr, $apply:expr) => {
-        $self.ask(Call { name: $name, writes: false, apply: $apply, shown: |_, _| None }, $request).await
+        $self
+            .ask(
+                Call {
+                    name: $name,
+                    writes: false,
+                    apply: $apply,
+                    shown: |_, _| None,
+                    names: |_| String::new(),
+                },
+                $request,
+            )
+            .await
     };
 }
 
 /// A write, shown to the checkers.
 macro_rules! write {
     ($self:ident, $name:literal, $request:expr, $apply:expr, $shown:expr) => {
-        $self.ask(Call { name: $name, writes: true, apply: $apply, shown: $shown }, $request).await
+        write!($self, $name, $request, $apply, $shown, |_| String::new())
+    };
+    ($self:ident, $name:literal, $request:expr, $apply:expr, $shown:expr, $names:expr) => {
+        $self
+            .ask(Call { name: $name, writes: true, apply: $apply, shown: $shown, names: $names }, $request)
+            .await
     };
 }
 
@@ -75,7 +102,8 @@ impl World for SimWorld {
             "create_runs",
             request,
             |world, request| world.create_runs(request),
-            |request, answer| { Some(Applied::CreateRuns(request, answer)) }
+            |request, answer| { Some(Applied::CreateRuns(request, answer)) },
+            |request| list(request.runs.iter().map(|run| run.id.as_str()))
         )
     }
 
@@ -85,14 +113,24 @@ impl World for SimWorld {
             "enqueue_tasks",
             request,
             |world, request| world.enqueue_tasks(request),
-            |request, answer| { Some(Applied::EnqueueTasks(request, answer)) }
+            |request, answer| { Some(Applied::EnqueueTasks(request, answer)) },
+            |request| list(request.tasks.iter().map(|task| task.id.as_str()))
         )
     }
 
     async fn deliver(&self, request: Deliver) -> WorldResult<Vec<Delivered>> {
-        write!(self, "deliver", request, |world, request| world.deliver(request), |request, answer| {
-            Some(Applied::Deliver(request, answer))
-        })
+        write!(
+            self,
+            "deliver",
+            request,
+            |world, request| world.deliver(request),
+            |request, answer| { Some(Applied::Deliver(request, answer)) },
+            |request| list(request.deliveries.iter().flat_map(|one| [
+                one.message.id.as_str(),
+                "to",
+                one.to.as_str()
+            ]))
+        )
     }
 
     async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
@@ -112,9 +150,20 @@ impl World for SimWorld {
     }
 
     async fn commit(&self, request: Commit) -> WorldResult<Committed> {
-        write!(self, "commit", request, |world, request| world.commit(request), |request, answer| {
-            Some(Applied::Commit(request, answer))
-        })
+        write!(
+            self,
+            "commit",
+            request,
+            |world, request| world.commit(request),
+            |request, answer| { Some(Applied::Commit(request, answer)) },
+            |request| list(
+                request
+                    .items
+                    .iter()
+                    .map(|item| item.run.as_str())
+                    .chain(request.released.iter().map(|free| free.run.as_str()))
+            )
+        )
     }
 
     async fn finish_tasks(&self, request: FinishTasks) -> WorldResult<Vec<Finish>> {
@@ -123,18 +172,26 @@ impl World for SimWorld {
             "finish_tasks",
             request,
             |world, request| world.finish_tasks(request),
-            |request, answer| { Some(Applied::FinishTasks(request, answer)) }
+            |request, answer| { Some(Applied::FinishTasks(request, answer)) },
+            |request| list(request.finished.iter().map(|task| task.task.as_str()))
         )
     }
 
     async fn extend(&self, request: Extend) -> WorldResult<Extended> {
-        write!(self, "extend", request, |world, request| world.extend(request), |_, _| None)
+        write!(self, "extend", request, |world, request| world.extend(request), |_, _| None, |request| {
+            list(request.tasks.iter().map(|beat| beat.claim.task.as_str()))
+        })
     }
 
     async fn control(&self, request: ControlRequest) -> WorldResult<Controlled> {
-        write!(self, "control", request, |world, request| world.control(request), |request, answer| {
-            Some(Applied::Control(request, answer))
-        })
+        write!(
+            self,
+            "control",
+            request,
+            |world, request| world.control(request),
+            |request, answer| { Some(Applied::Control(request, answer)) },
+            |request| format!("{:?}", request.control).chars().take(200).collect()
+        )
     }
 
     async fn put_blob(&self, tenant: &TenantId, blob: &BlobRef, content: &[u8]) -> WorldResult<()> {
@@ -147,6 +204,7 @@ impl World for SimWorld {
                 Box::pin(async move { world.put_blob(&tenant, &blob, &content).await })
             },
             shown: |_, ()| None,
+            names: |(_, blob, _)| blob.hash.clone(),
         };
         self.ask(call, request).await
     }

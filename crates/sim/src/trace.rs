@@ -1,9 +1,10 @@
-//! What happened, in order: a digest always, so that two runs of a seed can be compared, and lines to read when
-//! asked for.
+//! What happened, in order: a digest of all contents always, so that two runs of a seed can be compared, and lines
+//! to read when asked for.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::fmt::{Debug, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::faults::Fault;
 use crate::kernel::{Kernel, NOBODY, Owner};
 
 pub struct Trace {
@@ -12,8 +13,26 @@ pub struct Trace {
 }
 
 struct Log {
-    digest: DefaultHasher,
+    digest: Digest,
     lines: Option<Vec<Line>>,
+}
+
+/// FNV-1a: the same on every machine and with every compiler.
+struct Digest(u64);
+
+impl Digest {
+    fn bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+impl Write for Digest {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.bytes(text.as_bytes());
+        Ok(())
+    }
 }
 
 /// One thing that happened.
@@ -22,6 +41,8 @@ pub struct Line {
     pub at: u64,
     pub owner: Owner,
     pub text: String,
+    /// A misfortune, or what became of one: part of every story.
+    pub struck: bool,
 }
 
 impl Line {
@@ -33,27 +54,51 @@ impl Line {
 
 impl Trace {
     pub fn new(kernel: Kernel, readable: bool) -> Self {
-        let log = Log { digest: DefaultHasher::new(), lines: readable.then(Vec::new) };
+        let log = Log { digest: Digest(0xcbf2_9ce4_8422_2325), lines: readable.then(Vec::new) };
         Self { kernel, log: Mutex::new(log) }
     }
 
-    /// `what` and `key` go into the digest; `text` is only made when somebody will read it.
-    pub fn note(&self, owner: Owner, what: &str, key: u64, text: impl FnOnce() -> String) {
+    /// `what` and `content` go into the digest; `text` is only made when somebody will read it.
+    pub fn note(&self, owner: Owner, what: &str, content: &dyn Debug, text: impl FnOnce() -> String) {
+        self.write(owner, what, content, false, text);
+    }
+
+    /// A fault that happens now.
+    pub fn strike(&self, owner: Owner, fault: Fault, text: impl FnOnce() -> String) {
+        self.write(owner, &format!("FAULT {}", fault.name()), &(), true, text);
+    }
+
+    /// What frames the faults: starts and ends of processes and of pauses, requests that met an outage, the calm.
+    pub fn mark(&self, owner: Owner, what: &str, text: impl FnOnce() -> String) {
+        self.write(owner, what, &(), true, text);
+    }
+
+    fn write(
+        &self,
+        owner: Owner,
+        what: &str,
+        content: &dyn Debug,
+        struck: bool,
+        text: impl FnOnce() -> String,
+    ) {
         let at = self.kernel.now();
         let mut log = self.lock();
-        (at, owner, what, key).hash(&mut log.digest);
+        log.digest.bytes(&at.to_le_bytes());
+        log.digest.bytes(&owner.0.to_le_bytes());
+        log.digest.bytes(what.as_bytes());
+        let _ = write!(log.digest, "{content:?}");
         if let Some(lines) = &mut log.lines {
             let details = text();
             let text = if details.is_empty() { what.to_owned() } else { format!("{what}: {details}") };
-            lines.push(Line { at, owner, text });
+            lines.push(Line { at, owner, text, struck });
         }
     }
 
     /// Mixes the outcome into the digest.
     pub fn seal(&self, outcome: &str) -> u64 {
         let mut log = self.lock();
-        outcome.hash(&mut log.digest);
-        log.digest.finish()
+        log.digest.bytes(outcome.as_bytes());
+        log.digest.0
     }
 
     pub fn lines(&self) -> Vec<Line> {

@@ -3,12 +3,14 @@
 use rhythm_core::cron::{CatchUp, Overlap};
 use rhythm_core::drill::{Drill, Instruction};
 use rhythm_core::{Millis, TaskOptions};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::dice::Dice;
 use crate::plans::{self, QUEUES, SIGNALS, Surroundings};
 
 /// A workload: workflows to register and actions in order of time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Workload {
     pub workflows: Vec<(String, String)>,
     pub actions: Vec<Action>,
@@ -16,14 +18,15 @@ pub struct Workload {
     pub chaos_ms: u64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Action {
     pub at: u64,
     pub act: Act,
 }
 
 /// One call of a client. Names are chosen here, so that a repeated call is the same call.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Act {
     Start {
         run: String,
@@ -88,6 +91,23 @@ pub enum Act {
         catch_up: CatchUp,
         overlap: Overlap,
     },
+}
+
+impl Act {
+    /// The run it is about.
+    pub fn run(&self) -> Option<&str> {
+        match self {
+            Self::Start { run, .. }
+            | Self::Signal { run, .. }
+            | Self::Cancel { run }
+            | Self::Decide { run }
+            | Self::Patch { run, .. }
+            | Self::PauseRun { run }
+            | Self::ResumeRun { run }
+            | Self::Retry { run } => Some(run),
+            _ => None,
+        }
+    }
 }
 
 impl Workload {

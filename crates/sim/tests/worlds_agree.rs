@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use rhythm_engine::memory::MemoryWorld;
 use rhythm_engine::world::World;
-use rhythm_sim::sim::{Options, Outcome, Place, simulate_on};
+use rhythm_sim::case::Case;
+use rhythm_sim::sim::{Outcome, Place, simulate_on};
 use rhythm_worlds::postgres::{PostgresOptions, PostgresWorld};
 use rhythm_worlds::sqlite::{SqliteOptions, SqliteWorld};
 use tokio::runtime::{Builder, Runtime};
@@ -16,12 +17,8 @@ fn seeds() -> std::ops::Range<u64> {
     0..std::env::var("SIM_WORLD_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(5)
 }
 
-fn options(seed: u64) -> Options {
-    Options { seed, readable: true, ..Options::default() }
-}
-
 fn in_memory(seed: u64) -> Outcome {
-    simulate_on(&options(seed), |clock| {
+    simulate_on(&Case::tame(seed), true, |clock| {
         let memory = MemoryWorld::new(Some(clock));
         Place { doors: Arc::new(move || Arc::new(memory.handle())), runtime: None }
     })
@@ -64,7 +61,7 @@ fn sqlite_writes_the_same_histories() {
     agree(|seed| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sim.db");
-        simulate_on(&options(seed), |clock| {
+        simulate_on(&Case::tame(seed), true, |clock| {
             let doors = move || -> Arc<dyn World> {
                 let options = SqliteOptions { clock: Some(clock.clone()), ..SqliteOptions::default() };
                 Arc::new(SqliteWorld::open(&path, options).unwrap())
@@ -80,7 +77,7 @@ fn postgres_writes_the_same_histories() {
     agree(|seed| {
         let url = runtime.block_on(fresh_database());
         let opener = runtime.handle().clone();
-        simulate_on(&options(seed), |clock| {
+        simulate_on(&Case::tame(seed), true, |clock| {
             let doors = move || -> Arc<dyn World> {
                 // Lanes write side by side: what they create in the same millisecond has no order.
                 let options =

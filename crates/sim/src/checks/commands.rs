@@ -1,71 +1,112 @@
 //! No command takes effect twice: each task, timer, child and signal of a run is asked for once and answered at
-//! most once, plus once for each time the run, or the child that answers, was opened again.
+//! most once, plus once for each time that very command was tried anew: its letter requeued, its answer put into the
+//! inbox again, or the child that gives it opened again.
 
 use std::collections::BTreeMap;
 
-use rhythm_core::{CommandId, Event, EventData};
+use rhythm_core::{CommandId, Event, EventData, RunId, TaskId};
+use rhythm_engine::world::{Control, Controlled};
 
-use super::{Check, Objection, Seen, View};
+use super::{Applied, Check, Moment, Objection, View};
 
-pub struct Commands;
+#[derive(Default)]
+pub struct Commands {
+    /// How often each command was tried anew.
+    anew: BTreeMap<(RunId, CommandId), u64>,
+}
 
 impl Check for Commands {
     fn name(&self) -> &'static str {
         "commands"
     }
 
+    fn applied(&mut self, applied: &Applied<'_>, _at: &Moment<'_>) -> Result<(), Objection> {
+        let Applied::Control(request, Controlled::Done) = applied else { return Ok(()) };
+        match &request.control {
+            Control::Reopen { run, requeue, redeliver, .. } => {
+                requeue.iter().for_each(|task| self.task_tried_anew(task));
+                for message in redeliver {
+                    self.tried_anew(run.clone(), answers(&EventData::of_message(&message.body)));
+                }
+                self.child_tried_anew(run);
+            }
+            Control::RequeueDead { task } => self.task_tried_anew(task),
+            _ => {}
+        }
+        Ok(())
+    }
+
     fn ended(&mut self, view: &View<'_>) -> Result<(), Objection> {
         for (run, seen) in &view.runs {
-            let reopened = |child: CommandId| {
-                view.runs.get(&run.child(child)).map_or(0, |seen| times_reopened(&seen.history))
-            };
-            look(seen, &reopened).map_err(|what| Objection::of_run(run, what))?;
+            self.look(run, &seen.history).map_err(|what| Objection::of_run(run, what))?;
         }
         Ok(())
     }
 }
 
-fn times_reopened(history: &[Event]) -> u64 {
-    history.iter().filter(|event| matches!(event.data, EventData::Reopened(_))).count() as u64
-}
-
-fn look(seen: &Seen, child_reopened: &dyn Fn(CommandId) -> u64) -> Result<(), String> {
-    let mut asked: BTreeMap<CommandId, &'static str> = BTreeMap::new();
-    let mut answers: BTreeMap<CommandId, u64> = BTreeMap::new();
-    let reopened = times_reopened(&seen.history);
-    for event in &seen.history {
-        let asks = match &event.data {
-            EventData::StepScheduled(step) => Some(step.task),
-            EventData::TimerScheduled(timer) => Some(timer.timer),
-            EventData::ChildStarted(child) => Some(child.child),
-            EventData::SignalSent(signal) => Some(signal.signal),
-            EventData::ApprovalCreated(approval) => Some(approval.approval),
-            _ => None,
-        };
-        let answers_to = match &event.data {
-            EventData::StepCompleted(done) => Some(done.task),
-            EventData::StepFailed(failed) => Some(failed.task),
-            EventData::TimerFired(fired) => Some(fired.timer),
-            EventData::ChildCompleted(done) => Some(done.child),
-            EventData::ChildFailed(failed) => Some(failed.child),
-            EventData::ApprovalDecided(decided) => Some(decided.approval),
-            _ => None,
-        };
-        if let Some(command) = asks
-            && asked.insert(command, event.data.kind()).is_some()
-        {
-            return Err(format!("command {command} was asked for twice (row {})", event.seq));
+impl Commands {
+    fn tried_anew(&mut self, run: RunId, command: Option<CommandId>) {
+        if let Some(command) = command {
+            *self.anew.entry((run, command)).or_default() += 1;
         }
-        if let Some(command) = answers_to {
+    }
+
+    fn task_tried_anew(&mut self, task: &TaskId) {
+        if let Some((run, number)) = task.as_str().rsplit_once(':') {
+            self.tried_anew(RunId::new(run), number.parse().ok().map(CommandId));
+        }
+    }
+
+    fn child_tried_anew(&mut self, child: &RunId) {
+        if let Some((parent, number)) = child.as_str().rsplit_once('.') {
+            self.tried_anew(RunId::new(parent), number.parse().ok().map(CommandId));
+        }
+    }
+
+    fn look(&self, run: &RunId, history: &[Event]) -> Result<(), String> {
+        let mut asked: BTreeMap<CommandId, &'static str> = BTreeMap::new();
+        let mut answered: BTreeMap<CommandId, u64> = BTreeMap::new();
+        for event in history {
+            if let Some(command) = asks(&event.data)
+                && asked.insert(command, event.data.kind()).is_some()
+            {
+                return Err(format!("command {command} was asked for twice (row {})", event.seq));
+            }
+            let Some(command) = answers(&event.data) else { continue };
             if !asked.contains_key(&command) {
                 return Err(format!("row {} answers command {command}, which nobody asked for", event.seq));
             }
-            let count = answers.entry(command).or_default();
+            let count = answered.entry(command).or_default();
             *count += 1;
-            if *count > 1 + reopened + child_reopened(command) {
-                return Err(format!("command {command} was answered {count} times (row {})", event.seq));
+            let anew = self.anew.get(&(run.clone(), command)).copied().unwrap_or_default();
+            if *count > 1 + anew {
+                let what = format!("command {command} was answered {count} times (row {})", event.seq);
+                return Err(format!("{what}, and tried anew {anew} times"));
             }
         }
+        Ok(())
     }
-    Ok(())
+}
+
+fn asks(data: &EventData) -> Option<CommandId> {
+    match data {
+        EventData::StepScheduled(step) => Some(step.task),
+        EventData::TimerScheduled(timer) => Some(timer.timer),
+        EventData::ChildStarted(child) => Some(child.child),
+        EventData::SignalSent(signal) => Some(signal.signal),
+        EventData::ApprovalCreated(approval) => Some(approval.approval),
+        _ => None,
+    }
+}
+
+fn answers(data: &EventData) -> Option<CommandId> {
+    match data {
+        EventData::StepCompleted(done) => Some(done.task),
+        EventData::StepFailed(failed) => Some(failed.task),
+        EventData::TimerFired(fired) => Some(fired.timer),
+        EventData::ChildCompleted(done) => Some(done.child),
+        EventData::ChildFailed(failed) => Some(failed.child),
+        EventData::ApprovalDecided(decided) => Some(decided.approval),
+        _ => None,
+    }
 }

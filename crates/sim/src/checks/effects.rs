@@ -1,18 +1,19 @@
 //! I4: what handlers did. Nothing is done more often than it was handed out, attempts and deliveries are
 //! bounded, and a result in a history is one a handler really gave.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rhythm_core::task::MAX_DELIVERIES;
-use rhythm_core::{EventData, Payload, TaskId, Timestamp};
+use rhythm_core::{CommitId, EventData, Payload, TaskId};
 use rhythm_engine::world::CommitOutcome;
 
-use super::{Applied, Check, Objection, View};
+use super::{Applied, Check, Moment, Objection, View};
 
 #[derive(Default)]
 pub struct Effects {
     /// How often each attempt was handed out.
     handed_out: BTreeMap<(TaskId, u32), u64>,
+    commits: BTreeSet<CommitId>,
 }
 
 impl Check for Effects {
@@ -20,7 +21,7 @@ impl Check for Effects {
         "effects"
     }
 
-    fn applied(&mut self, applied: &Applied<'_>, _now: Timestamp) -> Result<(), Objection> {
+    fn applied(&mut self, applied: &Applied<'_>, _at: &Moment<'_>) -> Result<(), Objection> {
         match applied {
             Applied::ClaimTasks(request, claimed) if !request.overdue => {
                 for task in &claimed.tasks {
@@ -33,9 +34,13 @@ impl Check for Effects {
                     }
                 }
             }
-            Applied::Commit(_, committed) => {
-                for outcome in &committed.outcomes {
+            Applied::Commit(commit, committed) => {
+                for (item, outcome) in commit.items.iter().zip(&committed.outcomes) {
                     let CommitOutcome::Done(done) = outcome else { continue };
+                    // An answer that is repeated hands nothing out.
+                    if !self.commits.insert(item.commit.clone()) {
+                        continue;
+                    }
                     for claim in &done.claimed {
                         *self.handed_out.entry((claim.task.clone(), 1)).or_default() += 1;
                     }

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rhythm_core::{CommitId, RunId, TaskId, Timestamp};
+use rhythm_core::{CommitId, RunId, TaskId};
 use rhythm_engine::world::*;
 
-use super::{Applied, Check, Objection};
+use super::{Applied, Check, Moment, Objection};
 
 #[derive(Default)]
 pub struct Fences {
@@ -20,7 +20,7 @@ impl Check for Fences {
         "fences"
     }
 
-    fn applied(&mut self, applied: &Applied<'_>, _now: Timestamp) -> Result<(), Objection> {
+    fn applied(&mut self, applied: &Applied<'_>, _at: &Moment<'_>) -> Result<(), Objection> {
         match applied {
             Applied::ClaimRuns(_, claimed) => {
                 for run in &claimed.runs {

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rhythm_core::{CommitId, Event, EventData, MessageId, RunId, TaskId, Timestamp};
+use rhythm_core::{CommitId, Event, EventData, MessageId, RunId, TaskId};
 use rhythm_engine::world::{CommitOutcome, Control, Controlled};
 
-use super::{Applied, Check, Objection, View};
+use super::{Applied, Check, Moment, Objection, View};
 
 #[derive(Default)]
 pub struct Gaps {
@@ -19,7 +19,7 @@ impl Check for Gaps {
         "gaps"
     }
 
-    fn applied(&mut self, applied: &Applied<'_>, _now: Timestamp) -> Result<(), Objection> {
+    fn applied(&mut self, applied: &Applied<'_>, _at: &Moment<'_>) -> Result<(), Objection> {
         let (commit, committed) = match applied {
             Applied::Commit(commit, committed) => (commit, committed),
             Applied::Control(request, Controlled::Done) => {

@@ -1,18 +1,21 @@
-//! Everything there is to see when a simulation has ended.
+//! Everything there is to see when nothing moves any more.
 
 use std::collections::BTreeMap;
 
-use rhythm_core::{Event, RunId};
-use rhythm_engine::world::{Picture, QueueRow, Schedule, TaskSummary};
+use rhythm_core::{Event, RunId, Timestamp};
+use rhythm_engine::world::{Picture, QueueRow, Schedule, TaskSummary, WorkflowRow};
 
 use crate::client::ClientLog;
 use crate::handlers::Ledger;
 
 pub struct View<'a> {
+    /// By the world's clock.
+    pub now: Timestamp,
     pub runs: BTreeMap<RunId, Seen>,
     pub tasks: Vec<TaskSummary>,
     pub queues: Vec<QueueRow>,
     pub schedules: Vec<Schedule>,
+    pub workflows: Vec<WorkflowRow>,
     pub ledger: &'a Ledger,
     pub client: &'a ClientLog,
 }

@@ -1,0 +1,176 @@
+//! What runs ask for is what their plans say: every task is one of the plan, and every timer lasts as long as the
+//! plan says, counted from a moment between the run's claim and its commit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rhythm_core::drill::{Instruction, Plan, TaskCall};
+use rhythm_core::message::{Message, MessageBody};
+use rhythm_core::{Event, EventData, Millis, Payload, RunId, TaskId, TimerSpec, Timestamp};
+use rhythm_engine::world::*;
+
+use super::{AHEAD, Applied, Check, Moment, Objection};
+
+pub struct Asked {
+    plans: BTreeMap<String, Plan>,
+    workflows: BTreeMap<RunId, String>,
+    /// What patches say; absent for a run whose patch cannot be read here.
+    patches: BTreeMap<RunId, Option<Vec<Instruction>>>,
+    /// The world's time at the newest claim.
+    runs_claimed: BTreeMap<RunId, Timestamp>,
+    tasks_claimed: BTreeMap<TaskId, Timestamp>,
+}
+
+impl Asked {
+    pub fn new(plans: BTreeMap<String, Plan>) -> Self {
+        Self {
+            plans,
+            workflows: BTreeMap::new(),
+            patches: BTreeMap::new(),
+            runs_claimed: BTreeMap::new(),
+            tasks_claimed: BTreeMap::new(),
+        }
+    }
+}
+
+impl Check for Asked {
+    fn name(&self) -> &'static str {
+        "asked"
+    }
+
+    fn applied(&mut self, applied: &Applied<'_>, _at: &Moment<'_>) -> Result<(), Objection> {
+        match applied {
+            Applied::CreateRuns(request, _) => self.created(&request.runs),
+            Applied::Deliver(request, _) => {
+                request
+                    .deliveries
+                    .iter()
+                    .for_each(|delivery| self.delivered(&delivery.to, &delivery.message));
+            }
+            Applied::Control(request, _) => {
+                if let Control::FireSchedule { runs, .. } = &request.control {
+                    self.created(runs);
+                }
+            }
+            Applied::ClaimRuns(_, claimed) => {
+                let claims = claimed.runs.iter().map(|run| (run.run.id.clone(), claimed.at));
+                self.runs_claimed.extend(claims);
+            }
+            Applied::ClaimTasks(_, claimed) => {
+                self.tasks_claimed.extend(claimed.tasks.iter().map(|task| (task.id.clone(), claimed.at)));
+            }
+            Applied::Commit(commit, committed) => {
+                for (item, outcome) in commit.items.iter().zip(&committed.outcomes) {
+                    let CommitOutcome::Done(done) = outcome else { continue };
+                    self.created(&item.children);
+                    let claims = done.claimed.iter().map(|claim| (claim.task.clone(), committed.at));
+                    self.tasks_claimed.extend(claims);
+                    self.committed(item, committed.at).map_err(|what| Objection::of_run(&item.run, what))?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Asked {
+    fn created(&mut self, runs: &[NewRun]) {
+        for run in runs {
+            self.workflows.entry(run.id.clone()).or_insert_with(|| run.workflow.clone());
+        }
+    }
+
+    fn delivered(&mut self, run: &RunId, message: &Message) {
+        let MessageBody::Patch(patch) = &message.body else { return };
+        let steps: Option<Vec<Instruction>> =
+            patch.operations.text().and_then(|text| serde_json::from_str(text).ok());
+        let known = self.patches.entry(run.clone()).or_insert_with(|| Some(Vec::new()));
+        match (known, steps) {
+            (Some(known), Some(steps)) => known.extend(steps),
+            (known, _) => *known = None,
+        }
+    }
+
+    fn committed(&self, item: &CommitItem, at: Timestamp) -> Result<(), String> {
+        if item.tasks.is_empty() && item.timers.is_empty() {
+            return Ok(());
+        }
+        let workflow = self.workflows.get(&item.run).ok_or("a run nobody created")?;
+        let plan = self.plans.get(workflow).ok_or("a workflow nobody registered")?;
+        let patched: &[Instruction] = match self.patches.get(&item.run) {
+            None => &[],
+            Some(Some(steps)) => steps,
+            // What it may ask for is in a blob.
+            Some(None) => return Ok(()),
+        };
+        let steps = || plan.steps.iter().chain(&plan.cleanup).chain(patched);
+        let calls: Vec<&TaskCall> = steps().flat_map(tasks_of).collect();
+        for task in &item.tasks {
+            if !calls.iter().any(|call| is_call(task, call)) {
+                return Err(format!("task {} ({}) is none of its plan", task.id, task.name));
+            }
+        }
+        let lengths: BTreeSet<Millis> = steps().filter_map(timer_of).collect();
+        item.timers.iter().try_for_each(|timer| self.timer(item, timer, &lengths, at))
+    }
+
+    fn timer(
+        &self,
+        item: &CommitItem,
+        timer: &TimerSpec,
+        lengths: &BTreeSet<Millis>,
+        at: Timestamp,
+    ) -> Result<(), String> {
+        let row = item.events.iter().find(|event| schedules(event, timer));
+        let row = row.ok_or_else(|| format!("timer {} is not in the history as it is", timer.timer))?;
+        if !lengths.iter().any(|length| row.at.plus(*length) == timer.fire_at) {
+            let length = timer.fire_at.since(row.at);
+            return Err(format!("timer {} lasts {length}, its plan says {lengths:?}", timer.timer));
+        }
+        let since = match item.fence {
+            Fence::Claim(_) => self.runs_claimed.get(&item.run).copied(),
+            Fence::Fused => {
+                item.finished.iter().filter_map(|task| self.tasks_claimed.get(&task.task)).min().copied()
+            }
+        };
+        if since.is_none_or(|since| row.at < since) {
+            return Err(format!("timer {} counts from {}, the claim is of {since:?}", timer.timer, row.at));
+        }
+        if row.at > at.plus(AHEAD) {
+            let ahead = row.at.since(at);
+            return Err(format!("timer {} counts from {ahead} after its commit", timer.timer));
+        }
+        Ok(())
+    }
+}
+
+fn schedules(event: &Event, timer: &TimerSpec) -> bool {
+    matches!(&event.data, EventData::TimerScheduled(row) if row.timer == timer.timer && row.fire_at == timer.fire_at)
+}
+
+fn tasks_of(step: &Instruction) -> Vec<&TaskCall> {
+    match step {
+        Instruction::Task(call)
+        | Instruction::TryTask(call)
+        | Instruction::Spawn(call)
+        | Instruction::Repeat { task: call, .. }
+        | Instruction::TaskWithin { task: call, .. } => vec![call],
+        Instruction::Parallel(calls) => calls.iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn timer_of(step: &Instruction) -> Option<Millis> {
+    match step {
+        Instruction::Sleep(time) => Some(*time),
+        Instruction::Signal { timeout, .. } => *timeout,
+        Instruction::TaskWithin { timeout, .. } | Instruction::ChildWithin { timeout, .. } => Some(*timeout),
+        _ => None,
+    }
+}
+
+fn is_call(task: &NewTask, call: &TaskCall) -> bool {
+    task.name == call.name
+        && task.options == call.options
+        && Payload::of(&call.input).is_ok_and(|input| input == task.input)
+}

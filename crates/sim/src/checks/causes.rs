@@ -1,0 +1,260 @@
+//! Every failure has a cause outside the engine: a handler gave it, a limit of time that really passed, somebody who
+//! cancelled, a plan that says so, or a child that failed itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rhythm_core::drill::{Instruction, Plan};
+use rhythm_core::failure::codes;
+use rhythm_core::{CommitId, Event, EventData, Failure, Millis, RunId, TaskId, TaskOptions, Timestamp};
+use rhythm_engine::world::*;
+
+use super::{AHEAD, Applied, Check, Moment, Objection, Seen, View};
+
+pub struct Causes {
+    plans: BTreeMap<String, Plan>,
+    tasks: BTreeMap<TaskId, Known>,
+    /// When each attempt was first handed out, in virtual time.
+    begun: BTreeMap<(TaskId, u32), u64>,
+    cancelled_tasks: BTreeSet<TaskId>,
+    cancelled_runs: BTreeSet<RunId>,
+    deadlines: BTreeMap<RunId, Timestamp>,
+    /// Failures that must be found in the ledger.
+    told: Vec<(TaskId, u32, String)>,
+    commits: BTreeSet<CommitId>,
+}
+
+/// A task as it was asked for.
+struct Known {
+    options: TaskOptions,
+    created_at: Timestamp,
+}
+
+impl Causes {
+    pub fn new(plans: BTreeMap<String, Plan>) -> Self {
+        Self {
+            plans,
+            tasks: BTreeMap::new(),
+            begun: BTreeMap::new(),
+            cancelled_tasks: BTreeSet::new(),
+            cancelled_runs: BTreeSet::new(),
+            deadlines: BTreeMap::new(),
+            told: Vec::new(),
+            commits: BTreeSet::new(),
+        }
+    }
+}
+
+impl Check for Causes {
+    fn name(&self) -> &'static str {
+        "causes"
+    }
+
+    fn applied(&mut self, applied: &Applied<'_>, at: &Moment<'_>) -> Result<(), Objection> {
+        match applied {
+            Applied::CreateRuns(request, answers) => {
+                let created = request.runs.iter().zip(*answers).filter(|(_, a)| **a == Creation::Created);
+                created.for_each(|(run, _)| self.created(run, at.now));
+            }
+            Applied::EnqueueTasks(request, answers) => {
+                let created = request.tasks.iter().zip(*answers).filter(|(_, a)| **a == Creation::Created);
+                created.for_each(|(task, _)| self.asked(task, at.now));
+            }
+            Applied::ClaimTasks(_, claimed) => {
+                for task in &claimed.tasks {
+                    self.begun.entry((task.id.clone(), task.attempt)).or_insert(at.virtual_ms);
+                }
+            }
+            Applied::Commit(commit, committed) => return self.committed(commit, committed, at),
+            Applied::FinishTasks(request, answers) => {
+                let done = request.finished.iter().zip(*answers).filter(|(_, a)| **a == Finish::Done);
+                return done
+                    .map(|(finished, _)| finished)
+                    .try_for_each(|finished| self.finished(finished, at));
+            }
+            Applied::Control(request, Controlled::Done) => match &request.control {
+                Control::CancelTask { task } => {
+                    self.cancelled_tasks.insert(task.clone());
+                }
+                Control::RequeueDead { task } => self.starts_anew(task, at.now),
+                Control::Reopen { requeue, .. } => {
+                    requeue.iter().for_each(|task| self.starts_anew(task, at.now));
+                }
+                Control::FireSchedule { tasks, .. } => tasks.iter().for_each(|task| self.asked(task, at.now)),
+                _ => {}
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, view: &View<'_>) -> Result<(), Objection> {
+        for (task, attempt, code) in &self.told {
+            if !view.ledger.failed(task, *attempt, code) {
+                let what = format!("attempt {attempt} is said to have failed with {code}; no handler did");
+                return Err(Objection::of_task(task, what));
+            }
+        }
+        for (run, seen) in &view.runs {
+            let failed = seen.history.iter().filter_map(|event| match &event.data {
+                EventData::WorkflowFailed(failed) => Some((event, &failed.failure)),
+                _ => None,
+            });
+            for (event, failure) in failed {
+                self.has_cause(run, seen, event, failure, view)
+                    .map_err(|what| Objection::of_run(run, format!("failed with {failure}: {what}")))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Causes {
+    fn created(&mut self, run: &NewRun, now: Timestamp) {
+        if let Some(deadline) = run.deadline {
+            self.deadlines.insert(run.id.clone(), now.plus(deadline));
+        }
+    }
+
+    fn asked(&mut self, task: &NewTask, now: Timestamp) {
+        let known = Known { options: task.options.clone(), created_at: now };
+        self.tasks.entry(task.id.clone()).or_insert(known);
+    }
+
+    fn starts_anew(&mut self, task: &TaskId, now: Timestamp) {
+        self.begun.retain(|(of, _), _| of != task);
+        if let Some(known) = self.tasks.get_mut(task) {
+            known.created_at = now;
+        }
+    }
+
+    fn committed(
+        &mut self,
+        commit: &Commit,
+        committed: &Committed,
+        at: &Moment<'_>,
+    ) -> Result<(), Objection> {
+        for (item, outcome) in commit.items.iter().zip(&committed.outcomes) {
+            let CommitOutcome::Done(done) = outcome else { continue };
+            if !self.commits.insert(item.commit.clone()) {
+                continue;
+            }
+            self.cancelled_tasks.extend(item.cancel_tasks.iter().cloned());
+            if item.cancel_open.is_some() {
+                self.cancelled_runs.insert(item.run.clone());
+            }
+            item.tasks.iter().for_each(|task| self.asked(task, committed.at));
+            item.children.iter().for_each(|child| self.created(child, committed.at));
+            for claim in &done.claimed {
+                self.begun.entry((claim.task.clone(), 1)).or_insert(at.virtual_ms);
+            }
+            item.finished.iter().try_for_each(|finished| self.finished(finished, at))?;
+        }
+        Ok(())
+    }
+
+    fn finished(&mut self, finished: &FinishedTask, at: &Moment<'_>) -> Result<(), Objection> {
+        let failure = match &finished.outcome {
+            TaskOutcome::Retry { failure, .. }
+            | TaskOutcome::Exhausted { failure, .. }
+            | TaskOutcome::Cancelled { failure } => failure,
+            TaskOutcome::Completed { .. } | TaskOutcome::Released => return Ok(()),
+        };
+        self.explain(&finished.task, failure, at).map_err(|what| {
+            Objection::of_task(&finished.task, format!("attempt {}: {what}", failure.attempts))
+        })
+    }
+
+    fn explain(&mut self, task: &TaskId, failure: &Failure, at: &Moment<'_>) -> Result<(), String> {
+        let Some(known) = self.tasks.get(task) else { return Err("nobody asked for the task".into()) };
+        let options = &known.options;
+        let key = (task.clone(), failure.attempts);
+        let lasted = self.begun.get(&key).map(|begun| at.virtual_ms - begun);
+        // Counters of processes go up to two in a hundred wrong.
+        let lasted_as_long_as =
+            |limit: Millis| lasted.is_some_and(|lasted| lasted >= limit.as_u64() * 97 / 100);
+        match failure.code.as_str() {
+            codes::TIMEOUT if lasted_as_long_as(options.timeout) => Ok(()),
+            codes::TIMEOUT => Err(format!("timed out after {lasted:?} of {}", options.timeout)),
+            codes::HEARTBEAT_TIMEOUT => match options.heartbeat_timeout {
+                Some(limit) if lasted_as_long_as(limit) => Ok(()),
+                limit => Err(format!("too silent after {lasted:?}, the limit is {limit:?}")),
+            },
+            codes::DEADLINE_EXCEEDED => match options.deadline {
+                Some(limit) if at.now.plus(AHEAD) >= known.created_at.plus(limit) => Ok(()),
+                limit => {
+                    Err(format!("too late after {}, the limit is {limit:?}", at.now.since(known.created_at)))
+                }
+            },
+            codes::CANCELLED if self.was_cancelled(task) => Ok(()),
+            codes::CANCELLED => Err("nobody cancelled it".into()),
+            // How often it was handed out is another checker's concern.
+            codes::POISON => Ok(()),
+            code => {
+                self.told.push((task.clone(), failure.attempts, code.to_owned()));
+                Ok(())
+            }
+        }
+    }
+
+    fn was_cancelled(&self, task: &TaskId) -> bool {
+        let run = task.as_str().rsplit_once(':').map(|(run, _)| RunId::new(run));
+        self.cancelled_tasks.contains(task) || run.is_some_and(|run| self.cancelled_runs.contains(&run))
+    }
+
+    /// What failed a run is the message before it in the history.
+    fn has_cause(
+        &self,
+        run: &RunId,
+        seen: &Seen,
+        event: &Event,
+        failure: &Failure,
+        view: &View<'_>,
+    ) -> Result<(), String> {
+        let cause = event.cause.and_then(|seq| seen.history.iter().find(|row| row.seq == seq));
+        match cause.map(|row| &row.data) {
+            None => Err("no row caused it".into()),
+            Some(EventData::StepFailed(failed)) if failed.failure == *failure => {
+                let task = run.task(failed.task);
+                if failure.code == codes::CANCELLED && !self.was_cancelled(&task) {
+                    return Err(format!("nobody cancelled {task}"));
+                }
+                Ok(())
+            }
+            Some(EventData::ChildFailed(failed)) if failed.failure == *failure => {
+                match view.runs.get(&run.child(failed.child)) {
+                    Some(child) if ended_so(child, failure) => Ok(()),
+                    Some(_) => Err("its child did not end so".into()),
+                    None if failure.code == codes::UNKNOWN_WORKFLOW => Ok(()),
+                    None => Err("there is no such child".into()),
+                }
+            }
+            Some(EventData::DeadlineReached(_)) => match self.deadlines.get(run) {
+                Some(deadline) if event.at.plus(AHEAD) >= *deadline => Ok(()),
+                deadline => Err(format!("at {}, its deadline is {deadline:?}", event.at)),
+            },
+            Some(_) => {
+                let plan = self.plans.get(&seen.picture.summary.workflow);
+                let planned =
+                    plan.is_some_and(|plan| plan.steps.iter().any(|step| is_failure(step, failure)));
+                let patched = seen.history.iter().any(|row| matches!(row.data, EventData::Patched(_)));
+                match planned || (patched && failure.code == "PLANNED") {
+                    true => Ok(()),
+                    false => Err("its plan does not say so".into()),
+                }
+            }
+        }
+    }
+}
+
+fn is_failure(step: &Instruction, failure: &Failure) -> bool {
+    matches!(step, Instruction::Fail { code, .. } if *code == failure.code)
+}
+
+/// Whether a run ever ended with what its parent was told.
+fn ended_so(child: &Seen, told: &Failure) -> bool {
+    child.history.iter().any(|event| match &event.data {
+        EventData::WorkflowFailed(failed) => failed.failure == *told,
+        EventData::WorkflowCancelled(_) => told.code == codes::CANCELLED,
+        _ => false,
+    })
+}

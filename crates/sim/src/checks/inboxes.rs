@@ -1,0 +1,153 @@
+//! I1 for messages: what the world accepted for a run stays in its inbox until a commit consumes it. Kept as a
+//! second set of books: every claim must show all of it, and so must what is left at the end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rhythm_core::fold::End;
+use rhythm_core::message::{Message, MessageBody};
+use rhythm_core::{CommitId, MessageId, RunId, Status};
+use rhythm_engine::world::*;
+
+use super::{Applied, Check, Moment, Objection, View};
+
+#[derive(Default)]
+pub struct Inboxes {
+    waiting: BTreeMap<RunId, BTreeMap<MessageId, Message>>,
+    /// Runs that ended for good: they take nothing any more.
+    over: BTreeSet<RunId>,
+    known: BTreeSet<RunId>,
+    accepted: BTreeSet<(RunId, MessageId)>,
+    /// What the newest claim on a run carried.
+    claimed: BTreeMap<RunId, (u64, Vec<Message>)>,
+    commits: BTreeSet<CommitId>,
+}
+
+impl Check for Inboxes {
+    fn name(&self) -> &'static str {
+        "inboxes"
+    }
+
+    fn applied(&mut self, applied: &Applied<'_>, _at: &Moment<'_>) -> Result<(), Objection> {
+        match applied {
+            Applied::CreateRuns(request, _) => {
+                self.known.extend(request.runs.iter().map(|run| run.id.clone()))
+            }
+            Applied::Deliver(request, answers) => {
+                for (delivery, answer) in request.deliveries.iter().zip(*answers) {
+                    if *answer != Delivered::Accepted {
+                        continue;
+                    }
+                    self.put(&delivery.to, &delivery.message);
+                    let id = &delivery.message.id;
+                    if !self.accepted.insert((delivery.to.clone(), id.clone())) {
+                        return Err(Objection::of_run(&delivery.to, format!("{id} was accepted twice")));
+                    }
+                }
+            }
+            Applied::Control(request, Controlled::Done) => {
+                if let Control::FireSchedule { runs, .. } = &request.control {
+                    self.known.extend(runs.iter().map(|run| run.id.clone()));
+                }
+            }
+            Applied::ClaimRuns(_, claimed) => {
+                return claimed.runs.iter().try_for_each(|run| self.run_claimed(run));
+            }
+            Applied::Commit(commit, committed) => {
+                let done = commit.items.iter().zip(&committed.outcomes);
+                let done = done.filter(|(_, outcome)| **outcome != CommitOutcome::Stale);
+                return done.map(|(item, _)| item).try_for_each(|item| self.committed(item));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, view: &View<'_>) -> Result<(), Objection> {
+        for (run, waiting) in &self.waiting {
+            let Some(seen) = view.runs.get(run) else {
+                return Err(Objection::of_run(run, "messages were accepted for it, it does not exist"));
+            };
+            let status = seen.picture.summary.status;
+            if status.is_final() && status != Status::Failed {
+                continue;
+            }
+            let shown = &seen.picture.inbox;
+            let missing = waiting.keys().find(|id| shown.iter().all(|message| message.id != **id));
+            // A picture shows a hundred at most.
+            if let (Some(missing), true) = (missing, shown.len() < 100) {
+                return Err(Objection::of_run(run, format!("{missing} was accepted, nobody consumed it")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Inboxes {
+    /// Only what nobody may take back: answers of tasks and children are withdrawn when those start anew.
+    fn put(&mut self, run: &RunId, message: &Message) {
+        let answers = matches!(
+            message.body,
+            MessageBody::TaskCompleted(_)
+                | MessageBody::TaskFailed(_)
+                | MessageBody::ChildCompleted(_)
+                | MessageBody::ChildFailed(_)
+        );
+        if !answers && !self.over.contains(run) {
+            self.waiting.entry(run.clone()).or_default().insert(message.id.clone(), message.clone());
+        }
+    }
+
+    fn run_claimed(&mut self, claimed: &ClaimedRun) -> Result<(), Objection> {
+        let run = &claimed.run.id;
+        let shown: BTreeSet<&MessageId> = claimed.messages.iter().map(|message| &message.id).collect();
+        let mut waiting = self.waiting.get(run).into_iter().flat_map(BTreeMap::keys);
+        if let (false, Some(missing)) = (claimed.more, waiting.find(|id| !shown.contains(id))) {
+            return Err(Objection::of_run(
+                run,
+                format!("{missing} was accepted, its claim does not show it"),
+            ));
+        }
+        self.claimed.insert(run.clone(), (claimed.claim, claimed.messages.clone()));
+        Ok(())
+    }
+
+    fn committed(&mut self, item: &CommitItem) -> Result<(), Objection> {
+        if !self.commits.insert(item.commit.clone()) {
+            return Ok(());
+        }
+        self.known.extend(item.children.iter().map(|child| child.id.clone()));
+        if let Some(waiting) = self.waiting.get_mut(&item.run) {
+            waiting.retain(|id, _| !item.consumed.contains(id));
+        }
+        self.left_behind(item)?;
+        for delivery in &item.deliveries {
+            if self.known.contains(&delivery.to) && (delivery.to != item.run || item.end.is_none()) {
+                self.put(&delivery.to, &delivery.message);
+            }
+        }
+        if matches!(item.end, Some(End::Completed(_) | End::Cancelled(_))) {
+            self.over.insert(item.run.clone());
+            self.waiting.remove(&item.run);
+        }
+        Ok(())
+    }
+
+    /// Whoever leaves something that can be consumed now says so.
+    fn left_behind(&self, item: &CommitItem) -> Result<(), Objection> {
+        let Fence::Claim(claim) = item.fence else { return Ok(()) };
+        let Some((_, messages)) = self.claimed.get(&item.run).filter(|(newest, _)| *newest == claim) else {
+            return Ok(());
+        };
+        let awaited = |message: &&Message| {
+            message.body.signal_name().is_none_or(|name| item.state.awaiting.contains(name))
+        };
+        let left = messages.iter().filter(|message| !item.consumed.contains(&message.id)).find(awaited);
+        let withdrawn = |message: &Message| matches!(&message.body, MessageBody::TimerFired(fired) if item.cancel_timers.contains(&fired.timer));
+        match left {
+            Some(left) if item.end.is_none() && !item.more && !withdrawn(left) => {
+                Err(Objection::of_run(&item.run, format!("{} was left behind", left.id)))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Nothing is taken from a holder without a reason, and nobody is called poison without one: an attempt is handed
+//! out again, and a run claimed again, only after something befell the last holder; `POISON` and quarantine come
+//! only after as many deliveries as the limits say.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rhythm_core::failure::codes;
+use rhythm_core::task::MAX_DELIVERIES;
+use rhythm_core::{BlockedCode, CommitId, RunId, TaskId};
+use rhythm_engine::world::*;
+
+use super::{Applied, Check, Moment, Objection};
+use crate::kernel::Owner;
+
+/// A run claimed more often than this without a commit may be set aside.
+const MAX_RUN_DELIVERIES: u32 = 5;
+
+/// After a misfortune a worker is not itself for a while: when a clock jumps, all who have not said since that they are
+/// there are given up, and what a doubled request claims nobody hears of.
+const SHAKEN_MS: u64 = 10_000;
+
+/// Who holds something, and what had befallen them when they got it.
+#[derive(Clone, Copy)]
+struct Holder {
+    owner: Owner,
+    misfortunes: u64,
+    deliveries: u32,
+    /// Something had just befallen them.
+    shaken: bool,
+    /// Took it over from itself. When the earlier delivery ends, such a worker forgets the task altogether, drops the
+    /// result of the newer one and lets its claim run out.
+    twice: bool,
+}
+
+impl Holder {
+    fn first(at: &Moment<'_>) -> Self {
+        let last = at.luck.last(at.owner);
+        let shaken = last.is_some_and(|last| at.virtual_ms.saturating_sub(last) < SHAKEN_MS);
+        let misfortunes = at.luck.misfortunes(at.owner);
+        Self { owner: at.owner, misfortunes, deliveries: 1, shaken, twice: false }
+    }
+
+    /// Why it could be taken from this holder.
+    fn lost_it(self, at: &Moment<'_>) -> Result<(), String> {
+        let struck = self.shaken || at.luck.misfortunes(self.owner) != self.misfortunes;
+        match struck || at.luck.is_in_trouble(self.owner) || self.twice {
+            true => Ok(()),
+            false => Err(format!("taken from p{}, to whom nothing happened", self.owner.0)),
+        }
+    }
+}
+
+#[derive(Default)]
+pub struct Redeliveries {
+    tasks: BTreeMap<(TaskId, u32), Holder>,
+    runs: BTreeMap<RunId, Holder>,
+    commits: BTreeSet<CommitId>,
+}
+
+impl Check for Redeliveries {
+    fn name(&self) -> &'static str {
+        "redeliveries"
+    }
+
+    fn applied(&mut self, applied: &Applied<'_>, at: &Moment<'_>) -> Result<(), Objection> {
+        match applied {
+            Applied::ClaimTasks(_, claimed) => {
+                claimed.tasks.iter().try_for_each(|task| self.task_claimed(task, at))
+            }
+            Applied::ClaimRuns(_, claimed) => {
+                claimed.runs.iter().try_for_each(|run| self.run_claimed(&run.run.id, at))
+            }
+            Applied::Commit(commit, committed) => self.committed(commit, committed, at),
+            Applied::FinishTasks(request, answers) => {
+                let done = request.finished.iter().zip(*answers).filter(|(_, a)| **a == Finish::Done);
+                done.map(|(finished, _)| finished).try_for_each(|finished| self.finished(finished))
+            }
+            Applied::Control(request, Controlled::Done) => {
+                match &request.control {
+                    Control::PauseRun { run, .. } | Control::ResumeRun { run, .. } => {
+                        self.runs.remove(run);
+                    }
+                    Control::RequeueDead { task } => self.starts_anew(task),
+                    Control::Reopen { run, requeue, .. } => {
+                        self.runs.remove(run);
+                        requeue.iter().for_each(|task| self.starts_anew(task));
+                    }
+                    Control::Unblock { run } | Control::Annotate { run, .. } => {
+                        self.runs.remove(run);
+                    }
+                    _ => {}
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Redeliveries {
+    fn starts_anew(&mut self, task: &TaskId) {
+        self.tasks.retain(|(of, _), _| of != task);
+    }
+
+    fn task_claimed(&mut self, task: &ClaimedTask, at: &Moment<'_>) -> Result<(), Objection> {
+        let key = (task.id.clone(), task.attempt);
+        let last = self.tasks.get(&key).copied();
+        let deliveries = last.map_or(0, |last| last.deliveries) + 1;
+        let twice = last.is_some_and(|last| last.owner == at.owner);
+        let holder = Holder { deliveries, twice, ..Holder::first(at) };
+        self.tasks.insert(key, holder);
+        last.map_or(Ok(()), |last| last.lost_it(at)).map_err(|what| Objection::of_task(&task.id, what))?;
+        if task.delivery != holder.deliveries {
+            let what = format!("counted as delivery {}, it is number {}", task.delivery, holder.deliveries);
+            return Err(Objection::of_task(&task.id, what));
+        }
+        Ok(())
+    }
+
+    fn run_claimed(&mut self, run: &RunId, at: &Moment<'_>) -> Result<(), Objection> {
+        let last = self.runs.get(run).copied();
+        let deliveries = last.map_or(0, |last| last.deliveries) + 1;
+        self.runs.insert(run.clone(), Holder { deliveries, ..Holder::first(at) });
+        last.map_or(Ok(()), |last| last.lost_it(at)).map_err(|what| Objection::of_run(run, what))
+    }
+
+    fn committed(
+        &mut self,
+        commit: &Commit,
+        committed: &Committed,
+        at: &Moment<'_>,
+    ) -> Result<(), Objection> {
+        for (item, outcome) in commit.items.iter().zip(&committed.outcomes) {
+            let CommitOutcome::Done(done) = outcome else {
+                // Refused, it gives its claim back as far as it had one.
+                continue;
+            };
+            if !self.commits.insert(item.commit.clone()) {
+                continue;
+            }
+            self.runs.remove(&item.run);
+            item.finished.iter().try_for_each(|finished| self.finished(finished))?;
+            for claim in &done.claimed {
+                self.tasks.insert((claim.task.clone(), 1), Holder::first(at));
+            }
+        }
+        for released in &commit.released {
+            if let ReleaseOutcome::Aside(blocked) = &released.outcome
+                && blocked.code == BlockedCode::Quarantined
+            {
+                let claims = self.runs.get(&released.run).map_or(0, |holder| holder.deliveries);
+                if claims <= MAX_RUN_DELIVERIES {
+                    let what = format!("set aside after {claims} claims: {}", blocked.detail);
+                    return Err(Objection::of_run(&released.run, what));
+                }
+            }
+            self.runs.remove(&released.run);
+        }
+        Ok(())
+    }
+
+    fn finished(&mut self, finished: &FinishedTask) -> Result<(), Objection> {
+        let id = &finished.task;
+        match &finished.outcome {
+            TaskOutcome::Released => {
+                let attempt = self.tasks.range_mut((id.clone(), 0)..=(id.clone(), u32::MAX)).next_back();
+                if let Some((key, holder)) = attempt {
+                    // Handed back, this delivery does not count.
+                    holder.deliveries -= 1;
+                    let (key, gone) = (key.clone(), holder.deliveries == 0);
+                    if gone {
+                        self.tasks.remove(&key);
+                    } else {
+                        holder.misfortunes = u64::MAX;
+                    }
+                }
+            }
+            TaskOutcome::Exhausted { failure, .. } if failure.code == codes::POISON => {
+                let holder = self.tasks.get(&(id.clone(), failure.attempts));
+                let deliveries = holder.map_or(0, |holder| holder.deliveries);
+                if deliveries <= MAX_DELIVERIES {
+                    let what = format!("called poison after {deliveries} deliveries");
+                    return Err(Objection::of_task(id, what));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

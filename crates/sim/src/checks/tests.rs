@@ -1,0 +1,600 @@
+//! Every checker objects to what it is there for, and to nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rhythm_core::drill::{Instruction, Plan};
+use rhythm_core::event::{Event, EventData, Failed, TimerScheduled};
+use rhythm_core::failure::codes;
+use rhythm_core::fold::{End, RunState};
+use rhythm_core::message::{
+    Message, MessageBody, SignalReceived, Start, TaskCompleted, TaskFailed, TimerFired,
+};
+use rhythm_core::task::MAX_DELIVERIES;
+use rhythm_core::{
+    Actor, Blocked, BlockedCode, CommandId, CommitId, Compensation, Failure, MessageId, Millis, Payload,
+    RunId, Snapshot, Status, TaskId, TaskOptions, TenantId, TimerSpec, Timestamp, Version, WorkerId,
+    WorkflowKind,
+};
+use rhythm_engine::world::*;
+
+use super::*;
+use crate::client::{Acknowledged as Told, ClientLog};
+use crate::handlers::Ledger;
+use crate::kernel::Owner;
+
+const NOW: Timestamp = Timestamp(1_794_744_000_000);
+
+fn run() -> RunId {
+    RunId::new("r1")
+}
+
+fn task() -> TaskId {
+    run().task(CommandId(1))
+}
+
+fn see<'a>(check: &mut dyn Check, applied: &Applied<'a>, luck: &Luck) -> Result<(), Objection> {
+    see_at(check, applied, luck, NOW)
+}
+
+fn see_at<'a>(
+    check: &mut dyn Check,
+    applied: &Applied<'a>,
+    luck: &Luck,
+    now: Timestamp,
+) -> Result<(), Objection> {
+    let virtual_ms = now.since(Timestamp(NOW.0 - 100_000)).as_u64();
+    check.applied(applied, &Moment { now, virtual_ms, owner: Owner(1), luck })
+}
+
+fn row(id: &RunId) -> RunRow {
+    RunRow {
+        id: id.clone(),
+        tenant: TenantId::default(),
+        workflow: "flow".into(),
+        version: Version::of(b"flow"),
+        kind: WorkflowKind::Drill,
+        state: RunState::default(),
+        revision: 1,
+        arrived: 0,
+        paused: false,
+        priority: 0,
+        parent: None,
+        created_at: NOW,
+    }
+}
+
+fn picture(id: &RunId, status: Status) -> Picture {
+    let row = row(id);
+    let summary = RunSummary {
+        id: id.clone(),
+        workflow: row.workflow.clone(),
+        version: row.version.clone(),
+        kind: row.kind,
+        status,
+        paused: false,
+        blocked: None,
+        compensation: Compensation::None,
+        cancelling: false,
+        priority: 0,
+        tags: BTreeMap::new(),
+        parent: None,
+        created_at: NOW,
+        updated_at: NOW,
+        ended_at: None,
+        deadline_at: None,
+        revision: 1,
+        seq: 1,
+    };
+    Picture {
+        summary,
+        row,
+        input: Payload::null(),
+        output: (status == Status::Completed).then(Payload::null),
+        failure: None,
+        failed_by: None,
+        workflow_paused: false,
+        ready_since: None,
+        claimed_by: None,
+        tasks: Vec::new(),
+        timers: Vec::new(),
+        children: Vec::new(),
+        inbox: Vec::new(),
+        dead: Vec::new(),
+    }
+}
+
+/// A world with one run, for a look at the end of things.
+struct Scene {
+    ledger: Ledger,
+    client: ClientLog,
+    picture: Picture,
+    history: Vec<Event>,
+}
+
+impl Scene {
+    fn new(status: Status) -> Self {
+        let (ledger, client) = (Ledger::default(), ClientLog::default());
+        Self { ledger, client, picture: picture(&run(), status), history: Vec::new() }
+    }
+
+    fn view(&self) -> View<'_> {
+        let seen = Seen { picture: self.picture.clone(), history: self.history.clone() };
+        View {
+            now: NOW,
+            runs: BTreeMap::from([(run(), seen)]),
+            tasks: Vec::new(),
+            queues: Vec::new(),
+            schedules: Vec::new(),
+            workflows: Vec::new(),
+            ledger: &self.ledger,
+            client: &self.client,
+        }
+    }
+}
+
+fn event(seq: u64, message: Option<MessageId>, data: EventData) -> Event {
+    let cause = message.is_none().then_some(seq - 1).filter(|cause| *cause > 0);
+    Event { seq, at: NOW, cause, message, actor: Actor::system(), trace: None, data }
+}
+
+fn started() -> Event {
+    event(1, Some(MessageId::start()), EventData::WorkflowStarted(Start { input: Payload::null() }))
+}
+
+fn message(id: MessageId, body: MessageBody) -> Message {
+    Message { id, at: NOW, actor: Actor::system(), trace: None, body }
+}
+
+fn signal(id: &str) -> Message {
+    let body = SignalReceived { name: "go".into(), payload: Payload::null() };
+    message(MessageId::new(format!("signal:{id}")), MessageBody::Signal(body))
+}
+
+fn claimed_run(claim: u64, messages: Vec<Message>) -> ClaimedRuns {
+    let claimed = ClaimedRun { run: row(&run()), claim, messages, more: false, deliveries: 1 };
+    ClaimedRuns { at: NOW, runs: vec![claimed] }
+}
+
+fn claim_runs() -> ClaimRuns {
+    ClaimRuns {
+        tenant: TenantId::default(),
+        worker: WorkerId::new("w"),
+        kinds: Vec::new(),
+        workflows: Vec::new(),
+        limit: 1,
+        hold: Millis(1_000),
+    }
+}
+
+fn item(commit: &str, claim: u64) -> CommitItem {
+    CommitItem {
+        run: run(),
+        commit: CommitId::new(commit),
+        fence: Fence::Claim(claim),
+        revision: 1,
+        arrived: 0,
+        consumed: Vec::new(),
+        finished: Vec::new(),
+        events: Vec::new(),
+        state: RunState::default(),
+        end: None,
+        failed_by: None,
+        more: false,
+        tasks: Vec::new(),
+        timers: Vec::new(),
+        children: Vec::new(),
+        deliveries: Vec::new(),
+        cancel_tasks: Vec::new(),
+        cancel_timers: Vec::new(),
+        cancel_open: None,
+    }
+}
+
+fn new_task(options: TaskOptions) -> NewTask {
+    NewTask {
+        id: task(),
+        run: Some((run(), CommandId(1))),
+        name: "work".into(),
+        input: Payload::null(),
+        options,
+        actor: Actor::system(),
+        trace: None,
+        claim: false,
+    }
+}
+
+fn claimed_task(claim: u64, delivery: u32) -> ClaimedTasks {
+    let new = new_task(TaskOptions::default());
+    let claimed = ClaimedTask {
+        id: new.id,
+        run: new.run,
+        name: new.name,
+        input: new.input,
+        options: new.options,
+        claim,
+        attempt: 1,
+        delivery,
+        progress: None,
+        created_at: NOW,
+        deadline_at: None,
+        trace: None,
+    };
+    ClaimedTasks { at: NOW, tasks: vec![claimed], runs: Vec::new() }
+}
+
+fn claim_tasks() -> ClaimTasks {
+    ClaimTasks {
+        tenant: TenantId::default(),
+        worker: WorkerId::new("w"),
+        queues: Vec::new(),
+        names: Vec::new(),
+        hold: Millis(1_000),
+        with_runs: false,
+        overdue: false,
+    }
+}
+
+fn committed(check: &mut dyn Check, item: CommitItem) -> Result<(), Objection> {
+    let done = Done { revision: 2, arrived: 0, claimed: Vec::new() };
+    let answer = Committed { at: NOW, outcomes: vec![CommitOutcome::Done(done)] };
+    see(check, &Applied::Commit(&commit(vec![item]), &answer), &Luck::default())
+}
+
+fn commit(items: Vec<CommitItem>) -> Commit {
+    let (tenant, worker) = (TenantId::default(), WorkerId::new("w"));
+    Commit { tenant, worker, hold: Millis(1_000), items, released: Vec::new() }
+}
+
+fn runs_claimed(check: &mut dyn Check, claim: u64, messages: Vec<Message>) -> Result<(), Objection> {
+    let answer = claimed_run(claim, messages);
+    see(check, &Applied::ClaimRuns(&claim_runs(), &answer), &Luck::default())
+}
+
+fn tasks_claimed(check: &mut dyn Check, claim: u64, delivery: u32, luck: &Luck) -> Result<(), Objection> {
+    see(check, &Applied::ClaimTasks(&claim_tasks(), &claimed_task(claim, delivery)), luck)
+}
+
+fn finished(check: &mut dyn Check, outcome: TaskOutcome, now: Timestamp) -> Result<(), Objection> {
+    let finished = FinishedTask { task: task(), claim: 1, outcome, message: None };
+    let (tenant, worker) = (TenantId::default(), WorkerId::new("w"));
+    let request = FinishTasks { tenant, worker, finished: vec![finished] };
+    see_at(check, &Applied::FinishTasks(&request, &[Finish::Done]), &Luck::default(), now)
+}
+
+fn controlled(check: &mut dyn Check, control: Control, now: Timestamp) -> Result<(), Objection> {
+    let request = ControlRequest { tenant: TenantId::default(), actor: Actor::system(), control };
+    see_at(check, &Applied::Control(&request, &Controlled::Done), &Luck::default(), now)
+}
+
+fn with_task(options: TaskOptions) -> CommitItem {
+    CommitItem { tasks: vec![new_task(options)], ..item("c1", 1) }
+}
+
+fn plans(steps: Vec<Instruction>) -> BTreeMap<String, Plan> {
+    BTreeMap::from([("flow".to_owned(), Plan { steps, cleanup: Vec::new() })])
+}
+
+fn created() -> CreateRuns {
+    let new = NewRun {
+        id: run(),
+        workflow: "flow".into(),
+        version: Version::of(b"flow"),
+        kind: WorkflowKind::Drill,
+        input: Payload::null(),
+        priority: 0,
+        delay: Millis::ZERO,
+        deadline: None,
+        tags: BTreeMap::new(),
+        parent: None,
+        actor: Actor::system(),
+        trace: None,
+    };
+    CreateRuns { tenant: TenantId::default(), runs: vec![new] }
+}
+
+fn run_created(check: &mut dyn Check) {
+    see(check, &Applied::CreateRuns(&created(), &[Creation::Created]), &Luck::default()).unwrap();
+}
+
+#[test]
+fn fences_objects_to_an_old_claim() {
+    let mut check = fences::Fences::default();
+    runs_claimed(&mut check, 2, Vec::new()).unwrap();
+    committed(&mut check, item("c1", 2)).unwrap();
+    committed(&mut check, item("c2", 1)).unwrap_err();
+    runs_claimed(&mut check, 2, Vec::new()).unwrap_err();
+}
+
+#[test]
+fn gaps_objects_to_rows_written_twice_and_rows_gone() {
+    let mut check = gaps::Gaps::default();
+    committed(&mut check, CommitItem { events: vec![started()], ..item("c1", 1) }).unwrap();
+    check.ended(&Scene::new(Status::Completed).view()).unwrap_err();
+    committed(&mut check, CommitItem { events: vec![started()], ..item("c2", 1) }).unwrap_err();
+}
+
+#[test]
+fn early_objects_to_a_timer_a_task_and_a_retry_before_their_time() {
+    let mut check = early::Early::default();
+    let timer = TimerSpec { timer: CommandId(1), fire_at: NOW.plus(Millis(5)) };
+    committed(&mut check, CommitItem { timers: vec![timer], ..item("c1", 1) }).unwrap();
+    let fired = |timer| message(MessageId::timer(timer), MessageBody::TimerFired(TimerFired { timer }));
+    runs_claimed(&mut check, 2, vec![fired(CommandId(1))]).unwrap_err();
+    runs_claimed(&mut check, 2, vec![fired(CommandId(9))]).unwrap_err();
+
+    let mut check = early::Early::default();
+    tasks_claimed(&mut check, 1, 1, &Luck::default()).unwrap_err();
+    committed(&mut check, with_task(TaskOptions { delay: Millis(5), ..TaskOptions::default() })).unwrap();
+    tasks_claimed(&mut check, 1, 1, &Luck::default()).unwrap_err();
+
+    let mut check = early::Early::default();
+    committed(&mut check, with_task(TaskOptions::default())).unwrap();
+    tasks_claimed(&mut check, 1, 1, &Luck::default()).unwrap();
+    let retry = |delay| {
+        let failure = Failure::new("X", "x").with_attempts(1);
+        TaskOutcome::Retry { failure, delay: Millis(delay) }
+    };
+    finished(&mut check, retry(1_000), NOW).unwrap();
+    finished(&mut check, retry(100), NOW).unwrap_err();
+}
+
+#[test]
+fn asked_objects_to_what_no_plan_says() {
+    let sleep = |length| {
+        let spec = TimerSpec { timer: CommandId(1), fire_at: NOW.plus(Millis(length)) };
+        let row = TimerScheduled { timer: spec.timer, fire_at: spec.fire_at };
+        let row = event(2, None, EventData::TimerScheduled(row));
+        CommitItem { timers: vec![spec], events: vec![started(), row], ..item("c1", 1) }
+    };
+    let mut check = asked::Asked::new(plans(vec![Instruction::Sleep(Millis(700))]));
+    run_created(&mut check);
+    runs_claimed(&mut check, 1, Vec::new()).unwrap();
+    committed(&mut check, sleep(700)).unwrap();
+    committed(&mut check, sleep(699)).unwrap_err();
+    committed(&mut check, with_task(TaskOptions::default())).unwrap_err();
+    // The right length, from the wrong moment.
+    let mut long_ago = sleep(700);
+    long_ago.events.iter_mut().for_each(|row| row.at = Timestamp(NOW.0 - 1));
+    long_ago.timers[0].fire_at = Timestamp(NOW.0 + 699);
+    if let EventData::TimerScheduled(row) = &mut long_ago.events[1].data {
+        row.fire_at = Timestamp(NOW.0 + 699);
+    }
+    committed(&mut check, long_ago).unwrap_err();
+}
+
+#[test]
+fn lateness_objects_to_a_timer_a_message_and_a_ready_run_long_forgotten() {
+    let due_at = |due_at| vec![TimerRow { timer: None, what: "sleep".into(), due_at }];
+    let mut scene = Scene::new(Status::Waiting);
+    scene.picture.timers = due_at(NOW.plus(Millis(1)));
+    lateness::Lateness.settled(&scene.view()).unwrap();
+    scene.picture.timers = due_at(Timestamp(NOW.0 - 60_000));
+    lateness::Lateness.settled(&scene.view()).unwrap_err();
+
+    let mut scene = Scene::new(Status::Waiting);
+    scene.picture.ready_since = Some(Timestamp(NOW.0 - 60_000));
+    lateness::Lateness.settled(&scene.view()).unwrap_err();
+
+    let mut scene = Scene::new(Status::Waiting);
+    scene.picture.inbox = vec![signal("a")];
+    scene.picture.row.state.snapshot = Some(Snapshot { format: 1, bytes: Vec::new().into() });
+    lateness::Lateness.settled(&scene.view()).unwrap();
+    scene.picture.row.state.awaiting = BTreeSet::from(["go".to_owned()]);
+    lateness::Lateness.settled(&scene.view()).unwrap_err();
+}
+
+#[test]
+fn commands_objects_to_a_second_answer_unless_that_command_was_tried_anew() {
+    let answer = |seq| {
+        let done = TaskFailed { task: CommandId(1), failure: Failure::new("X", "x") };
+        event(seq, Some(MessageId::task(CommandId(1))), EventData::StepFailed(done))
+    };
+    let asks = rhythm_core::event::StepScheduled {
+        task: CommandId(1),
+        name: "work".into(),
+        queue: "default".into(),
+        input: Payload::null(),
+    };
+    let mut scene = Scene::new(Status::Failed);
+    scene.history = vec![started(), event(2, None, EventData::StepScheduled(asks)), answer(3)];
+    let mut check = commands::Commands::default();
+    check.ended(&scene.view()).unwrap();
+    scene.history.push(answer(4));
+    check.ended(&scene.view()).unwrap_err();
+    // The run was opened again for something else.
+    let reopen = |requeue| Control::Reopen {
+        run: run(),
+        revision: 1,
+        reason: String::new(),
+        requeue,
+        redeliver: Vec::new(),
+    };
+    controlled(&mut check, reopen(vec![run().task(CommandId(2))]), NOW).unwrap();
+    check.ended(&scene.view()).unwrap_err();
+    controlled(&mut check, reopen(vec![task()]), NOW).unwrap();
+    check.ended(&scene.view()).unwrap();
+}
+
+#[test]
+fn effects_objects_to_a_result_nobody_gave() {
+    let mut scene = Scene::new(Status::Completed);
+    let done = TaskCompleted { task: CommandId(1), attempt: 1, output: Payload::null() };
+    scene.history =
+        vec![started(), event(2, Some(MessageId::task(CommandId(1))), EventData::StepCompleted(done))];
+    effects::Effects::default().ended(&scene.view()).unwrap_err();
+}
+
+#[test]
+fn redeliveries_objects_to_what_is_taken_without_a_reason() {
+    let mut check = redeliveries::Redeliveries::default();
+    let mut luck = Luck::default();
+    tasks_claimed(&mut check, 1, 1, &luck).unwrap();
+    tasks_claimed(&mut check, 2, 2, &luck).unwrap_err();
+    luck.befalls(Owner(1), 0);
+    tasks_claimed(&mut check, 3, 3, &luck).unwrap();
+    luck.befalls(Owner(1), 0);
+    // Counted wrongly.
+    tasks_claimed(&mut check, 4, 3, &luck).unwrap_err();
+}
+
+#[test]
+fn redeliveries_objects_to_poison_and_quarantine_before_their_time() {
+    let poison = || {
+        let failure = Failure::permanent(codes::POISON, "x").with_attempts(1);
+        TaskOutcome::Exhausted { failure, hold: false }
+    };
+    let mut check = redeliveries::Redeliveries::default();
+    let mut luck = Luck::default();
+    for delivery in 1..=MAX_DELIVERIES {
+        tasks_claimed(&mut check, u64::from(delivery), delivery, &luck).unwrap();
+        luck.befalls(Owner(1), 0);
+    }
+    finished(&mut check, poison(), NOW).unwrap_err();
+    tasks_claimed(&mut check, 9, MAX_DELIVERIES + 1, &luck).unwrap();
+    finished(&mut check, poison(), NOW).unwrap();
+
+    runs_claimed(&mut check, 1, Vec::new()).unwrap();
+    let blocked = Blocked { code: BlockedCode::Quarantined, since: NOW, detail: "no reason".into() };
+    let outcome = ReleaseOutcome::Aside(blocked);
+    let released = vec![ReleasedRun { run: run(), claim: 1, outcome }];
+    let request = Commit { released, ..commit(Vec::new()) };
+    let answer = Committed { at: NOW, outcomes: Vec::new() };
+    see(&mut check, &Applied::Commit(&request, &answer), &luck).unwrap_err();
+}
+
+#[test]
+fn causes_objects_to_failures_out_of_nothing() {
+    let fails = |code: &str| {
+        let failure = Failure::new(code, "x").with_attempts(1);
+        TaskOutcome::Exhausted { failure, hold: false }
+    };
+    let mut check = causes::Causes::new(plans(Vec::new()));
+    committed(&mut check, with_task(TaskOptions::default())).unwrap();
+    tasks_claimed(&mut check, 1, 1, &Luck::default()).unwrap();
+    finished(&mut check, fails(codes::TIMEOUT), NOW.plus(Millis(10))).unwrap_err();
+    let timeout = TaskOptions::default().timeout;
+    finished(&mut check, fails(codes::TIMEOUT), NOW.plus(timeout)).unwrap();
+    finished(&mut check, fails(codes::DEADLINE_EXCEEDED), NOW).unwrap_err();
+    finished(&mut check, fails(codes::CANCELLED), NOW).unwrap_err();
+    finished(&mut check, fails("FLAKY"), NOW).unwrap();
+    check.ended(&Scene::new(Status::Completed).view()).unwrap_err();
+}
+
+#[test]
+fn causes_objects_to_a_run_that_fails_though_its_plan_does_not_say_so() {
+    let mut scene = Scene::new(Status::Failed);
+    let failure = Failure::permanent("PLANNED", "as planned");
+    scene.history = vec![started(), event(2, None, EventData::WorkflowFailed(Failed { failure }))];
+    let fail = Instruction::Fail { code: "PLANNED".into(), message: "as planned".into() };
+    causes::Causes::new(plans(vec![fail])).ended(&scene.view()).unwrap();
+    causes::Causes::new(plans(Vec::new())).ended(&scene.view()).unwrap_err();
+}
+
+#[test]
+fn inboxes_objects_to_an_accepted_message_that_vanished() {
+    let deliveries = vec![Delivery { to: run(), message: signal("a") }];
+    let request = Deliver { tenant: TenantId::default(), deliveries };
+    let accepted = || {
+        let mut check = inboxes::Inboxes::default();
+        see(&mut check, &Applied::Deliver(&request, &[Delivered::Accepted]), &Luck::default()).unwrap();
+        check
+    };
+    let mut check = accepted();
+    runs_claimed(&mut check, 1, vec![signal("a")]).unwrap();
+    runs_claimed(&mut check, 2, Vec::new()).unwrap_err();
+    // Once is enough.
+    let again = Applied::Deliver(&request, &[Delivered::Accepted]);
+    see(&mut check, &again, &Luck::default()).unwrap_err();
+    let mut scene = Scene::new(Status::Failed);
+    accepted().ended(&scene.view()).unwrap_err();
+    scene.picture.inbox = vec![signal("a")];
+    accepted().ended(&scene.view()).unwrap();
+    // Consumed, or ended for good, it is accounted for.
+    let mut check = accepted();
+    committed(&mut check, CommitItem { consumed: vec![signal("a").id], ..item("c1", 1) }).unwrap();
+    check.ended(&Scene::new(Status::Failed).view()).unwrap();
+    let mut check = accepted();
+    let end = Some(End::Completed(Payload::null()));
+    committed(&mut check, CommitItem { end, ..item("c1", 1) }).unwrap();
+    check.ended(&Scene::new(Status::Completed).view()).unwrap();
+}
+
+#[test]
+fn inboxes_objects_to_a_message_left_behind() {
+    let mut check = inboxes::Inboxes::default();
+    runs_claimed(&mut check, 1, vec![signal("a")]).unwrap();
+    let awaiting = BTreeSet::from(["go".to_owned()]);
+    let state = RunState { awaiting, ..RunState::default() };
+    committed(&mut check, CommitItem { state, ..item("c1", 1) }).unwrap_err();
+}
+
+#[test]
+fn acknowledged_objects_to_what_was_told_and_is_not_there() {
+    let told = |told: Told, status: Status| {
+        let scene = Scene::new(status);
+        scene.client.acknowledged().push(told);
+        acknowledged::Acknowledged.ended(&scene.view())
+    };
+    told(Told::Started(run()), Status::Completed).unwrap();
+    told(Told::Started(RunId::new("r2")), Status::Completed).unwrap_err();
+    told(Told::Enqueued(TaskId::new("t1")), Status::Completed).unwrap_err();
+    told(Told::Delivered(run(), signal("a").id), Status::Completed).unwrap();
+    told(Told::Delivered(run(), signal("a").id), Status::Failed).unwrap_err();
+    told(Told::Delivered(run(), signal("a").id), Status::Waiting).unwrap_err();
+}
+
+#[test]
+fn endings_objects_to_a_run_that_never_ends() {
+    endings::Endings.ended(&Scene::new(Status::Completed).view()).unwrap();
+    endings::Endings.ended(&Scene::new(Status::Waiting).view()).unwrap_err();
+    let mut scene = Scene::new(Status::Completed);
+    scene.picture.timers = vec![TimerRow { timer: None, what: "sleep".into(), due_at: NOW }];
+    endings::Endings.ended(&scene.view()).unwrap_err();
+}
+
+#[test]
+fn schedules_objects_to_a_minute_that_is_left_out_or_fired_twice() {
+    let minute = |number: i64| Timestamp((NOW.0 / 60_000 + number) * 60_000);
+    let put = || {
+        let target = ScheduleTarget::Workflow { workflow: "flow".into(), input: Payload::null() };
+        let schedule = Schedule {
+            name: "often".into(),
+            cron: "* * * * *".into(),
+            zone: "UTC".into(),
+            target,
+            catch_up: rhythm_core::cron::CatchUp::All,
+            overlap: rhythm_core::cron::Overlap::Allow,
+            paused: false,
+            next_at: Some(minute(1)),
+            last_at: None,
+            last_started: None,
+            fired: 0,
+            missed: 0,
+        };
+        let mut check = schedules::Schedules::default();
+        controlled(&mut check, Control::PutSchedule(schedule), NOW).unwrap();
+        check
+    };
+    let fire = |minutes: &[i64], next: i64| {
+        let started = minutes.iter().map(|number| NewRun {
+            id: RunId::for_fire(&TenantId::default(), "often", minute(*number)),
+            ..created().runs.remove(0)
+        });
+        Control::FireSchedule {
+            name: "often".into(),
+            expected: minute(1),
+            next_at: Some(minute(next)),
+            runs: started.collect(),
+            tasks: Vec::new(),
+            missed: 0,
+        }
+    };
+    controlled(&mut put(), fire(&[1, 2], 3), minute(2)).unwrap();
+    controlled(&mut put(), fire(&[1], 3), minute(2)).unwrap_err();
+    controlled(&mut put(), fire(&[1, 1], 3), minute(2)).unwrap_err();
+    controlled(&mut put(), fire(&[1, 7], 3), minute(2)).unwrap_err();
+    controlled(&mut put(), fire(&[1, 2, 3, 4], 5), minute(1)).unwrap_err();
+    let mut check = put();
+    controlled(&mut check, fire(&[1], 2), minute(1)).unwrap();
+    controlled(&mut check, fire(&[1], 2), minute(1)).unwrap_err();
+}
