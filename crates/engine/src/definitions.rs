@@ -1,8 +1,8 @@
 //! From a text to a definition that can be stored: read, checked, compiled once, and never again on the way of a run.
 
 use rhythm_core::flow::check::Mention;
-use rhythm_core::flow::front_matter::{self, Failures};
-use rhythm_core::flow::{self, Defaults, Diagnostic, Settings, Severity};
+use rhythm_core::flow::front_matter::Failures;
+use rhythm_core::flow::{self, Defaults, Diagnostic, Examined, Settings, Severity};
 use rhythm_core::{Version, WorkflowKind};
 
 use crate::world::Definition;
@@ -26,30 +26,6 @@ pub struct Refused {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Everything there is to say about a flow before it is compiled.
-pub struct Examined {
-    pub file: flow::tree::File,
-    pub settings: Settings,
-    /// In the order of the source.
-    pub diagnostics: Vec<Diagnostic>,
-    pub tasks: Vec<Mention>,
-}
-
-/// Reads and checks a flow, its front matter too.
-pub fn examine_flow(source: &str, strict: bool) -> Examined {
-    let (file, checked) = flow::examine(source, strict);
-    let reading = file.front_matter.as_ref().map(front_matter::read).unwrap_or_default();
-    let mut diagnostics = checked.diagnostics;
-    diagnostics.extend(reading.diagnostics.into_iter().map(|mut diagnostic| {
-        if strict && diagnostic.severity == Severity::Warning {
-            diagnostic.severity = Severity::Error;
-        }
-        diagnostic
-    }));
-    diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.severity));
-    Examined { file, settings: reading.settings, diagnostics, tasks: checked.task_names }
-}
-
 /// Makes a definition of a text. The name is the one given, unless a flow's front matter has another. Only flows are
 /// compiled; other kinds are read when they are loaded.
 pub fn define(workflow: &str, kind: WorkflowKind, source: &str) -> Result<Defined, Refused> {
@@ -68,9 +44,9 @@ pub fn define(workflow: &str, kind: WorkflowKind, source: &str) -> Result<Define
 }
 
 fn define_flow(plain: Definition) -> Result<Defined, Refused> {
-    let Examined { file, settings, diagnostics, tasks } = examine_flow(&plain.source, false);
-    if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-        return Err(Refused { diagnostics });
+    let Examined { file, settings, checked } = flow::examine(&plain.source, false);
+    if checked.has_errors() {
+        return Err(Refused { diagnostics: checked.diagnostics });
     }
     let defaults = Defaults {
         queue: settings.queue.clone(),
@@ -95,5 +71,5 @@ fn define_flow(plain: Definition) -> Result<Defined, Refused> {
         format: code.format,
         ..Definition { workflow: String::new(), ..plain }
     };
-    Ok(Defined { definition, settings, remarks: diagnostics, tasks })
+    Ok(Defined { definition, settings, remarks: checked.diagnostics, tasks: checked.task_names })
 }

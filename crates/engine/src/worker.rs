@@ -249,9 +249,15 @@ impl Worker {
         attempts
     }
 
-    /// The attempt is over; its run is kept only while others of its tasks run here.
-    fn forget(&self, task: &TaskId) {
-        let Some(over) = self.lock_running().remove(task) else { return };
+    /// The attempt is over; its run is kept only while others of its tasks run here. A task that was lost and taken again
+    /// meanwhile goes on: it is the claim that is over.
+    fn forget(&self, task: &TaskId, claim: u64) {
+        let mut running = self.lock_running();
+        if running.get(task).is_none_or(|known| known.claim != claim) {
+            return;
+        }
+        let Some(over) = running.remove(task) else { return };
+        drop(running);
         let Some(run) = over.run else { return };
         let mut cache = self.lock_rows();
         if let Some(cached) = cache.get_mut(&run) {

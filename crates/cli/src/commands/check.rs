@@ -1,8 +1,8 @@
 use clap::Args;
 use rhythm_core::WorkflowKind;
 use rhythm_core::flow::render::locate;
-use rhythm_core::flow::{Code, Severity};
-use rhythm_engine::definitions::{Examined, define, examine_flow};
+use rhythm_core::flow::{Checked, Code, Severity, examine};
+use rhythm_engine::definitions::define;
 use serde_json::json;
 
 use crate::config::Settings;
@@ -31,7 +31,7 @@ impl Check {
         let (mut errors, mut warnings) = (0_u64, 0_u64);
         let mut rows = Vec::new();
         for FlowFile { path, source } in &files {
-            let Examined { diagnostics, tasks, .. } = examine_flow(source, self.strict);
+            let Checked { diagnostics, task_names: tasks, .. } = examine(source, self.strict).checked;
             let of = |severity| diagnostics.iter().filter(|found| found.severity == severity).count() as u64;
             let wrong = of(Severity::Error);
             errors += wrong;

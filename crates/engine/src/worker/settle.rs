@@ -93,7 +93,7 @@ impl Worker {
         for Finished { task, result } in results {
             if !self.still_mine(&task) {
                 tracing::info!(task = %task.id, claim = task.claim, "a result was dropped: its claim is lost");
-                self.forget(&task.id);
+                self.forget(&task.id, task.claim);
                 continue;
             }
             let result = match result {
@@ -132,11 +132,12 @@ impl Worker {
         if items.is_empty() {
             return plainly.map(|()| Vec::new());
         }
-        let done: Vec<_> = after.iter().flat_map(|after| &after.finished).map(|f| f.task.clone()).collect();
+        let done: Vec<_> =
+            after.iter().flat_map(|after| &after.finished).map(|f| (f.task.clone(), f.claim)).collect();
         let settled = self.process.push(self.process.batch(items, Vec::new(), after)).await;
         // Whether it came through or not, the answer is on its way: these attempts are over.
-        for task in &done {
-            self.forget(task);
+        for (task, claim) in &done {
+            self.forget(task, *claim);
         }
         let attempts = self.absorb(settled?).await;
         if let Err(error) = plainly {
@@ -211,7 +212,7 @@ impl Worker {
                     if let TaskOutcome::Retry { delay, .. } = task.outcome {
                         self.process.agenda.note(self.process.time.now().plus(delay));
                     }
-                    self.forget(&task.task);
+                    self.forget(&task.task, task.claim);
                 }
                 Ok(())
             }
@@ -222,7 +223,7 @@ impl Worker {
             Err(error) if all.len() == 1 => {
                 // The world will never take it: the claim is let go, and the task is delivered again.
                 tracing::error!(task = %all[0].task, %error, "the world refused a result");
-                self.forget(&all[0].task);
+                self.forget(&all[0].task, all[0].claim);
                 Ok(())
             }
             Err(_) => {

@@ -163,6 +163,7 @@ fn claim_runs() -> ClaimRuns {
         workflows: Vec::new(),
         limit: 1,
         hold: Millis(1_000),
+        ask: Default::default(),
     }
 }
 
@@ -231,6 +232,7 @@ fn claim_tasks() -> ClaimTasks {
         hold: Millis(1_000),
         with_runs: false,
         overdue: false,
+        ask: Default::default(),
     }
 }
 
