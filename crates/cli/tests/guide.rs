@@ -137,6 +137,11 @@ fn readme() {
 }
 
 #[test]
+fn flow() {
+    check(&page("docs/guide/flow.md"));
+}
+
+#[test]
 fn tasks() {
     check(&page("docs/guide/tasks.md"));
 }
@@ -168,7 +173,10 @@ fn every_page_of_the_guide_is_run() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     pages.sort();
-    assert_eq!(pages, ["dead-letters.md", "operations.md", "schedules.md", "tasks.md", "workers.md"]);
+    assert_eq!(
+        pages,
+        ["dead-letters.md", "flow.md", "operations.md", "schedules.md", "tasks.md", "workers.md"]
+    );
 }
 
 #[test]

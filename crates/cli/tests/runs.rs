@@ -148,9 +148,11 @@ fn a_run_can_be_cancelled_and_a_workflow_paused(rig: &Rig) {
 }
 
 fn only_workflows_this_build_knows_are_registered(rig: &Rig) {
+    rig.write("order.txt", "");
+    let stderr = rig.fails(&["workflows", "register", "order.txt"], 2, "CLI007");
+    assert!(stderr.contains("order.txt"), "{stderr}");
     rig.write("order.flow", "");
-    let stderr = rig.fails(&["workflows", "register", "order.flow"], 2, "CLI007");
-    assert!(stderr.contains("order.flow"), "{stderr}");
+    rig.fails(&["workflows", "register", "order.flow"], 1, "CLI015");
     rig.write("bad.drill.json", r#"{"steps": [{"teleport": 1}]}"#);
     let stderr = rig.fails(&["workflows", "register", "bad.drill.json"], 2, "CLI007");
     assert!(stderr.contains("teleport"), "{stderr}");
