@@ -111,6 +111,22 @@ pub struct Checks {
     pub transitions: u64,
     /// How often each event type, cancel command and refused write was seen.
     pub tally: BTreeMap<&'static str, u64>,
+    given: Given,
+}
+
+/// The last claim given on each run and task.
+#[derive(Default)]
+struct Given(BTreeMap<String, u64>);
+
+impl Given {
+    /// Whether a claim was not given before. Only the last one may be given again, and only to who asks again.
+    fn is_new(&self, id: &str, claim: u64, ask: Ask) -> bool {
+        !(ask.again && self.0.get(id) == Some(&claim))
+    }
+
+    fn note<'a>(&mut self, claims: impl Iterator<Item = (&'a str, u64)>) {
+        self.0.extend(claims.map(|(id, claim)| (id.to_owned(), claim)));
+    }
 }
 
 impl Checks {
@@ -131,10 +147,34 @@ impl Checks {
             Box::new(endings::Endings),
             Box::new(schedules::Schedules::default()),
         ];
-        Self { all, found: Vec::new(), transitions: 0, tally: BTreeMap::new() }
+        let given = Given::default();
+        Self { all, found: Vec::new(), transitions: 0, tally: BTreeMap::new(), given }
     }
 
+    /// What a repeated claim gives again was judged when it was taken.
     pub fn applied(&mut self, applied: &Applied<'_>, at: &Moment<'_>) {
+        match applied {
+            Applied::ClaimTasks(request, claimed) => {
+                let taken =
+                    |task: &&ClaimedTask| self.given.is_new(task.id.as_str(), task.claim, request.ask);
+                let tasks = claimed.tasks.iter().filter(taken).cloned().collect();
+                let fresh = ClaimedTasks { at: claimed.at, tasks, runs: claimed.runs.clone() };
+                self.given.note(fresh.tasks.iter().map(|task| (task.id.as_str(), task.claim)));
+                self.judge(&Applied::ClaimTasks(request, &fresh), at);
+            }
+            Applied::ClaimRuns(request, claimed) => {
+                let taken =
+                    |run: &&ClaimedRun| self.given.is_new(run.run.id.as_str(), run.claim, request.ask);
+                let runs = claimed.runs.iter().filter(taken).cloned().collect();
+                let fresh = ClaimedRuns { at: claimed.at, runs };
+                self.given.note(fresh.runs.iter().map(|run| (run.run.id.as_str(), run.claim)));
+                self.judge(&Applied::ClaimRuns(request, &fresh), at);
+            }
+            applied => self.judge(applied, at),
+        }
+    }
+
+    fn judge(&mut self, applied: &Applied<'_>, at: &Moment<'_>) {
         self.count(applied);
         for check in &mut self.all {
             if let Err(objection) = check.applied(applied, at) {

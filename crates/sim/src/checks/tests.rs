@@ -356,10 +356,10 @@ fn asked_objects_to_what_no_plan_says() {
     committed(&mut check, with_task(TaskOptions::default())).unwrap_err();
     // The right length, from the wrong moment.
     let mut long_ago = sleep(700);
-    long_ago.events.iter_mut().for_each(|row| row.at = Timestamp(NOW.0 - 1));
-    long_ago.timers[0].fire_at = Timestamp(NOW.0 + 699);
+    long_ago.events.iter_mut().for_each(|row| row.at = Timestamp(NOW.0 - 61_000));
+    long_ago.timers[0].fire_at = Timestamp(NOW.0 - 60_300);
     if let EventData::TimerScheduled(row) = &mut long_ago.events[1].data {
-        row.fire_at = Timestamp(NOW.0 + 699);
+        row.fire_at = Timestamp(NOW.0 - 60_300);
     }
     committed(&mut check, long_ago).unwrap_err();
 }
