@@ -64,6 +64,11 @@ impl Output {
         }
     }
 
+    /// What is wrong, in several lines, before the error that sums it up.
+    pub fn complain(&self, text: &str) {
+        let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
+    }
+
     /// What was done: a line for people, a document for programs.
     pub fn done<T: Serialize>(&self, text: impl AsRef<str>, value: &T) -> CliResult {
         match self.is_json() {

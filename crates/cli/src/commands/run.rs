@@ -96,7 +96,7 @@ async fn registered(session: &Session, target: &str) -> CliResult<String> {
             Ok(workflow)
         }
         Err(Refused { diagnostics }) => {
-            session.out.styled(&flow_files::rendered(&file.path, &file.source, &diagnostics))?;
+            session.out.complain(&flow_files::rendered(&file.path, &file.source, &diagnostics));
             Err(CliError::Refused(format!("{target} cannot be run")))
         }
     }

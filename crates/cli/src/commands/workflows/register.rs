@@ -91,7 +91,7 @@ fn read_flows(path: &str, out: Output) -> CliResult<Vec<Found>> {
             Err(Refused { diagnostics }) => {
                 wrong += 1;
                 if !out.is_json() {
-                    out.styled(&flow_files::rendered(&file.path, &file.source, &diagnostics))?;
+                    out.complain(&flow_files::rendered(&file.path, &file.source, &diagnostics));
                 }
             }
         }
