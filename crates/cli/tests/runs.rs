@@ -152,7 +152,8 @@ fn only_workflows_this_build_knows_are_registered(rig: &Rig) {
     let stderr = rig.fails(&["workflows", "register", "order.txt"], 2, "CLI007");
     assert!(stderr.contains("order.txt"), "{stderr}");
     rig.write("order.flow", "");
-    rig.fails(&["workflows", "register", "order.flow"], 1, "CLI015");
+    let stderr = rig.fails(&["workflows", "register", "order.flow"], 1, "FLOW016");
+    assert!(stderr.contains("error[CLI015]: "), "{stderr}");
     rig.write("bad.drill.json", r#"{"steps": [{"teleport": 1}]}"#);
     let stderr = rig.fails(&["workflows", "register", "bad.drill.json"], 2, "CLI007");
     assert!(stderr.contains("teleport"), "{stderr}");
