@@ -11,7 +11,7 @@ use crate::event::{EventData, Group as GroupEvent, Log};
 use crate::flow::json::Handles;
 use crate::flow::library::{Combinator, Effect, Function};
 use crate::flow::operators::text_of;
-use crate::flow::thrown::{Evaluated, wrong_argument};
+use crate::flow::thrown::{Evaluated, short, wrong_argument};
 use crate::flow::value::{List, Object, Value};
 use crate::id::{CommandId, RunId};
 use crate::payload::Payload;
@@ -52,7 +52,7 @@ impl Machine<'_> {
         let name = self.named(function, "name", name)?;
         let options = self.options(function, options)?;
         let input = match input {
-            Some(input) => self.payload(input, &format!("the inputs of {function}"))?,
+            Some(input) => self.payload(input, "the inputs", function)?,
             None => self.written(&Value::Object(Object::default()), Handles::Absent)?,
         };
         let task = self.number();
@@ -117,7 +117,12 @@ impl Machine<'_> {
             match unit_of(key) {
                 ("timeout", _) if matches!(value, Value::Null) => {}
                 ("timeout", unit) => timeout = Some(length(value, unit, key)?),
-                _ => return wrong_argument(format!("{function} takes no option `{key}`; it takes timeout")),
+                _ => {
+                    return wrong_argument(format!(
+                        "{function} takes no option `{}`; it takes timeout",
+                        short(key)
+                    ));
+                }
             }
         }
         let wait = self.wait_for_signal(function, name)?;
@@ -136,7 +141,7 @@ impl Machine<'_> {
     ) -> Evaluated {
         let to = self.named(function, "runId", to)?;
         let name = self.named(function, "name", name)?;
-        let payload = self.payload(payload.unwrap_or(Value::Null), "the payload of a signal")?;
+        let payload = self.payload(payload.unwrap_or(Value::Null), "the payload", function)?;
         let signal = self.number();
         let spec = SignalSpec { signal, to: RunId::new(&*to), name: name.to_string(), payload };
         self.commands.push(Command::SendSignal(spec));
@@ -171,11 +176,17 @@ impl Machine<'_> {
         for (key, value) in options.iter().flat_map(Object::iter) {
             match &**key {
                 "cancel" => cancel = flag(value, key)?,
-                _ => return wrong_argument(format!("{function} takes no option `{key}`; it takes cancel")),
+                _ => {
+                    return wrong_argument(format!(
+                        "{function} takes no option `{}`; it takes cancel",
+                        short(key)
+                    ));
+                }
             }
         }
         let number = self.number();
         self.meter.output(16 * members.len())?;
+        self.meter.scan(32 * members.len() as u64)?;
         if !members.is_empty() {
             let members = members.iter().map(|member| CommandId(*member)).collect();
             self.events.push(EventData::ParallelStarted(GroupEvent { group: number, members }));
@@ -259,6 +270,7 @@ fn members<'v>(
             Value::Handle(handle) => members.push(*handle),
             other => {
                 let what = other.described();
+                let place = short(&place.to_string());
                 return wrong_argument(format!("item {place} of {function} is {what}, not a handle"));
             }
         }
