@@ -10,6 +10,7 @@ mod failure;
 mod group;
 mod handle;
 mod load;
+mod log;
 mod memory;
 mod message;
 mod options;
