@@ -10,6 +10,7 @@ mod failure;
 mod group;
 mod handle;
 mod load;
+mod log;
 mod memory;
 mod message;
 mod options;
@@ -28,8 +29,9 @@ use crate::command::Command;
 use crate::event::EventData;
 use crate::program::{Program, ProgramError, Progress, Snapshot, Step, StepInput, Transition};
 
-pub use handle::{Handle, Kind, State};
-pub use memory::{FORMAT, Memory, Stage};
+pub(super) use handle::Kind;
+pub use memory::FORMAT;
+pub(super) use memory::{Memory, Stage};
 
 /// A compiled program, ready to be stepped.
 #[derive(Clone, Debug)]
@@ -152,4 +154,4 @@ impl Machine<'_> {
 }
 
 #[cfg(test)]
-pub mod tests;
+pub(super) mod tests;

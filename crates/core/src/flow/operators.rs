@@ -147,7 +147,10 @@ pub fn text_of(value: &Value, meter: &mut Meter) -> Evaluated<Arc<str>> {
             meter.scan(128)?;
             Arc::from(number.to_string())
         }
-        Value::Error(error) => Arc::from(format!("{}: {}", error.code, error.message)),
+        Value::Error(error) => {
+            meter.allocate((error.code.len() + error.message.len()) as u64)?;
+            Arc::from(format!("{}: {}", error.code, error.message))
+        }
         value if value.bulk().holds_handles() => {
             return type_error("a handle cannot be part of a string: `await` it first");
         }

@@ -64,6 +64,14 @@ impl From<ErrorValue> for Stop {
 
 pub type Evaluated<T = Value> = Result<T, Stop>;
 
+/// Text of a program's own as it stands in a message: cut, for it may have megabytes.
+pub fn short(text: &str) -> String {
+    match text.char_indices().nth(80) {
+        Some((end, _)) => format!("{}..", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// Throws an error of the language.
 pub fn throw<T>(code: &str, message: impl AsRef<str>) -> Evaluated<T> {
     Err(ErrorValue::new(code, message).into())

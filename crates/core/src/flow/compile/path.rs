@@ -7,6 +7,7 @@ use super::scope::Binding;
 use super::{Compiled, Compiler};
 use crate::flow::code::{Access, Fault, Index, Node};
 use crate::flow::library;
+use crate::flow::thrown::short;
 use crate::flow::tree::*;
 
 /// What a name means that every program is given.
@@ -77,7 +78,7 @@ impl Compiler {
                 Node::Fault(Fault::TypeError, Arc::from(message))
             }
             (None, _) => {
-                let message = format!("{name} has no function `{}`", member.text);
+                let message = format!("{name} has no function `{}`", short(&member.text));
                 Node::Fault(Fault::PropertyNotFound, Arc::from(message))
             }
         };
@@ -139,6 +140,6 @@ fn no_value(name: &str) -> Node {
             let message = format!("{name} is a function: call it as {name}{}", function.signature);
             Node::Fault(Fault::TypeError, Arc::from(message))
         }
-        None => Node::Fault(Fault::UndefinedVariable, Arc::from(format!("`{name}` is not defined"))),
+        None => Node::Fault(Fault::UndefinedVariable, Arc::from(format!("`{}` is not defined", short(name)))),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Call;
 use crate::flow::operators::{same, text_of};
-use crate::flow::thrown::{Evaluated, codes, throw, type_error};
+use crate::flow::thrown::{Evaluated, codes, short, throw, type_error};
 use crate::flow::value::{Number, Value, fingerprint};
 
 /// Lists are taken apart, other values appended.
@@ -108,13 +108,15 @@ pub fn sort_by(call: &mut Call<'_>) -> Evaluated {
     let mut keyed = Vec::with_capacity(list.len());
     call.meter.allocate(48 * list.len() as u64)?;
     let mut bytes = 0;
+    call.meter.scan((key.len() as u64).saturating_mul(4 * list.len() as u64))?;
     for (place, item) in list.items().iter().enumerate() {
         let value = field(call, item, &key, place)?;
         bytes += value.weight();
         keyed.push((value, item.clone()));
     }
     if let Some((place, odd)) = unsortable(&keyed) {
-        let message = format!("sortBy compares numbers or strings: `{key}` of item {place} is {odd}");
+        let message =
+            format!("sortBy compares numbers or strings: `{}` of item {place} is {odd}", short(&key));
         return type_error(message);
     }
     let rounds = u64::from(list.len().max(2).ilog2()) + 1;
@@ -144,7 +146,7 @@ pub fn pluck(call: &mut Call<'_>) -> Evaluated {
     let list = call.list()?;
     let key = call.text(0)?;
     let mut plucked = Vec::with_capacity(list.len());
-    call.meter.scan(64 * list.len() as u64)?;
+    call.meter.scan((key.len() as u64 + 16).saturating_mul(4 * list.len() as u64))?;
     for (place, item) in list.items().iter().enumerate() {
         plucked.push(field(call, item, &key, place)?);
     }
@@ -157,12 +159,18 @@ fn field(call: &Call<'_>, item: &Value, key: &str, place: usize) -> Evaluated {
         Value::Error(error) => error.get(key),
         other => {
             let (name, what) = (call.name(), other.described());
-            return type_error(format!("{name} reads `{key}` of objects, and item {place} is {what}"));
+            return type_error(format!(
+                "{name} reads `{}` of objects, and item {place} is {what}",
+                short(key)
+            ));
         }
     };
     match found {
         Some(value) => Ok(value),
-        None => throw(codes::PROPERTY_NOT_FOUND, format!("item {place} of the list has no property `{key}`")),
+        None => throw(
+            codes::PROPERTY_NOT_FOUND,
+            format!("item {place} of the list has no property `{}`", short(key)),
+        ),
     }
 }
 

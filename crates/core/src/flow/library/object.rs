@@ -40,5 +40,6 @@ pub fn merge(call: &mut Call<'_>) -> Evaluated {
 pub fn has(call: &mut Call<'_>) -> Evaluated {
     let object = call.object(0)?;
     let key = call.text(1)?;
+    call.meter.scan(8 * key.len() as u64)?;
     Ok(Value::Boolean(object.get(&key).is_some()))
 }

@@ -3,7 +3,7 @@
 use super::Machine;
 use crate::flow::code::{Access, Index};
 use crate::flow::library::{self, Body, Call, Function};
-use crate::flow::thrown::{Evaluated, codes, throw, type_error};
+use crate::flow::thrown::{Evaluated, codes, short, throw, type_error};
 use crate::flow::value::{Object, Value};
 
 impl Machine<'_> {
@@ -34,6 +34,7 @@ impl Machine<'_> {
 
     #[inline(never)]
     fn field(&mut self, value: &Value, name: &str, optional: bool) -> Evaluated {
+        self.meter.scan(key_cost(name))?;
         let found = match value {
             Value::Object(object) => object.get(name).cloned(),
             Value::Error(error) => error.get(name),
@@ -92,7 +93,7 @@ impl Machine<'_> {
         };
         let Some(function) = function else {
             self.field(&receiver, name, optional)?;
-            return not_a_function(&format!("`{name}` of {} is no function", receiver.described()));
+            return not_a_function(&format!("`{}` of {} is no function", short(name), receiver.described()));
         };
         function.check_count(arguments.len())?;
         let arguments = self.arguments(arguments)?;
@@ -124,6 +125,11 @@ impl Machine<'_> {
     }
 }
 
+/// What finding a key costs: nothing to speak of, unless somebody made it very long.
+pub fn key_cost(key: &str) -> u64 {
+    if key.len() < 32 { 0 } else { 8 * key.len() as u64 }
+}
+
 fn not_a_function<T>(message: &str) -> Evaluated<T> {
     throw(codes::NOT_A_FUNCTION, message)
 }
@@ -133,6 +139,7 @@ fn uncalled(name: &str) -> Evaluated {
 }
 
 pub fn no_property<T>(value: &Value, name: &str) -> Evaluated<T> {
+    let name = short(name);
     let message = match value {
         Value::Object(object) => format!("the object has no property `{name}`{}", known(object)),
         Value::Error(_) => format!("the error has no property `{name}`"),

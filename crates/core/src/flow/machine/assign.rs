@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::Machine;
-use super::access::{no_item, no_property};
+use super::access::{key_cost, no_item, no_property};
 use crate::flow::code::{Index, Part};
 use crate::flow::limits::Meter;
-use crate::flow::thrown::{Evaluated, codes, throw, type_error};
+use crate::flow::thrown::{Evaluated, codes, short, throw, type_error};
 use crate::flow::value::Value;
 
 /// Where to go inside a value.
@@ -20,9 +20,15 @@ impl Machine<'_> {
         let mut keys = Vec::with_capacity(path.len().min(128));
         for part in path {
             keys.push(match part {
-                Part::Field(name) => Key::Field(name.clone()),
+                Part::Field(name) => {
+                    self.meter.scan(16 + key_cost(name))?;
+                    Key::Field(name.clone())
+                }
                 Part::At(index) => match self.looked(*index)? {
-                    Value::Text(text) => Key::Field(text),
+                    Value::Text(text) => {
+                        self.meter.scan(key_cost(&text))?;
+                        Key::Field(text)
+                    }
                     Value::Number(number) => match number.as_index() {
                         Some(place) => Key::Item(place),
                         None => return no_item(&number.to_string(), 0, "item"),
@@ -40,7 +46,7 @@ impl Machine<'_> {
         self.load_along(slot, &keys)?;
         let Some(Some(place)) = self.memory.slots.get_mut(slot as usize) else {
             let name = self.flow.code.slots.get(slot as usize).map_or("", |slot| &slot.name);
-            return throw(codes::UNDEFINED_VARIABLE, format!("`{name}` has no value yet"));
+            return throw(codes::UNDEFINED_VARIABLE, format!("`{}` has no value yet", short(name)));
         };
         let old = place.weight();
         write(place, &keys, value, &mut self.meter)?;
@@ -79,12 +85,16 @@ impl Machine<'_> {
         let value = self.looked(value)?;
         let mut taken = Vec::with_capacity(fields.len());
         for (key, slot) in fields {
+            self.meter.scan(16 + key_cost(key))?;
             let found = match &value {
                 Value::Object(object) => object.get(key).cloned(),
                 Value::Error(error) => error.get(key),
                 other => {
-                    let message =
-                        format!("`{{ {key} }}` takes fields of an object, not of {}", other.described());
+                    let message = format!(
+                        "`{{ {} }}` takes fields of an object, not of {}",
+                        short(key),
+                        other.described()
+                    );
                     return type_error(message);
                 }
             };
@@ -106,6 +116,7 @@ impl Machine<'_> {
         if list.len() < slots.len() {
             return no_item(&list.len().to_string(), list.len(), "item");
         }
+        self.meter.scan(16 * slots.len() as u64)?;
         slots.iter().zip(list.items()).try_for_each(|(slot, item)| self.set(*slot, item.clone()))
     }
 }
@@ -142,7 +153,7 @@ fn write(target: &mut Value, keys: &[Key], value: Value, meter: &mut Meter) -> E
         }
         (Value::Object(_), Key::Item(_)) => type_error("an object is indexed by a string, not by a number"),
         (Value::List(_), Key::Field(name)) => {
-            type_error(format!("`{name}` of a list cannot be written: it is indexed by a number"))
+            type_error(format!("`{}` of a list cannot be written: it is indexed by a number", short(name)))
         }
         (other, _) => type_error(format!("nothing can be written into {}", other.described())),
     }

@@ -90,7 +90,7 @@ impl Machine<'_> {
             let taken = TAKEN.join(", ");
             return wrong_argument(format!("{function} takes no option `{other}`; it takes {taken}"));
         }
-        let input = self.payload(input.unwrap_or(Value::Null), &format!("the inputs of {function}"))?;
+        let input = self.payload(input.unwrap_or(Value::Null), "the inputs", function)?;
         let given = |name: &str| options.given.contains(&name);
         let number = self.number();
         let mut again = Again {

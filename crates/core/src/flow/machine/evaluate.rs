@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use super::Machine;
+use super::access::key_cost;
 use crate::flow::code::{Fault, Index, Node};
 use crate::flow::operators::{self, Operator};
-use crate::flow::thrown::{Evaluated, codes, throw};
+use crate::flow::thrown::{Evaluated, codes, short, throw};
 use crate::flow::value::{List, Object, Value};
 
 impl Machine<'_> {
@@ -61,7 +62,7 @@ impl Machine<'_> {
             Some(Some(value)) => Ok(value.clone()),
             _ => {
                 let name = self.flow.code.slots.get(slot as usize).map_or("", |slot| &slot.name);
-                throw(codes::UNDEFINED_VARIABLE, format!("`{name}` has no value yet"))
+                throw(codes::UNDEFINED_VARIABLE, format!("`{}` has no value yet", short(name)))
             }
         }
     }
@@ -81,6 +82,7 @@ impl Machine<'_> {
         self.meter.allocate(64 + 64 * fields.len() as u64)?;
         let mut values = Vec::with_capacity(fields.len());
         for (key, value) in fields {
+            self.meter.scan(key_cost(key))?;
             values.push((key.clone(), self.evaluate(*value)?));
         }
         Ok(Value::Object(Object::new(values)?))

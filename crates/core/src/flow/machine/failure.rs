@@ -34,7 +34,10 @@ impl Machine<'_> {
     pub fn thrown(&mut self, value: Value) -> Evaluated<Arc<ErrorValue>> {
         let object = match value {
             Value::Error(error) => return Ok(error),
-            Value::Text(text) => return Ok(Arc::new(ErrorValue::new(codes::FAILED, text))),
+            Value::Text(message) => {
+                // Shared, not copied: it may be long, and thrown often.
+                return Ok(Arc::new(ErrorValue { message, ..ErrorValue::new(codes::FAILED, "") }));
+            }
             Value::Object(object) => object,
             other => {
                 let what = other.described();

@@ -47,7 +47,7 @@ impl Machine<'_> {
             _ => None,
         };
         let Some(state) = decided else { return Ok(false) };
-        self.lose(number);
+        self.lose(number)?;
         let members: Vec<CommandId> = self.members(number);
         if !members.is_empty() {
             let group = GroupEvent { group: CommandId(number), members };
@@ -125,18 +125,19 @@ impl Machine<'_> {
     }
 
     /// Cancels what lost and asked for it. Whatever else is under way goes on.
-    fn lose(&mut self, group: u64) {
-        let Some(handle) = self.memory.handles.get(&group) else { return };
+    fn lose(&mut self, group: u64) -> Evaluated<()> {
+        let Some(handle) = self.memory.handles.get(&group) else { return Ok(()) };
         let all = match &handle.kind {
-            Kind::Group(Group { combinator: Combinator::All | Combinator::AllSettled, .. }) => return,
+            Kind::Group(Group { combinator: Combinator::All | Combinator::AllSettled, .. }) => return Ok(()),
             Kind::Group(group) => group.cancel,
             Kind::Timeout { .. } => false,
-            _ => return,
+            _ => return Ok(()),
         };
         let mut losers = Vec::new();
         handle.each_member(|member| losers.push(member));
         let mut seen = BTreeSet::new();
         while let Some(loser) = losers.pop() {
+            self.meter.scan(64)?;
             let Some(handle) = self.memory.handles.get_mut(&loser).filter(|handle| handle.is_open()) else {
                 continue;
             };
@@ -160,6 +161,7 @@ impl Machine<'_> {
                 _ => {}
             }
         }
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! What lives outside of the snapshot: large values, the inputs, the context. Read when a step looks inside, once per
 //! transition.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Machine;
@@ -24,18 +25,18 @@ impl Machine<'_> {
         if !value.bulk().holds_blobs() {
             return Ok(value);
         }
-        let mut missing: Vec<BlobRef> = Vec::new();
+        let mut missing = BTreeSet::new();
         value.each_blob(&mut |blob| {
             let known =
                 self.loaded.blobs.contains_key(&blob.hash) || self.input.blobs.contains_key(&blob.hash);
-            if !known && !missing.contains(blob) {
-                missing.push(BlobRef::clone(blob));
+            if !known {
+                missing.insert(BlobRef::clone(blob));
             }
         });
         // All at once: each answer starts the step over.
         if !missing.is_empty() {
             self.refuse_large(missing.iter().map(|blob| blob.bytes).fold(0, u64::saturating_add))?;
-            return Err(Stop::NeedBlobs(missing));
+            return Err(Stop::NeedBlobs(missing.into_iter().collect()));
         }
         self.expand(value)
     }
@@ -114,13 +115,13 @@ impl Machine<'_> {
         }
     }
 
-    /// A value on its way out. `what` names it should it not be fit to go.
-    pub fn payload(&mut self, value: Value, what: &str) -> Evaluated<Payload> {
+    /// A value on its way out. `what` of `whom` it is, should it not be fit to go.
+    pub fn payload(&mut self, value: Value, what: &str, whom: &str) -> Evaluated<Payload> {
         if let Value::Blob(blob) = &value {
             return Ok(Payload::Blob(BlobRef::clone(blob)));
         }
         if value.bulk().holds_handles() {
-            return wrong_argument(format!("{what} cannot hold a handle: `await` it first"));
+            return wrong_argument(format!("{what} of {whom} cannot hold a handle: `await` it first"));
         }
         let value = self.look_inside(value)?;
         self.meter.scan(value.weight())?;
@@ -144,7 +145,7 @@ impl Machine<'_> {
         if value.bulk().holds_handles() {
             return type_error("a result cannot hold a handle: `await` it first");
         }
-        self.payload(value, "a result")
+        self.payload(value, "the result", "a run")
     }
 
     #[inline(never)]

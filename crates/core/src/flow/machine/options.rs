@@ -4,7 +4,7 @@ use super::Machine;
 use super::handle::Manner;
 use crate::duration;
 use crate::flow::limits::MAX_VALUE_DEPTH;
-use crate::flow::thrown::{Evaluated, wrong_argument};
+use crate::flow::thrown::{Evaluated, short, wrong_argument};
 use crate::flow::value::{Number, Object, Value};
 use crate::retry::{Backoff, RetryPolicy};
 use crate::task::{OnExhausted, TaskOptions};
@@ -78,7 +78,11 @@ impl Options {
     fn set(&mut self, key: &str, value: &Value) -> Evaluated<()> {
         let (name, unit) = unit_of(key);
         let Some(name) = NAMES.iter().find(|known| **known == name) else {
-            return wrong_argument(format!("there is no option `{key}`; there are {}", NAMES.join(", ")));
+            return wrong_argument(format!(
+                "there is no option `{}`; there are {}",
+                short(key),
+                NAMES.join(", ")
+            ));
         };
         self.given.push(name);
         let task = &mut self.task;
@@ -118,6 +122,9 @@ pub fn unit_of(key: &str) -> (&str, Unit) {
 pub fn length(value: &Value, unit: Unit, what: &str) -> Evaluated<Millis> {
     let number = match value {
         Value::Number(number) => *number,
+        Value::Text(text) if text.len() > 100 => {
+            return wrong_argument(format!("`{what}`: {:?} is no length of time", short(text)));
+        }
         Value::Text(text) => {
             return match duration::parse(text) {
                 Ok(length) => Ok(length),
@@ -208,7 +215,7 @@ fn retries(policy: &mut RetryPolicy, value: &Value) -> Evaluated<()> {
             "multiplier" => policy.multiplier = fraction(value, key)?,
             "jitter" => policy.jitter = fraction(value, key)?,
             "no_retry_on" => policy.no_retry_on = words(value)?,
-            _ => return wrong_argument(format!("a retry policy has no `{key}`")),
+            _ => return wrong_argument(format!("a retry policy has no `{}`", short(key))),
         }
     }
     // Whoever shortens the longest delay alone means the first one too.

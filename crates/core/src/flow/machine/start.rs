@@ -7,19 +7,14 @@ use super::Machine;
 use super::handle::{Group, Handle, Kind, State};
 use super::options::{Unit, flag, length, unit_of};
 use crate::command::{Command, SignalSpec, TimerSpec};
-use crate::event::{EventData, Group as GroupEvent, Log};
+use crate::event::{EventData, Group as GroupEvent};
 use crate::flow::json::Handles;
 use crate::flow::library::{Combinator, Effect, Function};
-use crate::flow::operators::text_of;
-use crate::flow::thrown::{Evaluated, wrong_argument};
-use crate::flow::value::{List, Object, Value};
+use crate::flow::thrown::{Evaluated, short, wrong_argument};
+use crate::flow::value::{Object, Value};
 use crate::id::{CommandId, RunId};
-use crate::payload::Payload;
 use crate::task::TaskSpec;
 use crate::time::Millis;
-
-/// A log line shows this much; everything is in its data.
-const LOG_BYTES: usize = 4096;
 
 impl Machine<'_> {
     #[inline(never)]
@@ -52,7 +47,7 @@ impl Machine<'_> {
         let name = self.named(function, "name", name)?;
         let options = self.options(function, options)?;
         let input = match input {
-            Some(input) => self.payload(input, &format!("the inputs of {function}"))?,
+            Some(input) => self.payload(input, "the inputs", function)?,
             None => self.written(&Value::Object(Object::default()), Handles::Absent)?,
         };
         let task = self.number();
@@ -117,7 +112,12 @@ impl Machine<'_> {
             match unit_of(key) {
                 ("timeout", _) if matches!(value, Value::Null) => {}
                 ("timeout", unit) => timeout = Some(length(value, unit, key)?),
-                _ => return wrong_argument(format!("{function} takes no option `{key}`; it takes timeout")),
+                _ => {
+                    return wrong_argument(format!(
+                        "{function} takes no option `{}`; it takes timeout",
+                        short(key)
+                    ));
+                }
             }
         }
         let wait = self.wait_for_signal(function, name)?;
@@ -136,7 +136,7 @@ impl Machine<'_> {
     ) -> Evaluated {
         let to = self.named(function, "runId", to)?;
         let name = self.named(function, "name", name)?;
-        let payload = self.payload(payload.unwrap_or(Value::Null), "the payload of a signal")?;
+        let payload = self.payload(payload.unwrap_or(Value::Null), "the payload", function)?;
         let signal = self.number();
         let spec = SignalSpec { signal, to: RunId::new(&*to), name: name.to_string(), payload };
         self.commands.push(Command::SendSignal(spec));
@@ -171,11 +171,17 @@ impl Machine<'_> {
         for (key, value) in options.iter().flat_map(Object::iter) {
             match &**key {
                 "cancel" => cancel = flag(value, key)?,
-                _ => return wrong_argument(format!("{function} takes no option `{key}`; it takes cancel")),
+                _ => {
+                    return wrong_argument(format!(
+                        "{function} takes no option `{}`; it takes cancel",
+                        short(key)
+                    ));
+                }
             }
         }
         let number = self.number();
         self.meter.output(16 * members.len())?;
+        self.meter.scan(32 * members.len() as u64)?;
         if !members.is_empty() {
             let members = members.iter().map(|member| CommandId(*member)).collect();
             self.events.push(EventData::ParallelStarted(GroupEvent { group: number, members }));
@@ -183,48 +189,6 @@ impl Machine<'_> {
         let group = self.started(number, Kind::Group(Group { combinator, members, keys, cancel }));
         self.decide(number.0, self.memory.clock)?;
         Ok(group)
-    }
-
-    fn log(&mut self, given: Vec<Value>) -> Evaluated {
-        let mut shown = Vec::with_capacity(given.len());
-        for value in given {
-            shown.push(self.look_inside(value)?);
-        }
-        let mut message = String::new();
-        for (place, value) in shown.iter().enumerate() {
-            if place > 0 {
-                message.push(' ');
-            }
-            match value.bulk().holds_handles() {
-                true => message.push_str("[handle]"),
-                false => message.push_str(&text_of(value, &mut self.meter)?),
-            }
-            if message.len() > LOG_BYTES {
-                break;
-            }
-        }
-        let cut = message.len() > LOG_BYTES;
-        if cut {
-            let end = (0..=LOG_BYTES).rev().find(|end| message.is_char_boundary(*end)).unwrap_or(0);
-            message.truncate(end);
-            message.push_str("..");
-        }
-        // Words are the message; whatever else was given is kept as it is.
-        let data = match (cut, shown.as_slice()) {
-            (true, _) => self.written(&Value::List(List::new(shown)?), Handles::Shown)?,
-            (false, [_, single]) if !matches!(single, Value::Text(_)) => {
-                self.written(single, Handles::Shown)?
-            }
-            (false, all) if all.iter().all(|value| matches!(value, Value::Text(_))) => Payload::null(),
-            (false, [_]) => self.written(&shown[0], Handles::Shown)?,
-            (false, rest) => {
-                let rest = rest.iter().skip(1).cloned().collect();
-                self.written(&Value::List(List::new(rest)?), Handles::Shown)?
-            }
-        };
-        self.meter.output(message.len())?;
-        self.events.push(EventData::Log(Log { message, data }));
-        Ok(Value::Null)
     }
 
     /// A name of something outside: 1 to 200 bytes, as the worlds keep them.
@@ -259,6 +223,7 @@ fn members<'v>(
             Value::Handle(handle) => members.push(*handle),
             other => {
                 let what = other.described();
+                let place = short(&place.to_string());
                 return wrong_argument(format!("item {place} of {function} is {what}, not a handle"));
             }
         }

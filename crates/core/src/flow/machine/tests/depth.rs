@@ -108,3 +108,33 @@ fn large_programs_compile_and_run_in_time() {
     let tries = "try { throw 1 } catch { } ".repeat(20_000);
     assert_eq!(output(&Rehearsal::of(&format!("{tries} return 1")).start("null")), "1");
 }
+
+/// Each of these would take minutes if what it does over and over were free.
+#[test]
+fn what_is_repeated_is_paid_for() {
+    let huge = "let s = \"0123456789abcdef\"\nlet n = 0\nwhile (n < 18) { s = s + s n = n + 1 }\n";
+    for round in [
+        "let o = {}\nwhile (true) { try { o[s] } catch { } }",
+        "let o = {}\no[s] = 1\nwhile (true) { Object.has(o, s) }",
+        "while (true) { try { throw s } catch (e) { } }",
+        "while (true) { try { Timer.delay(s) } catch { } }",
+        "while (true) { try { Task.run(s, {}) } catch { } }",
+        "while (true) { try { JSON.parse(s) } catch { } }",
+        "while (true) { s.length }",
+        "while (true) { s.upper() }",
+        "while (true) { s.split(\"\") }",
+        "while (true) { s == s + \"\" }",
+        "while (true) { [{ a: s }].pluck(\"a\").includes(1) }",
+        "while (true) { log(s) }",
+        "let l = s.split(\"f\")\nwhile (true) { l.sortBy(\"x\") }",
+    ] {
+        let mut run = Rehearsal::of(&format!("{huge}{round}"));
+        let code = failure_code(&run.start("null")).to_owned();
+        assert!(["LIMIT_EXCEEDED", "TYPE_ERROR"].contains(&&*code), "{round}: {code}");
+    }
+    let handles = "let t = Task.run(\"a\", {})\nlet l = []\nlet n = 0\nwhile (n < 5000) { l[n] = Timer.delay(1) n = n + 1 }\nlet big = \
+                   Promise.race(l)\nlet x = await t\nwhile (true) { Promise.race([t, big]) }";
+    let mut run = Rehearsal::of(handles);
+    run.start("null");
+    assert_eq!(failure_code(&run.complete(1, "1")), "LIMIT_EXCEEDED");
+}
