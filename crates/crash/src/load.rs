@@ -30,6 +30,10 @@ fn flow_name(drill: &str) -> String {
     format!("flow-{drill}")
 }
 
+pub fn is_flow(workflow: &str) -> bool {
+    workflow.starts_with("flow-")
+}
+
 fn flow(drill: &Value) -> String {
     let mut plan: Plan = serde_json::from_value(drill.clone()).unwrap_or_default();
     for step in &mut plan.steps {
