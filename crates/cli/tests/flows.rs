@@ -262,6 +262,9 @@ fn a_failed_run_says_where(rig: &Rig) {
     assert_eq!(why["source"], "let total = paid.n + paid.missing");
     let text = rig.ok(&["runs", "show", &run]);
     assert!(text.contains("failed at line 2\n   2 | let total"), "{text}");
+    let failed = rig.json(&["runs", "at", &run, "4"]);
+    assert_eq!((&failed["status"], &failed["position"]["line"]), (&json!("failed"), &json!(2)));
+    rig.ok(&["verify", &run]);
     rig.write("task.flow", "let x = 1\nawait Task.run(\"fail\", { message: \"no\" }, { retries: 1 })");
     let stderr = rig.fails(&["run", "task.flow", "--quiet"], 1, "CLI010");
     assert!(stderr.contains(" failed at line 2: "), "{stderr}");

@@ -8,7 +8,7 @@
 mod past;
 
 use rhythm_core::event::{Event, EventData, Forked};
-use rhythm_core::fold::RunState;
+use rhythm_core::fold::{End, RunState};
 use rhythm_core::message::{ChildFailed, Message, MessageBody, TaskFailed};
 use rhythm_core::refold::{Open, Past};
 use rhythm_core::{Actor, CommitId, Failure, MessageId, Millis, Payload, RunId, TaskSpec};
@@ -17,7 +17,7 @@ use crate::children::{new_child, pin};
 use crate::client::Client;
 use crate::error::EngineError;
 use crate::programs::Programs;
-use crate::whereabouts::{Whereabouts, flow_of};
+use crate::whereabouts::{Whereabouts, after};
 use crate::world::*;
 
 /// The tag that leads from a fork to its origin: the run and the last event they share.
@@ -52,13 +52,9 @@ pub async fn at(client: &Client, programs: &Programs, run: &RunId, seq: u64) -> 
     let history = client.history(run).await?;
     let past::Prefix { event, rows, .. } = past::prefix(&history, run, seq)?;
     let past = past::fold(client, programs, &row, &row.facts(), rows).await?;
-    let snapshot = past.state.snapshot.as_ref();
-    let place = match (flow_of(client, &row).await?, snapshot) {
-        (Some((flow, source)), Some(snapshot)) => rhythm_core::flow::inspect::describe(&flow, snapshot)
-            .ok()
-            .map(|described| Whereabouts::of(described, &source)),
-        _ => None,
-    };
+    let failed = matches!(past.end, Some(End::Failed(_)));
+    let failed_by = rows.iter().rev().find_map(Event::to_message).filter(|_| failed);
+    let place = after(client, &row, &past.state, failed_by.as_ref()).await?;
     Ok(Moment { event: event.clone(), last: past.state.seq, past, place })
 }
 

@@ -2,6 +2,7 @@
 
 use rhythm_core::flow::Flow;
 use rhythm_core::flow::inspect::{Description, Variables, Waiting, describe};
+use rhythm_core::fold::RunState;
 use rhythm_core::message::{Message, MessageBody};
 use rhythm_core::program::{RunFacts, Step, StepInput};
 use rhythm_core::{Blobs, Program, Snapshot, Status, Timestamp, WorkflowKind};
@@ -25,7 +26,7 @@ pub struct Whereabouts {
 }
 
 impl Whereabouts {
-    pub fn of(described: Description, source: &str) -> Self {
+    fn of(described: Description, source: &str) -> Self {
         let Description { line, column, waiting_for, variables, .. } = described;
         let mut whereabouts =
             Self { line, column, text: String::new(), waiting_for, variables, source: source.to_owned() };
@@ -42,18 +43,27 @@ impl Whereabouts {
 
 /// Nothing for other kinds of workflows, for runs that have not begun, and where the version cannot be read here.
 pub async fn whereabouts(client: &Client, picture: &Picture) -> Result<Option<Whereabouts>, EngineError> {
-    let Some((flow, source)) = flow_of(client, &picture.row).await? else { return Ok(None) };
-    let snapshot = picture.row.snapshot();
+    let failed_by = picture.failed_by.as_ref().filter(|_| picture.summary.status == Status::Failed);
+    after(client, &picture.row, &picture.row.state, failed_by).await
+}
+
+/// The same for any state of a run; `failed_by` is what failed it then.
+pub async fn after(
+    client: &Client,
+    row: &RunRow,
+    state: &RunState,
+    failed_by: Option<&Message>,
+) -> Result<Option<Whereabouts>, EngineError> {
+    let Some((flow, source)) = flow_of(client, row).await? else { return Ok(None) };
+    let snapshot = state.snapshot.as_ref();
     let before = snapshot.and_then(|snapshot| describe(&flow, snapshot).ok());
-    let failed = picture.failed_by.as_ref().filter(|_| picture.summary.status == Status::Failed);
-    let after = match failed {
+    let failed = match failed_by {
         Some(message) if message.body != MessageBody::DeadlineReached => {
-            let at = picture.row.state.at;
-            failing(client, &flow, &picture.row.facts(), (snapshot, message, at)).await?
+            failing(client, &flow, &row.facts(), (snapshot, message, state.at)).await?
         }
         _ => None,
     };
-    let Some(mut described) = after.or_else(|| before.clone()) else { return Ok(None) };
+    let Some(mut described) = failed.or_else(|| before.clone()) else { return Ok(None) };
     if let Some(before) = before {
         described.variables = before.variables;
     }
@@ -61,7 +71,7 @@ pub async fn whereabouts(client: &Client, picture: &Picture) -> Result<Option<Wh
 }
 
 /// The program of a run and its source, when it is a flow this build can read.
-pub async fn flow_of(client: &Client, row: &RunRow) -> Result<Option<(Flow, String)>, EngineError> {
+async fn flow_of(client: &Client, row: &RunRow) -> Result<Option<(Flow, String)>, EngineError> {
     if row.kind != WorkflowKind::Flow {
         return Ok(None);
     }

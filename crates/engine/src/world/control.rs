@@ -61,7 +61,9 @@ pub enum Control {
         redeliver: Vec<Message>,
     },
     /// A run that begins with a history: it is created, and its first commit written, in one. Unchanged when the run is
-    /// there already; a conflict when another one is, or when its workflow is paused.
+    /// there already; a conflict when another one is, or when its workflow is paused
+    /// (`a_fork_begins_where_its_history_ends`, `a_fork_does_not_start_but_goes_on`, `a_repeated_fork_changes_nothing`,
+    /// `a_fork_of_a_paused_workflow_is_refused_whole`).
     Fork {
         run: Box<NewRun>,
         item: Box<CommitItem>,

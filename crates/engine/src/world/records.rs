@@ -35,7 +35,7 @@ pub trait Records: Send + Sync {
     async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>>;
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>>;
     async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>>;
-    /// Every version of a workflow, the one registered last first.
+    /// Every version of a workflow, the one registered last first (`versions_are_listed_with_their_open_runs`).
     async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>>;
     /// Facts for `rhythm db status` and `doctor`.
     async fn health(&self) -> WorldResult<Health>;
