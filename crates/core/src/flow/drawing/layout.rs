@@ -65,6 +65,8 @@ struct Plan {
     chains: Vec<Vec<usize>>,
     /// Pairs of items in neighbouring ranks, the upper one first.
     links: Vec<(usize, usize)>,
+    /// What goes round a loop stays near it: each of its bends, and the loop's node.
+    near: Vec<(usize, usize)>,
 }
 
 /// Nothing when there is too much to draw.

@@ -3,6 +3,8 @@
 use super::Plan;
 
 const ROUNDS: usize = 60;
+/// How strongly a loop holds what goes round it; an edge between two nodes pulls with 1.
+const NEARNESS: f64 = 0.2;
 
 pub fn spread(plan: &mut Plan) {
     let mut above: Vec<Vec<(usize, f64)>> = vec![Vec::new(); plan.items.len()];
@@ -14,6 +16,10 @@ pub fn spread(plan: &mut Plan) {
         below[*upper].push((*lower, weight));
         above[*lower].push((*upper, weight));
     }
+    let mut near = vec![Vec::new(); plan.items.len()];
+    for (bend, node) in &plan.near {
+        near[*bend].push((*node, NEARNESS));
+    }
     for rank in 0..plan.ranks.len() {
         settle(plan, rank, &[]);
     }
@@ -24,9 +30,9 @@ pub fn spread(plan: &mut Plan) {
             let rank = if down { step } else { plan.ranks.len() - 1 - step };
             // In the end both sides count.
             let sides = match (last, down) {
-                (true, _) => vec![&above, &below],
-                (false, true) => vec![&above],
-                (false, false) => vec![&below],
+                (true, _) => vec![&near, &above, &below],
+                (false, true) => vec![&near, &above],
+                (false, false) => vec![&near, &below],
             };
             settle(plan, rank, &sides);
         }

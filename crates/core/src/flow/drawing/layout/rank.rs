@@ -77,6 +77,7 @@ fn link(plan: &mut Plan, edge: &Edge, chain: &[usize]) {
         plan.links.push(if upwards { (pair[1], pair[0]) } else { (pair[0], pair[1]) });
     }
     if upwards {
+        plan.near.extend(chain.iter().map(|item| (*item, edge.to)));
         return;
     }
     match (chain.first(), chain.last()) {
