@@ -72,7 +72,7 @@ async fn look(
     })
     .await?;
     growth.sweep_ms = median(&client, async |client| {
-        client.world().upkeep(Upkeep::Sweep { limit: 2_000, silence: Millis::from_secs(30) }).await?;
+        client.world().upkeep(Upkeep::Sweep { limit: 2_000 }).await?;
         Ok(())
     })
     .await?;

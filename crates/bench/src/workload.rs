@@ -155,7 +155,7 @@ impl Bench {
         loop {
             let queues = self.client.world().queues(self.client.tenant()).await?;
             let busy: u64 = queues.iter().map(|queue| queue.ready + queue.running).sum();
-            let sweep = Upkeep::Sweep { limit: 0, silence: rhythm_core::Millis::from_secs(30) };
+            let sweep = Upkeep::Sweep { limit: 0 };
             let ready = self.client.world().upkeep(sweep).await?.runs_ready;
             if busy == 0 && !ready {
                 return Ok(());

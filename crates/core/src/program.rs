@@ -16,7 +16,32 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     pub format: u32,
+    /// The content and its seal, as worlds store it.
     pub bytes: Arc<[u8]>,
+}
+
+/// A `#` and eight hexadecimal digits: the CRC-32 of all before.
+const SEAL_BYTES: usize = 9;
+
+impl Snapshot {
+    pub fn seal(format: u32, mut content: Vec<u8>) -> Self {
+        let seal = seal_of(&content);
+        content.extend_from_slice(seal.as_bytes());
+        Self { format, bytes: content.into() }
+    }
+
+    /// The content, unless a disk or a hand has changed it.
+    pub fn open(&self) -> Result<&[u8], ProgramError> {
+        let split = self.bytes.split_at_checked(self.bytes.len().saturating_sub(SEAL_BYTES));
+        match split {
+            Some((content, seal)) if seal == seal_of(content).as_bytes() => Ok(content),
+            _ => Err(ProgramError::BadSnapshot("its checksum does not fit: it was damaged".into())),
+        }
+    }
+}
+
+fn seal_of(content: &[u8]) -> String {
+    format!("#{:08x}", crc32fast::hash(content))
 }
 
 /// What a program may know about the run it steps. Fixed when the run starts.

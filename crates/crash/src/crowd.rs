@@ -27,9 +27,10 @@ impl Crowd {
         })
     }
 
-    /// Draws the curtain, waits until all work is done, and lets the oracle judge.
-    pub async fn finish(mut self, lab: &Lab, report: &mut Report) -> LabResult<()> {
-        lab.draw_curtain()?;
+    /// Waits until at least so many runs have ended, draws the curtain, waits until all work is done, and lets the
+    /// oracle judge.
+    pub async fn finish(mut self, lab: &Lab, report: &mut Report, ended: u64) -> LabResult<()> {
+        lab.draw_curtain_after(ended).await?;
         for client in &mut self.clients {
             let ended = client.ends_within(PATIENCE).await;
             report.hold(ended.is_some_and(|status| status.success()), || {
@@ -41,6 +42,7 @@ impl Crowd {
         let findings = examine(lab).await?;
         report.figure("hand-outs repeated", repeated(&lab.ledger()?));
         report.judge(lab, findings);
+        report.floor("runs ended", ended, report.figures["runs ended"]);
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ pub struct Config {
     pub hold: Millis,
     /// Time between heartbeats.
     pub beat: Millis,
-    /// A worker that has not been heard of for so long is given up.
+    /// When this worker has not been heard of for so long it is given up.
     pub silence: Millis,
     /// The safety net behind wake-ups.
     pub poll: Millis,

@@ -341,6 +341,7 @@ macro_rules! conformance_tests {
                 a_sweep_tells_whether_there_is_work
                 a_sweep_that_cancels_a_task_tells_of_its_run
                 a_sweep_does_at_most_so_much
+                a_sweep_adds_little_to_what_is_ready
                 every_duty_is_safe_in_every_process_at_once
             }
             durability {

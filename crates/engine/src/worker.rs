@@ -108,6 +108,7 @@ impl Worker {
             kinds: process.programs.kinds(),
             workflows: Vec::new(),
             concurrency: u32::try_from(config.concurrency).unwrap_or(u32::MAX),
+            silence: config.silence,
         };
         Self {
             process,

@@ -456,7 +456,7 @@ async fn a_deadline_cancels_what_the_message_before_it_started() {
     // Both reach the inbox before anybody steps the run.
     rig.client.signal(&run, "go", Payload::null(), None).await.unwrap();
     rig.pass(Millis(1_000));
-    rig.memory.upkeep(Upkeep::Sweep { limit: 10, silence: Millis(60_000) }).await.unwrap();
+    rig.memory.upkeep(Upkeep::Sweep { limit: 10 }).await.unwrap();
     rig.settle().await;
     assert_eq!(rig.failure(&run).await, "DEADLINE_EXCEEDED");
     assert!(rig.picture(&run).await.tasks.is_empty(), "nothing runs on behind a run that has failed");

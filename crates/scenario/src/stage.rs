@@ -225,7 +225,7 @@ impl Stage {
     }
 
     async fn sweep(&self) -> Result<UpkeepReport, EngineError> {
-        Ok(self.world.upkeep(Upkeep::Sweep { limit: 10_000, silence: FOR_EVER }).await?)
+        Ok(self.world.upkeep(Upkeep::Sweep { limit: 10_000 }).await?)
     }
 
     /// Steps runs and hands out tasks until neither is left.
@@ -526,6 +526,7 @@ fn card() -> WorkerCard {
         kinds: Vec::new(),
         workflows: Vec::new(),
         concurrency: u32::MAX,
+        silence: FOR_EVER,
     }
 }
 

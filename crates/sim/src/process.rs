@@ -23,10 +23,6 @@ use crate::network::Network;
 use crate::plans::QUEUES;
 use crate::sim_world::SimWorld;
 
-/// One for all, and longer than anybody's pause between two heartbeats: whoever sweeps gives up all who were silent so
-/// long by its own measure, whatever they promised themselves.
-const SILENCE: Millis = Millis(15_000);
-
 /// How a process is set up; the same after each restart.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Setup {
@@ -130,7 +126,7 @@ pub fn boot(
     config.queues = QUEUES.iter().map(|queue| ((*queue).to_owned(), usize::MAX)).collect();
     config.hold = setup.hold;
     config.beat = Millis(setup.hold.as_u64() / 5);
-    config.silence = SILENCE;
+    config.silence = setup.hold;
     config.poll = setup.poll;
     config.concurrency = setup.concurrency;
     config.run_batch = setup.run_batch;

@@ -319,6 +319,7 @@ async fn idle_claims_and_heartbeats_of_others_wake_nobody_up() {
         kinds: Vec::new(),
         workflows: Vec::new(),
         concurrency: 1,
+        silence: Millis::from_secs(3_600),
     };
     let beat = Extend {
         tenant: tenant(),
@@ -422,6 +423,7 @@ async fn hold_a_claim_until_killed() {
         kinds: vec![WorkflowKind::Drill],
         workflows: Vec::new(),
         concurrency: 1,
+        silence: Millis::from_secs(3_600),
     };
     let hold = Millis::from_secs(3_600);
     let beat = Extend { tenant: tenant(), card, running: 1, hold, tasks: Vec::new(), leaving: false };
@@ -445,7 +447,7 @@ async fn a_killed_process_gives_its_claims_back() {
         .spawn()
         .unwrap();
     wait_for(&ready, &mut child);
-    let sweep = || world.upkeep(Upkeep::Sweep { limit: 100, silence: Millis::from_secs(3_600) });
+    let sweep = || world.upkeep(Upkeep::Sweep { limit: 100 });
     sweep().await.unwrap();
     assert!(claim(&world).await.is_empty(), "its owner lives");
     child.kill().unwrap();
@@ -456,7 +458,7 @@ async fn a_killed_process_gives_its_claims_back() {
     let later = ManualClock::at(Timestamp(i64::try_from(unix_millis()).unwrap() + 2_000));
     let options = SqliteOptions { clock: Some(later), ..SqliteOptions::default() };
     let world = SqliteWorld::open(place.file(), options).unwrap();
-    world.upkeep(Upkeep::Sweep { limit: 100, silence: Millis::from_secs(3_600) }).await.unwrap();
+    world.upkeep(Upkeep::Sweep { limit: 100 }).await.unwrap();
     assert_eq!(claim(&world).await.len(), 1);
     let marks = place.file().with_extension("db.workers");
     assert_eq!(std::fs::read_dir(marks).unwrap().count(), 1, "the dead one's file is gone");

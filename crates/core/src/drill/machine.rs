@@ -58,7 +58,7 @@ pub fn step(plan: &Plan, input: StepInput<'_>) -> Result<Step, ProgramError> {
             return Err(ProgramError::UnknownFormat { found: snapshot.format, known: FORMAT });
         }
         Some(snapshot) => {
-            serde_json::from_slice(&snapshot.bytes).map_err(|e| ProgramError::BadSnapshot(e.to_string()))?
+            serde_json::from_slice(snapshot.open()?).map_err(|e| ProgramError::BadSnapshot(e.to_string()))?
         }
     };
     let mut machine = Machine { plan, input, memory, commands: Vec::new(), events: Vec::new() };
@@ -78,7 +78,7 @@ pub fn step(plan: &Plan, input: StepInput<'_>) -> Result<Step, ProgramError> {
         _ => BTreeSet::new(),
     };
     Ok(Step::Transition(Transition {
-        snapshot: Snapshot { format: FORMAT, bytes: bytes.into() },
+        snapshot: Snapshot::seal(FORMAT, bytes),
         commands: machine.commands,
         events: machine.events,
         awaiting,

@@ -303,15 +303,28 @@ fn an_unreadable_snapshot_is_an_error_not_a_panic() {
         trace: None,
         body: MessageBody::TimerFired(TimerFired { timer: CommandId(1) }),
     };
-    for (format, bytes) in [(1, &b"{"[..]), (99, &b"{}"[..])] {
-        let snapshot = Some(Snapshot { format, bytes: bytes.into() });
-        let state = RunState { snapshot, ..RunState::default() };
+    let unsealed = Snapshot { format: 1, bytes: b"{}"[..].into() };
+    for snapshot in [Snapshot::seal(1, b"{".into()), unsealed, Snapshot::seal(99, b"{}".into())] {
+        let format = snapshot.format;
+        let state = RunState { snapshot: Some(snapshot), ..RunState::default() };
         let error =
             advance(&run.drill, &run.facts, &state, &message, Timestamp(1), &Blobs::new()).unwrap_err();
         match format {
             99 => assert_eq!(error, ProgramError::UnknownFormat { found: 99, known: 1 }),
             _ => assert!(matches!(error, ProgramError::BadSnapshot(_))),
         }
+    }
+}
+
+#[test]
+fn every_flipped_bit_of_a_snapshot_is_found() {
+    let sound = Snapshot::seal(1, br#"{"place":3,"kept":[1,2,3]}"#.into());
+    assert!(sound.open().is_ok());
+    for place in 0..sound.bytes.len() * 8 {
+        let mut bytes = sound.bytes.to_vec();
+        bytes[place / 8] ^= 1 << (place % 8);
+        let hurt = Snapshot { format: 1, bytes: bytes.into() };
+        assert!(hurt.open().is_err(), "bit {place}");
     }
 }
 

@@ -193,10 +193,8 @@ impl Stage<'_> {
                 let json = self.flow.code().to_json();
                 self.flow = Flow::load(json.as_bytes()).map_err(|error| error.to_string())?;
                 assert_eq!(Code::from_json(json.as_bytes()).as_ref(), Ok(self.flow.code()));
-                let stored =
-                    self.state.snapshot.as_ref().map(|s| String::from_utf8(s.bytes.to_vec()).unwrap());
-                self.state.snapshot =
-                    stored.map(|text| Snapshot { format: 1, bytes: text.into_bytes().into() });
+                let stored = self.state.snapshot.as_ref().map(|snapshot| snapshot.bytes.to_vec());
+                self.state.snapshot = stored.map(|bytes| Snapshot { format: 1, bytes: bytes.into() });
             }
             let now = Timestamp(self.now);
             match advance(&self.flow, &self.facts, &self.state, message, now, &loaded) {

@@ -39,13 +39,12 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
             break;
         }
     }
-    crowd.finish(&rig.lab, &mut report).await?;
+    crowd.finish(&rig.lab, &mut report, scale.pick(30, 500)).await?;
     report.floor("sessions ended", scale.pick(40, 1_000), ended);
     report.floor(
         "listeners ended",
         scale.pick(10, 200),
         report.faults.get("listeners ended").copied().unwrap_or(0),
     );
-    report.floor("runs ended", scale.pick(30, 500), report.figures["runs ended"]);
     Ok(report)
 }

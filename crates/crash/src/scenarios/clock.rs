@@ -39,7 +39,6 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         On::Sqlite => on_sqlite(&mut report, scale, &own, &shared).await?,
     }
     report.floor("jumps", scale.pick(4, 10), report.faults.values().sum());
-    report.floor("runs ended", scale.pick(20, 200), report.figures["runs ended"]);
     Ok(report)
 }
 
@@ -78,7 +77,7 @@ async fn on_postgres(
     // What was due by the clock that was ahead must come to its end too.
     jump(report, lab, server, "of the server's clock", HOUR).await?;
     pause_schedule(lab).await?;
-    crowd.finish(lab, report).await?;
+    crowd.finish(lab, report, scale.pick(20, 200)).await?;
     schedule_is_whole(report, lab, first).await
 }
 
@@ -110,7 +109,7 @@ async fn on_sqlite(
     no_claim_was_taken(report, lab)?;
     goes_on_after_a_step_back(report, lab).await?;
     pause_schedule(lab).await?;
-    crowd.finish(lab, report).await?;
+    crowd.finish(lab, report, scale.pick(20, 200)).await?;
     schedule_is_whole(report, lab, first).await
 }
 

@@ -42,7 +42,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
             next.kill();
             continue;
         }
-        lab.draw_curtain()?;
+        lab.draw_curtain_after(scale.pick(20, 300)).await?;
         let ended = client.ends_within(PATIENCE).await;
         report.hold(ended.is_some_and(|status| status.success()), || client.messages());
         let rested = lab.comes_to_rest(PATIENCE).await;

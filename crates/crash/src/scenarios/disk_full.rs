@@ -37,7 +37,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         report.hold(until(PATIENCE, moved).await, || "nothing moved after there was room again".into());
         report.recoveries.push(wall_millis().saturating_sub(freed_at));
     }
-    lab.draw_curtain()?;
+    lab.draw_curtain_after(scale.pick(20, 500)).await?;
     let ended = client.ends_within(PATIENCE).await;
     report.hold(ended.is_some_and(|status| status.success()), || client.messages());
     let rested = lab.comes_to_rest(PATIENCE).await;

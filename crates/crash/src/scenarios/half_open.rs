@@ -43,11 +43,10 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         }
         report.say(format_args!("silence {number} is over"));
     }
-    crowd.finish(&rig.lab, &mut report).await?;
+    crowd.finish(&rig.lab, &mut report, scale.pick(20, 200)).await?;
     for late in report.recoveries.clone().iter().filter(|time| **time > LIMIT) {
         report.violations.push(format!("work went on only after {late} ms"));
     }
     report.floor("connections", scale.pick(6, 60), report.faults.values().sum());
-    report.floor("runs ended", scale.pick(20, 200), report.figures["runs ended"]);
     Ok(report)
 }

@@ -36,10 +36,9 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         report.hold(works.is_some(), || format!("round {round}: nothing began again"));
         report.say(format_args!("all {size} are back after {steady} ms"));
     }
-    crowd.finish(&rig.lab, &mut report).await?;
+    crowd.finish(&rig.lab, &mut report, scale.pick(5, 20)).await?;
     report.figure("workers", size as u64);
     report.floor("workers thrown out", scale.pick(12, 500), report.faults.values().sum());
-    report.floor("runs ended", scale.pick(5, 20), report.figures["runs ended"]);
     Ok(report)
 }
 

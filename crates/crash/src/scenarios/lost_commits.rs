@@ -20,18 +20,18 @@ const PATIENCE: Duration = Duration::from_secs(1_800);
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("lost_commits", on);
-    let wanted = scale.pick(20, 1_020);
+    let wanted = (scale.pick(20, 1_020), scale.pick(10, 300));
     let lost = match on {
         On::Postgres => on_postgres(&mut report, wanted).await?,
         On::Sqlite => on_sqlite(&mut report, wanted).await?,
     };
     report.fault("answers to commits lost", lost);
     report.floor("answers lost", scale.pick(20, 1_000), lost);
-    report.floor("runs ended", scale.pick(10, 300), report.figures["runs ended"]);
     Ok(report)
 }
 
-async fn on_postgres(report: &mut Report, wanted: u64) -> LabResult<u64> {
+/// Until so many answers were lost and so many runs have ended.
+async fn on_postgres(report: &mut Report, (wanted, ended): (u64, u64)) -> LabResult<u64> {
     let rig = Rig::open().await?;
     let (workers, clients) = (rig.proxy().await?, rig.proxy().await?);
     let worker = rig.behind(&workers, &Launch::fast());
@@ -48,13 +48,13 @@ async fn on_postgres(report: &mut Report, wanted: u64) -> LabResult<u64> {
     for proxy in [&workers, &clients] {
         proxy.set(Faults::default());
     }
-    crowd.finish(&rig.lab, report).await?;
+    crowd.finish(&rig.lab, report, ended).await?;
     report.figure("commits through the proxies", workers.counts().commits + clients.counts().commits);
     report.figure("client commits cut", clients.counts().cut_commits);
     Ok(cut())
 }
 
-async fn on_sqlite(report: &mut Report, wanted: u64) -> LabResult<u64> {
+async fn on_sqlite(report: &mut Report, (wanted, ended): (u64, u64)) -> LabResult<u64> {
     let manners = Manners { dedupe: true, fence: false };
     let lab = Lab::open(Setup { manners, ..Setup::new(On::Sqlite) }).await?;
     let tally = lab.folder().join("forgotten");
@@ -64,7 +64,7 @@ async fn on_sqlite(report: &mut Report, wanted: u64) -> LabResult<u64> {
     let crowd = Crowd::start(&lab, &[worker.clone(), worker], &[client.clone(), client])?;
     let lost = || std::fs::metadata(&tally).map_or(0, |tally| tally.len());
     wait_for(report, wanted, lost).await;
-    crowd.finish(&lab, report).await?;
+    crowd.finish(&lab, report, ended).await?;
     Ok(lost())
 }
 

@@ -49,14 +49,13 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
             report.say(format_args!("{} of {partitions} partitions", number + 1));
         }
     }
-    crowd.finish(&rig.lab, &mut report).await?;
+    crowd.finish(&rig.lab, &mut report, scale.pick(20, 500)).await?;
     let held: u64 = proxies.iter().map(|proxy| proxy.counts().held).sum();
     report.figure("pieces held", held);
     report.floor("partitions", scale.pick(3, 100), partitions as u64);
     report.floor("pieces held", partitions as u64, held);
     // Three cuts may find nothing under way.
     report.floor("attempts handed out again", scale.pick(0, 1), report.figures["hand-outs repeated"]);
-    report.floor("runs ended", scale.pick(20, 500), report.figures["runs ended"]);
     Ok(report)
 }
 

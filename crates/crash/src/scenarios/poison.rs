@@ -48,7 +48,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
             poisoned = enqueue(&lab).await?;
         }
     }
-    lab.draw_curtain()?;
+    lab.draw_curtain_after(scale.pick(50, 500)).await?;
     let ended = client.ends_within(PATIENCE).await;
     report.hold(ended.is_some_and(|status| status.success()), || client.messages());
     let rested = lab.comes_to_rest(PATIENCE).await;

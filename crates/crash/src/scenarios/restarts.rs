@@ -34,8 +34,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
             report.say(format_args!("{} of {restarts} restarts", number + 1));
         }
     }
-    crowd.finish(&rig.lab, &mut report).await?;
+    crowd.finish(&rig.lab, &mut report, scale.pick(20, 500)).await?;
     report.floor("restarts", scale.pick(3, 50), report.faults.values().sum());
-    report.floor("runs ended", scale.pick(20, 500), report.figures["runs ended"]);
     Ok(report)
 }

@@ -27,11 +27,10 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         // The rest would only take longer.
         proxy.set(Faults::default());
     }
-    crowd.finish(&rig.lab, &mut report).await?;
+    crowd.finish(&rig.lab, &mut report, scale.pick(5, 100)).await?;
     report.fault("pieces delayed", proxy.counts().delayed);
     let repeated = report.figures["hand-outs repeated"];
     report.hold(repeated == 0, || format!("{repeated} attempts were taken from workers that were only slow"));
     report.floor("pieces delayed", scale.pick(100, 2_000), proxy.counts().delayed);
-    report.floor("runs ended", scale.pick(5, 100), report.figures["runs ended"]);
     Ok(report)
 }

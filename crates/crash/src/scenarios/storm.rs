@@ -27,13 +27,14 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let manners = Manners { dedupe: true, fence: false };
     let lab = Lab::open(Setup { manners, ..Setup::new(on) }).await?;
     let mut random = fastrand::Rng::new();
-    let kills = rage(&lab, &mut random, &mut report, scale.pick(12, 520)).await?;
+    let ended = scale.pick(50, 2_000);
+    let kills = rage(&lab, &mut random, &mut report, (scale.pick(12, 520), ended)).await?;
     report.recoveries = recoveries(&lab.ledger()?, &kills);
     let mut findings = examine(&lab).await?;
     findings.explain(&lab.ledger()?, &kills.iter().map(|kill| kill.pid).collect());
     report.judge(&lab, findings);
     report.floor("kills", scale.pick(12, 500), report.faults.values().sum());
-    report.floor("runs ended", scale.pick(50, 2_000), report.figures["runs ended"]);
+    report.floor("runs ended", ended, report.figures["runs ended"]);
     Ok(report)
 }
 
@@ -42,7 +43,7 @@ async fn rage(
     lab: &Lab,
     random: &mut fastrand::Rng,
     report: &mut Report,
-    kills: usize,
+    (kills, ended): (usize, u64),
 ) -> LabResult<Vec<Kill>> {
     let launch = Launch { fast: true, pause: 20, ..Launch::default() };
     let start_worker = || lab.worker(&launch);
@@ -68,7 +69,7 @@ async fn rage(
             report.say(format_args!("{} of {kills} killed", killed.len()));
         }
     }
-    lab.draw_curtain()?;
+    lab.draw_curtain_after(ended).await?;
     for client in &mut clients {
         let ended = client.ends_within(PATIENCE).await;
         report.hold(ended.is_some_and(|status| status.success()), || {

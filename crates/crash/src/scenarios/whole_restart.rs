@@ -58,7 +58,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         }
     }
     lab.open_eyes().await?;
-    lab.draw_curtain()?;
+    lab.draw_curtain_after(scale.pick(20, 500)).await?;
     for client in &mut crew[WORKERS..] {
         let ended = client.ends_within(PATIENCE).await;
         report.hold(ended.is_some_and(|status| status.success()), || client.messages());

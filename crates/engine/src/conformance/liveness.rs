@@ -128,19 +128,20 @@ pub async fn a_live_process_keeps_its_claims(stage: &dyn Stage) {
 pub async fn a_silent_worker_is_given_up(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let silent = play.another("silent").await;
+    let promise = WorkerCard { silence: secs(30), ..card("silent") };
+    silent.world.extend(Extend { card: promise, ..silent.beat_request(vec![]) }).await.unwrap();
     let run = play.start("r").await;
     let id = play.queue(new_task("t")).await;
     let hold = secs(100_000);
     silent.world.claim_runs(ClaimRuns { hold, ..silent.claim_request(1) }).await.unwrap();
     silent.world.claim_tasks(ClaimTasks { hold, ..silent.take_request(1) }).await.unwrap();
-    let sweep = async || play.upkeep(Upkeep::Sweep { limit: 100, silence: secs(30) }).await;
     stage.clock().advance(secs(29));
-    play.beat(vec![]).await;
-    sweep().await;
+    play.sweep().await;
     assert_eq!(play.task(&id).await.state, TaskState::Running);
 
+    // The other worker has been silent as long, and promised nothing.
     stage.clock().advance(secs(2));
-    sweep().await;
+    play.sweep().await;
     assert_eq!((play.claim().await.run.id, play.take().await.id), (run, id));
     let workers = async || {
         let rows = play.world.workers(&play.tenant).await.unwrap();

@@ -67,7 +67,7 @@ impl Play<'_> {
     }
 
     pub async fn sweep(&self) -> UpkeepReport {
-        self.upkeep(Upkeep::Sweep { limit: 1_000, silence: EVER }).await
+        self.upkeep(Upkeep::Sweep { limit: 1_000 }).await
     }
 
     /// Lets time pass and sweeps.

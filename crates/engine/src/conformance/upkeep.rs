@@ -193,12 +193,33 @@ pub async fn a_sweep_does_at_most_so_much(stage: &dyn Stage) {
     stage.clock().advance(secs(1));
     let mut taken = 0;
     for _ in 0..6 {
-        play.upkeep(Upkeep::Sweep { limit: 10, silence: EVER }).await;
+        play.upkeep(Upkeep::Sweep { limit: 10 }).await;
         let due = play.takes(50).await.len();
         assert!(due <= 10, "one sweep moved {due}");
         taken += due;
     }
     assert_eq!(taken, 30);
+}
+
+/// A storm of timers makes no long line in which everybody else would have to wait.
+pub async fn a_sweep_adds_little_to_what_is_ready(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let tasks = (0..30).map(|n| NewTask { options: delayed(secs(1)), ..new_task(&format!("t{n}")) });
+    play.enqueue(tasks.collect()).await;
+    let due = play.now().await.plus(secs(1));
+    for run in 0..30 {
+        play.waiting(&format!("r{run}"), |draft| draft.timer(1, due)).await;
+    }
+    stage.clock().advance(secs(1));
+    let sweep = async || play.upkeep(Upkeep::Sweep { limit: 10 }).await.changed;
+    assert_eq!(sweep().await, 20);
+    assert_eq!(sweep().await, 2, "those in the line may never get their turn");
+    assert_eq!(play.takes(50).await.len(), 11);
+    assert_eq!(sweep().await, 11, "ten tasks, and a run");
+    assert_eq!(play.claims(50).await.len(), 12);
+    assert_eq!(sweep().await, 11, "a task, and ten runs");
+    let report = play.upkeep(Upkeep::Sweep { limit: 10 }).await;
+    assert!(report.next_due.is_some_and(|due| due <= report.at), "there is more");
 }
 
 pub async fn every_duty_is_safe_in_every_process_at_once(stage: &dyn Stage) {

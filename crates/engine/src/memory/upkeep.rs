@@ -16,10 +16,11 @@ impl State {
         let mut report = UpkeepReport { at: now, ..UpkeepReport::default() };
         for id in self.tenant_ids() {
             match request {
-                Upkeep::Sweep { limit, silence } => {
-                    report.changed += self.fire_timers(&id, *limit, now);
-                    report.changed += self.ready_delayed(&id, *limit, now);
-                    report.changed += self.free_claims(&id, *silence, now);
+                Upkeep::Sweep { limit } => {
+                    let (runs, tasks) = self.tenant(&id).ready(now);
+                    report.changed += self.fire_timers(&id, room_beside(runs, *limit), now);
+                    report.changed += self.ready_delayed(&id, room_beside(tasks, *limit), now);
+                    report.changed += self.free_claims(&id, now);
                 }
                 Upkeep::Retain { keep, limit } => {
                     report.changed += self.tenant(&id).retain(*keep, *limit, now)
@@ -108,10 +109,10 @@ impl State {
     }
 
     /// Frees what dead and silent workers held, and every claim that ran out.
-    fn free_claims(&mut self, id: &TenantId, silence: Millis, now: Timestamp) -> u64 {
+    fn free_claims(&mut self, id: &TenantId, now: Timestamp) -> u64 {
         let alive = self.alive.clone();
         let tenant = self.tenant(id);
-        let gone = tenant.give_up_workers(&alive, silence, now);
+        let gone = tenant.give_up_workers(&alive, now);
         let mut freed = 0;
         let mut unwanted = Vec::new();
         for task in tenant.tasks.values_mut().filter(|task| task.state == TaskState::Running) {
@@ -144,12 +145,14 @@ impl State {
 }
 
 impl Tenant {
-    fn give_up_workers(
-        &mut self,
-        alive: &BTreeSet<u64>,
-        silence: Millis,
-        now: Timestamp,
-    ) -> BTreeSet<WorkerId> {
+    /// Runs and tasks anybody may claim now.
+    fn ready(&self, now: Timestamp) -> (usize, usize) {
+        let runs = self.queue.values().filter(|place| place.claim_until.is_none() && place.ready_at <= now);
+        let tasks = self.tasks.values().filter(|task| task.state == TaskState::Ready);
+        (runs.count(), tasks.count())
+    }
+
+    fn give_up_workers(&mut self, alive: &BTreeSet<u64>, now: Timestamp) -> BTreeSet<WorkerId> {
         let mut gone = BTreeSet::new();
         for (id, worker) in &mut self.workers {
             if alive.contains(&worker.handle) {
@@ -158,7 +161,7 @@ impl Tenant {
                 worker.missing_since = Some(now);
             }
             let dead = worker.missing_since.is_some_and(|since| now.since(since) >= GRACE);
-            if dead || now.since(worker.beat_at) > silence {
+            if dead || now.since(worker.beat_at) > worker.card.silence {
                 gone.insert(id.clone());
             }
         }

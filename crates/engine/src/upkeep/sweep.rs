@@ -4,12 +4,13 @@ use super::Kept;
 use crate::process::Process;
 use crate::world::{Upkeep, WorldResult};
 
-/// How much one sweep moves: enough to keep up with storms, small enough to let others in between.
-const LIMIT: usize = 2_000;
+/// The longest line of ready runs, and of ready tasks, a sweep makes of what is due: enough to keep everybody busy until
+/// the next one, short enough that others get their turn.
+const LIMIT: usize = 500;
 
 pub async fn run(process: &Process) -> WorldResult<Kept> {
     process.agenda.take();
-    let request = Upkeep::Sweep { limit: LIMIT, silence: process.config.silence };
+    let request = Upkeep::Sweep { limit: LIMIT };
     let report = process.world.upkeep(request).await?;
     process.time.observe(report.at);
     if let Some(due) = report.next_due {

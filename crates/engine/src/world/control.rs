@@ -136,13 +136,21 @@ pub enum ScheduleTarget {
     Task { name: String, input: Payload, options: TaskOptions },
 }
 
+/// How much more a sweep makes ready beside what is ready already: a storm of timers is no longer a line than `limit`,
+/// so that work that comes meanwhile gets its turn soon. Never nothing: those in the line may be waiting for a worker
+/// that does not come.
+pub fn room_beside(ready: usize, limit: usize) -> usize {
+    limit.saturating_sub(ready).max(limit.div_ceil(100))
+}
+
 /// One background duty.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Upkeep {
-    /// The heartbeat of a world, every second: due timers and delayed tasks and starts become ready (at most
-    /// `limit` of each), claims of dead, silent (no heartbeat for `silence`) or expired holders are freed,
-    /// and the answer tells whether there is work. A live run whose queue place got lost is not its concern.
-    Sweep { limit: usize, silence: Millis },
+    /// The heartbeat of a world, every second: due timers and delayed tasks and starts become ready, claims of
+    /// dead, silent (no heartbeat for as long as they promised) or expired holders are freed, and the answer tells
+    /// whether there is work. Of what is due so much becomes ready that about `limit` runs and `limit` tasks are
+    /// (`room_beside`). A live run whose queue place got lost is not its concern.
+    Sweep { limit: usize },
     /// Removes what ended longer ago than `keep`, at most `limit` runs and tasks where rows are deleted one
     /// by one; worlds with partitions drop them whole instead.
     Retain { keep: Millis, limit: usize },

@@ -140,6 +140,8 @@ pub struct WorkerCard {
     pub kinds: Vec<WorkflowKind>,
     pub workflows: Vec<String>,
     pub concurrency: u32,
+    /// It promises to be heard of more often than this; a worker that is not is given up.
+    pub silence: Millis,
 }
 
 #[derive(Clone, Debug)]

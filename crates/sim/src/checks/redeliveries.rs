@@ -27,9 +27,6 @@ struct Holder {
     deliveries: u32,
     /// Something had just befallen them.
     shaken: bool,
-    /// Took it over from itself. When the earlier delivery ends, such a worker forgets the task altogether, drops the
-    /// result of the newer one and lets its claim run out.
-    twice: bool,
 }
 
 impl Holder {
@@ -37,13 +34,13 @@ impl Holder {
         let last = at.luck.last(at.owner);
         let shaken = last.is_some_and(|last| at.virtual_ms.saturating_sub(last) < SHAKEN_MS);
         let misfortunes = at.luck.misfortunes(at.owner);
-        Self { owner: at.owner, misfortunes, deliveries: 1, shaken, twice: false }
+        Self { owner: at.owner, misfortunes, deliveries: 1, shaken }
     }
 
     /// Why it could be taken from this holder.
     fn lost_it(self, at: &Moment<'_>) -> Result<(), String> {
         let struck = self.shaken || at.luck.misfortunes(self.owner) != self.misfortunes;
-        match struck || at.luck.is_in_trouble(self.owner) || self.twice {
+        match struck || at.luck.is_in_trouble(self.owner) {
             true => Ok(()),
             false => Err(format!("taken from p{}, to whom nothing happened", self.owner.0)),
         }
@@ -106,8 +103,7 @@ impl Redeliveries {
         let key = (task.id.clone(), task.attempt);
         let last = self.tasks.get(&key).copied();
         let deliveries = last.map_or(0, |last| last.deliveries) + 1;
-        let twice = last.is_some_and(|last| last.owner == at.owner);
-        let holder = Holder { deliveries, twice, ..Holder::first(at) };
+        let holder = Holder { deliveries, ..Holder::first(at) };
         self.tasks.insert(key, holder);
         last.map_or(Ok(()), |last| last.lost_it(at)).map_err(|what| Objection::of_task(&task.id, what))?;
         if task.delivery != holder.deliveries {

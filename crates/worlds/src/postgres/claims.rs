@@ -190,6 +190,7 @@ pub async fn extend(link: &Link, now: Option<i64>, lock_key: i64, request: Exten
         &ids,
         &claims,
         &progress,
+        &millis(card.silence),
     ];
     let rows = link.query(sql::EXTEND, params).await?;
     let mut renewed = HashSet::new();

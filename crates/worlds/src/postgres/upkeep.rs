@@ -47,12 +47,11 @@ pub async fn sweep(
     time: &Time,
     hints: &Hints,
     (watermark, patience): (&Watermark, &Patience),
-    (limit, silence): (usize, Millis),
+    limit: usize,
 ) -> WorldResult<(UpkeepReport, Vec<(TenantId, TaskId)>)> {
     let injected = time.param();
     let latest = if injected.is_some() { i64::MAX } else { patience.limit() };
-    let params: &[super::link::Param<'_>] =
-        &[&injected, &(limit as i64), &millis(silence), &watermark.from(), &latest];
+    let params: &[super::link::Param<'_>] = &[&injected, &(limit as i64), &watermark.from(), &latest];
     let rows = link.query(sql::SWEEP, params).await?;
     let row = &rows[0];
     let now: i64 = row.get("now");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rhythm_core::{Actor, BlobRef, Millis, TenantId, Timestamp, Version};
+use rhythm_core::{Actor, BlobRef, TenantId, Timestamp, Version};
 use rhythm_engine::world::*;
 
 use super::commit::CommitWork;
@@ -192,7 +192,7 @@ impl World for PostgresWorld {
     async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {
         let now = self.time.param();
         let changed = match request {
-            Upkeep::Sweep { limit, silence } => return self.sweep((limit, silence)).await,
+            Upkeep::Sweep { limit } => return self.sweep(limit).await,
             Upkeep::FindStuck { idle, limit } => {
                 return upkeep::find_stuck(&self.reader, now, (idle, limit)).await;
             }
@@ -208,9 +208,9 @@ impl World for PostgresWorld {
 }
 
 impl PostgresWorld {
-    async fn sweep(&self, duty: (usize, Millis)) -> WorldResult<UpkeepReport> {
+    async fn sweep(&self, limit: usize) -> WorldResult<UpkeepReport> {
         let (mut report, unwanted) =
-            upkeep::sweep(&self.claims, &self.time, &self.hints, (&self.watermark, &self.patience), duty)
+            upkeep::sweep(&self.claims, &self.time, &self.hints, (&self.watermark, &self.patience), limit)
                 .await?;
         let looked_too_early = !unwanted.is_empty();
         for (tenant, task) in unwanted {

@@ -13,7 +13,8 @@ pub fn extend(tx: &Tx<'_>, request: &Extend) -> WorldResult<Extended> {
     if request.leaving {
         tx.run(sql!("extend", "leave"), params![tenant, worker])?;
     } else {
-        let row = params![tenant, worker, tx.handle.id, json(&request.card), now, request.running];
+        let silence = int(request.card.silence.as_u64());
+        let row = params![tenant, worker, tx.handle.id, json(&request.card), now, request.running, silence];
         tx.run(sql!("extend", "beat"), row)?;
     }
     let until = tx.now.plus(request.hold).millis();

@@ -1,7 +1,6 @@
 //! Everything a run remembers between messages, as one flat object.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::handle::Handle;
 use super::{Flow, stored};
@@ -51,7 +50,7 @@ impl Memory {
         if snapshot.format != FORMAT {
             return Err(ProgramError::UnknownFormat { found: snapshot.format, known: FORMAT });
         }
-        let memory = stored::read(flow, &snapshot.bytes)?;
+        let memory = stored::read(flow, snapshot.open()?)?;
         if memory.position >= flow.code.steps.len() {
             return Err(ProgramError::BadSnapshot(format!("there is no step {}", memory.position)));
         }
@@ -59,8 +58,7 @@ impl Memory {
     }
 
     pub fn save(&self, flow: &Flow) -> Snapshot {
-        let bytes = stored::write(flow, self);
-        Snapshot { format: FORMAT, bytes: Arc::from(bytes) }
+        Snapshot::seal(FORMAT, stored::write(flow, self))
     }
 
     /// Nothing of a run that has ended is needed any more.

@@ -8,8 +8,6 @@ mod options;
 mod speed;
 mod storage;
 
-use std::sync::Arc;
-
 use super::Flow;
 use crate::command::Command;
 use crate::event::Event;
@@ -91,13 +89,12 @@ impl Rehearsal {
     }
 
     pub fn snapshot(&self) -> String {
-        let bytes = &self.state.snapshot.as_ref().unwrap().bytes;
-        String::from_utf8(bytes.to_vec()).unwrap()
+        let content = self.state.snapshot.as_ref().unwrap().open().unwrap();
+        String::from_utf8(content.to_vec()).unwrap()
     }
 
     pub fn set_snapshot(&mut self, text: &str) {
-        let snapshot = crate::program::Snapshot { format: 1, bytes: Arc::from(text.as_bytes()) };
-        self.state.snapshot = Some(snapshot);
+        self.state.snapshot = Some(crate::program::Snapshot::seal(1, text.into()));
     }
 }
 

@@ -210,7 +210,7 @@ pub enum Order {
 
 #[derive(Clone, Copy, Debug)]
 pub enum Duty {
-    Sweep { silence: Millis },
+    Sweep,
     Retain { keep: Millis },
     Prepare,
     FindStuck { idle: Millis },

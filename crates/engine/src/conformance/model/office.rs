@@ -125,7 +125,7 @@ impl Pair {
 
     pub async fn upkeep(&mut self, duty: Duty) {
         let request = match duty {
-            Duty::Sweep { silence } => Upkeep::Sweep { limit: ALL, silence },
+            Duty::Sweep => Upkeep::Sweep { limit: ALL },
             Duty::Retain { keep } => Upkeep::Retain { keep, limit: ALL },
             Duty::Prepare => Upkeep::Prepare,
             Duty::FindStuck { idle } => Upkeep::FindStuck { idle, limit: ALL },
@@ -141,7 +141,7 @@ impl Pair {
             report.changed > 0 || !report.stuck.is_empty() || !report.schedules.is_empty()
         };
         self.saw(name, expected.iter().map(did));
-        if let (Duty::Sweep { .. }, Ok(report)) = (duty, expected) {
+        if let (Duty::Sweep, Ok(report)) = (duty, expected) {
             self.ledger.next_due = report.next_due;
         }
     }

@@ -16,6 +16,8 @@ use crate::world::*;
 
 /// The workers and the process each lives in.
 pub const WORKERS: [(&str, usize); 3] = [("w1", 0), ("w2", 1), ("w3", 0)];
+/// The last one promised to be heard of this often, the others nothing.
+const SILENCE: Millis = Millis(60_000);
 pub const TENANTS: [&str; 2] = ["default", "other"];
 
 pub struct Pair {
@@ -93,9 +95,15 @@ impl Pair {
         self.stage.clock().set(to);
     }
 
+    pub fn card(&self, who: Who) -> WorkerCard {
+        let card = card(WORKERS[who.worker].0);
+        let last = who.worker == WORKERS.len() - 1;
+        WorkerCard { silence: if last { SILENCE } else { card.silence }, ..card }
+    }
+
     /// A plain heartbeat: also a write, so that both worlds have stored the time.
     pub async fn beat(&mut self, who: Who) {
-        let card = card(WORKERS[who.worker].0);
+        let card = self.card(who);
         let tenant = self.tenant(who);
         let request = Extend { tenant, card, running: 0, hold: HOLD, tasks: vec![], leaving: false };
         let _ = both!(self, self.process(who), extend, request);

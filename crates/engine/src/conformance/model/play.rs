@@ -7,7 +7,7 @@ use super::build::*;
 use super::ledger::{Held, Taken, chosen};
 use super::moves::*;
 use super::office::ALL;
-use super::pair::{Pair, WORKERS, agree, both};
+use super::pair::{Pair, agree, both};
 use crate::world::*;
 
 impl Pair {
@@ -176,7 +176,7 @@ impl Pair {
                 beats.push(Beat { claim, progress });
             }
         }
-        let card = card(WORKERS[who.worker].0);
+        let card = self.card(who);
         let running = beats.len() as u32;
         let request = Extend { tenant: self.tenant(who), card, running, hold: HOLD, tasks: beats, leaving };
         let answer = both!(self, self.process(who), extend, request);

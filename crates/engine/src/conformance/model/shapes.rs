@@ -243,10 +243,9 @@ pub fn order() -> impl Strategy<Value = Order> {
 }
 
 pub fn duty() -> impl Strategy<Value = Duty> {
-    let silence = prop_oneof![3 => Just(Millis(1 << 50)), 1 => Just(Millis(60_000))];
     let keep = prop_oneof![Just(Millis::ZERO), Just(Millis(20_000)), Just(Millis(86_400_000))];
     prop_oneof![
-        10 => silence.prop_map(|silence| Duty::Sweep { silence }),
+        10 => Just(Duty::Sweep),
         1 => keep.prop_map(|keep| Duty::Retain { keep }),
         1 => Just(Duty::Prepare),
         1 => length().prop_map(|idle| Duty::FindStuck { idle }),

@@ -1,5 +1,6 @@
 //! What the conformance tests put into requests: plain things to be changed with struct update syntax.
 
+use super::EVER;
 use std::collections::BTreeMap;
 
 use rhythm_core::cron::{CatchUp, Overlap};
@@ -124,6 +125,7 @@ pub fn card(worker: &str) -> WorkerCard {
         kinds: vec![WorkflowKind::Drill],
         workflows: vec![],
         concurrency: 4,
+        silence: EVER,
     }
 }
 

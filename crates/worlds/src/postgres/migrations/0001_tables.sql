@@ -279,6 +279,7 @@ CREATE TABLE worker (
     running int NOT NULL,
     started_at bigint NOT NULL,
     beat_at bigint NOT NULL,
+    silence bigint NOT NULL, -- not heard of for longer than this, it is given up
     lock_key bigint NOT NULL, -- the advisory lock its process holds while it lives
     missing_since bigint,
     PRIMARY KEY (id, tenant)

@@ -1,11 +1,11 @@
 -- A heartbeat: the worker's row, and the claims that are still its own.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 beat AS (
-    INSERT INTO worker (tenant, id, card, kinds, workflows, queues, running, started_at, beat_at, lock_key)
-    SELECT $2, $3, $4, $5::text[], $6::text[], $7::text[], $8, now, now, $9 FROM clock WHERE NOT $10::bool
+    INSERT INTO worker (tenant, id, card, kinds, workflows, queues, running, started_at, beat_at, silence, lock_key)
+    SELECT $2, $3, $4, $5::text[], $6::text[], $7::text[], $8, now, now, $16::bigint, $9 FROM clock WHERE NOT $10::bool
     ON CONFLICT (id, tenant) DO UPDATE SET card = excluded.card, kinds = excluded.kinds, workflows = excluded.workflows,
-        queues = excluded.queues, running = excluded.running, beat_at = excluded.beat_at, lock_key = excluded.lock_key,
-        missing_since = NULL
+        queues = excluded.queues, running = excluded.running, beat_at = excluded.beat_at,
+        silence = excluded.silence, lock_key = excluded.lock_key, missing_since = NULL
 ),
 gone AS (DELETE FROM worker WHERE id = $3 AND tenant = $2 AND $10),
 renewed AS (

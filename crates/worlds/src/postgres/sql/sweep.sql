@@ -1,37 +1,56 @@
 -- The heartbeat of a world in one statement. Everything it takes is taken with SKIP LOCKED: it waits for nobody.
--- $2 limit, $3 silence, $4 claims that ran out before this were looked for already, $5 the latest time by which anybody
+-- $2 limit, $3 claims that ran out before this were looked for already, $4 the latest time by which anybody
 -- may be taken for dead: the clock may have leapt.
 WITH clock AS MATERIALIZED (
-    SELECT t.now, least(t.now, $5::bigint) AS patient,
+    SELECT t.now, least(t.now, $4::bigint) AS patient,
         -- a server that just came up has thrown out everybody, and was away for who knows how long: nobody is taken
         -- for dead before all had the time to come back and beat
         $1::bigint IS NOT NULL OR clock_timestamp() - pg_postmaster_start_time() NOT BETWEEN '0 s' AND '10 s' AS settled
     FROM (SELECT coalesce($1::bigint, now_ms()) AS now) AS t
 ),
+-- `room_beside`
+room AS MATERIALIZED (
+    SELECT greatest($2 - r.ready, ($2 + 99) / 100) AS runs, greatest($2 - t.ready, ($2 + 99) / 100) AS tasks
+    FROM clock AS c CROSS JOIN LATERAL (
+        SELECT count(*) AS ready FROM (
+            SELECT FROM run_queue AS q WHERE q.worker IS NULL AND q.ready_at <= c.now LIMIT $2) AS x) AS r
+    CROSS JOIN (SELECT count(*) AS ready FROM (SELECT FROM task AS t WHERE t.state = 1 LIMIT $2) AS x) AS t
+),
 -- who is gone: the advisory lock of its process is missing for a second, or it is silent
 seen AS MATERIALIZED (
-    SELECT w.id, w.tenant, w.missing_since, c.patient - w.beat_at > $3::bigint AS silent,
+    SELECT w.id, w.tenant, w.beat_at, w.missing_since, c.patient - w.beat_at > w.silence AS silent,
         w.lock_key NOT IN (
             SELECT (l.classid::bigint << 32) | l.objid::bigint FROM pg_locks AS l
             WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
                 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS missing
     FROM clock AS c CROSS JOIN worker AS w
+    WHERE c.settled
 ),
-gone AS MATERIALIZED (
-    SELECT s.id, s.tenant FROM clock AS c CROSS JOIN seen AS s
-    WHERE c.settled AND (s.silent OR s.missing AND s.missing_since <= c.patient - 1000)
-),
-marked AS (
-    UPDATE worker AS w SET missing_since = CASE WHEN s.missing THEN c.patient END
+judged AS MATERIALIZED (
+    SELECT s.*, s.silent OR coalesce(s.missing AND s.missing_since <= c.patient - 1000, false) AS gone
     FROM clock AS c CROSS JOIN seen AS s
-    WHERE w.id = s.id AND w.tenant = s.tenant AND (s.missing <> (s.missing_since IS NOT NULL) OR s.missing_since > c.now)
-        AND (s.id, s.tenant) NOT IN (SELECT id, tenant FROM gone)
+    WHERE s.silent OR s.missing <> (s.missing_since IS NOT NULL) OR s.missing_since > c.now
+        OR s.missing AND s.missing_since <= c.patient - 1000
+),
+-- whoever beats at this moment is not looked at any more
+held AS MATERIALIZED (
+    SELECT w.id, w.tenant, j.missing, j.gone FROM judged AS j CROSS JOIN LATERAL (
+        SELECT w.id, w.tenant FROM worker AS w
+        WHERE w.id = ANY (ARRAY[j.id]) AND w.tenant = j.tenant AND w.beat_at = j.beat_at
+            AND w.missing_since IS NOT DISTINCT FROM j.missing_since
+        FOR UPDATE SKIP LOCKED) AS w
+),
+gone AS MATERIALIZED (SELECT h.id, h.tenant FROM held AS h WHERE h.gone),
+marked AS (
+    UPDATE worker AS w SET missing_since = CASE WHEN h.missing THEN c.patient END
+    FROM clock AS c CROSS JOIN held AS h
+    WHERE w.id = ANY (ARRAY[h.id]) AND w.tenant = h.tenant AND NOT h.gone
 ),
 buried AS (DELETE FROM worker AS w USING gone AS g WHERE w.id = g.id AND w.tenant = g.tenant RETURNING 1),
 -- claims that ran out, and those of the gone
 late_task AS MATERIALIZED (
     SELECT t.id, t.tenant FROM task AS t
-    WHERE t.state = 2 AND t.claim_until < (SELECT patient FROM clock WHERE settled) AND t.claim_until >= $4
+    WHERE t.state = 2 AND t.claim_until < (SELECT patient FROM clock WHERE settled) AND t.claim_until >= $3
     ORDER BY t.claim_until LIMIT $2 FOR UPDATE OF t SKIP LOCKED
 ),
 left_task AS MATERIALIZED (
@@ -68,7 +87,7 @@ due AS MATERIALIZED (
         r.paused OR t.id <> 'deadline' AND (r.aside OR r.start_at IS NOT NULL AND t.id <> 'start') AS quiet
     FROM timer AS t JOIN live_run AS r ON r.id = t.run AND r.tenant = t.tenant
     WHERE NOT t.dormant AND t.due_at <= (SELECT now FROM clock)
-    ORDER BY t.due_at, t.seq LIMIT $2 FOR UPDATE OF t, r SKIP LOCKED
+    ORDER BY t.due_at, t.seq LIMIT (SELECT runs FROM room) FOR UPDATE OF t, r SKIP LOCKED
 ),
 -- those of failed runs only wait with them; the lock is against a reopening at the same moment
 due_dormant AS MATERIALIZED (
@@ -119,7 +138,7 @@ readied_run AS (
 ),
 due_task AS MATERIALIZED (
     SELECT t.id, t.tenant FROM task AS t WHERE t.state = 0 AND t.due_at <= (SELECT now FROM clock)
-    ORDER BY t.due_at, t.seq LIMIT $2 FOR UPDATE OF t SKIP LOCKED
+    ORDER BY t.due_at, t.seq LIMIT (SELECT tasks FROM room) FOR UPDATE OF t SKIP LOCKED
 ),
 readied_task AS (
     UPDATE task AS t SET state = 1 FROM due_task AS d WHERE t.id = ANY (ARRAY[d.id]) AND t.tenant = d.tenant RETURNING 1
@@ -134,7 +153,7 @@ SELECT c.now, n.freed_tasks + n.freed_runs + n.fired + n.readied_tasks AS change
     n.freed_runs + n.readied_runs > 0 OR EXISTS (
         SELECT FROM run_queue AS q WHERE q.worker IS NULL AND q.ready_at <= c.now) AS runs_ready,
     n.freed_tasks + n.readied_tasks > 0 OR EXISTS (SELECT FROM task AS t WHERE t.state = 1) AS tasks_ready,
-    CASE WHEN greatest(n.fired, n.readied_tasks) >= $2 THEN c.now ELSE least(
+    CASE WHEN n.fired >= o.runs OR n.readied_tasks >= o.tasks THEN c.now ELSE least(
         (SELECT min(t.due_at) FROM timer AS t WHERE NOT t.dormant AND t.due_at > c.now),
         (SELECT min(t.due_at) FROM timer AS t WHERE t.dormant AND t.due_at > c.now),
         (SELECT min(t.due_at) FROM task AS t WHERE t.state = 0 AND t.due_at > c.now),
@@ -142,4 +161,4 @@ SELECT c.now, n.freed_tasks + n.freed_runs + n.fired + n.readied_tasks AS change
     c.settled AND (SELECT count(*) FROM late_task) < $2 AS all_late,
     ARRAY(SELECT f.tenant FROM freed_task AS f WHERE f.cancel ORDER BY f.tenant, f.id) AS unwanted_tenants,
     ARRAY(SELECT f.id FROM freed_task AS f WHERE f.cancel ORDER BY f.tenant, f.id) AS unwanted_tasks
-FROM clock AS c CROSS JOIN counts AS n
+FROM clock AS c CROSS JOIN counts AS n CROSS JOIN room AS o

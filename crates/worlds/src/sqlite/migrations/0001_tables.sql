@@ -298,6 +298,7 @@ CREATE TABLE worker (
     worker         TEXT NOT NULL,
     handle         TEXT NOT NULL,       -- the process: a locked file beside the database
     card           TEXT NOT NULL,
+    silence        INTEGER NOT NULL,    -- not heard of for longer than this, it is given up
     started_at     INTEGER NOT NULL,
     beat_at        INTEGER NOT NULL,
     running        INTEGER NOT NULL,

@@ -76,13 +76,16 @@ SELECT d.tenant, d.workflow, d.version, d.kind, d.source, d.format,
        strftime('%Y-%m-%dT%H:%M:%fZ', d.registered_at / 1000.0, 'unixepoch') AS registered_at
 FROM definition d;
 
+-- Snapshots without their seals: the last nine bytes.
 CREATE VIEW workflow_execution_context AS
 SELECT l.tenant, l.run AS run_id,
        CASE WHEN q.place = 2 THEN 'running' WHEN l.last_commit IS NOT NULL THEN 'waiting' ELSE 'pending' END AS status,
-       l.format AS snapshot_format, CAST(l.snapshot AS TEXT) AS snapshot, l.awaiting, l.revision, l.seq
+       l.format AS snapshot_format,
+       CAST(substr(l.snapshot, 1, length(l.snapshot) - 9) AS TEXT) AS snapshot, l.awaiting, l.revision, l.seq
 FROM live_run l JOIN run_queue q ON q.key = l.key
 UNION ALL
-SELECT tenant, run, status, format, CAST(snapshot AS TEXT), awaiting, revision, seq FROM ended_run;
+SELECT tenant, run, status, format, CAST(substr(snapshot, 1, length(snapshot) - 9) AS TEXT), awaiting, revision, seq
+FROM ended_run;
 
 CREATE VIEW worker_heartbeats AS
 SELECT tenant, worker AS worker_id, json_extract(card, '$.host') AS host, json_extract(card, '$.pid') AS pid,

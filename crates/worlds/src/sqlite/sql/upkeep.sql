@@ -3,6 +3,10 @@ SELECT EXISTS (SELECT 1 FROM run_queue WHERE place = 1)
     OR EXISTS (SELECT 1 FROM run_queue WHERE place = 3 AND ready_at <= ?1);
 -- name: tasks_ready
 SELECT EXISTS (SELECT 1 FROM task WHERE state = 1);
+-- name: count_ready_runs
+SELECT count(*) FROM (SELECT 1 FROM run_queue WHERE place = 1 LIMIT ?1);
+-- name: count_ready_tasks
+SELECT count(*) FROM (SELECT 1 FROM task WHERE state = 1 LIMIT ?1);
 -- name: next_due
 SELECT MIN(due_at) FROM (
     SELECT MIN(due_at) AS due_at FROM timer
@@ -33,6 +37,6 @@ RETURNING tenant, task, cancel;
 UPDATE run_queue SET place = 1, worker = NULL, claim_until = NULL
 WHERE place = 2 AND claim_until > 0 AND worker = ?2 AND tenant = ?1;
 -- name: workers
-SELECT tenant, worker, handle, beat_at, missing_since FROM worker;
+SELECT tenant, worker, handle, beat_at, silence, missing_since FROM worker;
 -- name: missing
 UPDATE worker SET missing_since = ?3 WHERE tenant = ?1 AND worker = ?2;

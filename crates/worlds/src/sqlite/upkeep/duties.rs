@@ -12,7 +12,7 @@ pub use watch::stuck_candidates;
 pub fn upkeep(tx: &Tx<'_>, duty: &Upkeep, candidates: &[i64]) -> WorldResult<UpkeepReport> {
     let mut report = UpkeepReport { at: tx.now, ..UpkeepReport::default() };
     match duty {
-        Upkeep::Sweep { limit, silence } => report.changed = sweep::sweep(tx, *limit, *silence)?,
+        Upkeep::Sweep { limit } => report.changed = sweep::sweep(tx, *limit)?,
         Upkeep::Retain { keep, limit } => report.changed = retain::retain(tx, *keep, *limit)?,
         // One file needs no room made ahead.
         Upkeep::Prepare => {}

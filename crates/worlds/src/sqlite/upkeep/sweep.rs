@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use rhythm_core::message::{Actor, Message, MessageBody};
 use rhythm_core::{MessageId, Millis, TaskId, TenantId, Timestamp};
-use rhythm_engine::world::WorldResult;
+use rhythm_engine::world::{WorldResult, room_beside};
 use rusqlite::params;
 
 use crate::sqlite::claim_runs::ready_what_is_due;
@@ -17,16 +17,19 @@ use crate::sqlite::tx::Tx;
 /// A handle's mark must be missing this long before its workers are given up.
 const GRACE: Millis = Millis(1_000);
 
-pub fn sweep(tx: &Tx<'_>, limit: usize, silence: Millis) -> WorldResult<u64> {
+pub fn sweep(tx: &Tx<'_>, limit: usize) -> WorldResult<u64> {
     let later = ready_what_is_due(tx)?;
     if later > 0 {
         tx.hint_runs();
     }
-    let delayed = tx.run(sql!("upkeep", "ready_delayed"), params![tx.now.millis(), size(limit)])?;
+    let ready = |statement| tx.number(statement, params![size(limit)]).map(|ready| ready as usize);
+    let room = room_beside(ready(sql!("upkeep", "count_ready_tasks"))?, limit);
+    let delayed = tx.run(sql!("upkeep", "ready_delayed"), params![tx.now.millis(), size(room)])?;
     if delayed > 0 {
         tx.hint_tasks();
     }
-    Ok(fire_timers(tx, limit)? + (later + delayed) as u64 + free_claims(tx, silence)?)
+    let room = room_beside(ready(sql!("upkeep", "count_ready_runs"))?, limit);
+    Ok(fire_timers(tx, room)? + (later + delayed) as u64 + free_claims(tx)?)
 }
 
 struct Timer {
@@ -60,12 +63,12 @@ fn fire_timers(tx: &Tx<'_>, limit: usize) -> WorldResult<u64> {
 }
 
 /// Frees what dead and silent workers held, and every claim that ran out.
-fn free_claims(tx: &Tx<'_>, silence: Millis) -> WorldResult<u64> {
+fn free_claims(tx: &Tx<'_>) -> WorldResult<u64> {
     let now = tx.now.millis();
     let by = if tx.handle.clock.is_injected() { now } else { tx.handle.patience.judge(now) };
     let mut tasks = tx.all(sql!("upkeep", "free_expired_tasks"), params![by, now], freed)?;
     let mut runs = tx.run(sql!("upkeep", "free_expired_runs"), params![by])?;
-    for (tenant, worker) in give_up_workers(tx, Timestamp(by), silence)? {
+    for (tenant, worker) in give_up_workers(tx, Timestamp(by))? {
         tasks.extend(tx.all(sql!("upkeep", "free_tasks_of"), params![tenant, worker, now], freed)?);
         runs += tx.run(sql!("upkeep", "free_runs_of"), params![tenant, worker])?;
     }
@@ -91,6 +94,7 @@ struct Worker {
     worker: String,
     handle: String,
     beat_at: Timestamp,
+    silence: Millis,
     missing_since: Option<Timestamp>,
 }
 
@@ -100,12 +104,13 @@ fn worker(row: &mut Columns<'_>) -> rusqlite::Result<Worker> {
         worker: row.take()?,
         handle: row.take()?,
         beat_at: row.time()?,
+        silence: Millis(row.take::<i64>()?.unsigned_abs()),
         missing_since: row.time_option()?,
     })
 }
 
 /// Removes the rows of workers whose process is gone or which have been silent too long.
-fn give_up_workers(tx: &Tx<'_>, by: Timestamp, silence: Millis) -> WorldResult<Vec<(String, String)>> {
+fn give_up_workers(tx: &Tx<'_>, by: Timestamp) -> WorldResult<Vec<(String, String)>> {
     let mut looked: HashMap<String, bool> = HashMap::from([(tx.handle.id.clone(), true)]);
     let mut gone = Vec::new();
     let mut dead: HashSet<String> = HashSet::new();
@@ -114,7 +119,7 @@ fn give_up_workers(tx: &Tx<'_>, by: Timestamp, silence: Millis) -> WorldResult<V
         let alive = *looked.entry(row.handle.clone()).or_insert_with(|| marks.is_alive(&row.handle));
         let missing_since = if alive { None } else { Some(row.missing_since.unwrap_or(by)) };
         let is_dead = missing_since.is_some_and(|since| by.since(since) >= GRACE);
-        if is_dead || by.since(row.beat_at) > silence {
+        if is_dead || by.since(row.beat_at) > row.silence {
             tx.run(sql!("extend", "leave"), params![row.tenant, row.worker])?;
             if is_dead {
                 dead.insert(row.handle);

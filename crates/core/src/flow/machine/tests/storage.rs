@@ -1,5 +1,7 @@
 //! What is kept between messages, and what happens when it is damaged.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::payload::BlobRef;
 use crate::program::Snapshot;
@@ -98,7 +100,7 @@ fn a_damaged_snapshot_is_refused_not_misread() {
         let answer = run.try_send("task:1", MessageBody::TaskCompleted(body));
         assert!(matches!(answer, Err(ProgramError::BadSnapshot(_))), "{text}: {answer:?}");
     }
-    run.state.snapshot = Some(Snapshot { format: 2, bytes: Arc::from(good.as_bytes()) });
+    run.state.snapshot = Some(Snapshot::seal(2, good.into()));
     let answer = run.try_send("x", MessageBody::TimerFired(TimerFired { timer: CommandId(9) }));
     assert_eq!(answer.unwrap_err(), ProgramError::UnknownFormat { found: 2, known: 1 });
 }
