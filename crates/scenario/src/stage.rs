@@ -211,6 +211,10 @@ impl Stage {
                 return Ok(());
             }
             let swept = self.sweep().await?;
+            // What was due at once has just become ready.
+            if swept.changed > 0 {
+                continue;
+            }
             let planned =
                 self.plans.iter().filter(|plan| !matches!(plan.act, Act::Hold(_))).map(|plan| plan.at);
             let Some(next) = planned.chain(swept.next_due).min() else { return Ok(()) };
