@@ -91,7 +91,7 @@ async fn registered(session: &Session, target: &str) -> CliResult<String> {
     match define(&file.stem(), WorkflowKind::Flow, &file.source) {
         Ok(defined) => {
             let workflow = defined.definition.workflow.clone();
-            session.client.register_definition(defined.definition).await?;
+            session.client.register_defined(defined).await?;
             Ok(workflow)
         }
         Err(Refused { diagnostics }) => {
