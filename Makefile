@@ -1,9 +1,9 @@
 # The commands people type. Each one calls the real tool; nothing is decided here.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench sim replay agree crash mutants fmt
+.PHONY: help run test lint bench flowbench sim replay agree fuzz crash mutants fmt
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 run: ## play the demo
 	@scripts/demo.sh
@@ -17,6 +17,9 @@ lint: ## formatting and clippy only, warnings denied
 bench: ## all benchmarks, durable settings, as a Markdown table
 	scripts/with-postgres.sh cargo run --release --locked -p rhythm-cli -- bench all --markdown
 
+flowbench: ## the .flow language: compiling, stepping, a thousand scenarios
+	cargo bench --locked -p rhythm-bench --bench flow
+
 sim: ## simulate: make sim SEEDS=50000 FROM=0
 	cargo run --release --locked -p rhythm-sim -- --seeds $(or $(SEEDS),1000) --from $(or $(FROM),0)
 
@@ -25,6 +28,9 @@ replay: ## tell what happens under one seed: make replay SEED=7
 
 agree: ## the same seeds on every world, byte-equal histories: make agree SEEDS=100
 	SIM_WORLD_SEEDS=$(or $(SEEDS),50) RHYTHM_PG_FAST=1 scripts/with-postgres.sh cargo test --release --locked -p rhythm-sim --test worlds_agree -- --nocapture
+
+fuzz: ## feed mutated programs to the .flow language: make fuzz MINUTES=60
+	scripts/fuzz.sh $(or $(MINUTES),5)
 
 crash: ## kill, stop and starve real processes, long, on SQLite and PostgreSQL (SCENARIOS="storm zombies")
 	@scripts/setup.sh strace

@@ -1,6 +1,7 @@
 //! A small program for tests, benchmarks and the simulator: a JSON list of instructions that between them use
 //! every command and consume every message. It is no way to write workflows; `.flow` and graphs are.
 
+mod flow_text;
 mod machine;
 mod plan;
 

@@ -23,6 +23,7 @@ pub mod limits;
 pub mod lines;
 pub mod machine;
 pub mod operators;
+pub mod option;
 pub mod parser;
 pub mod render;
 pub mod similar;

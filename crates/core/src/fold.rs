@@ -144,20 +144,20 @@ impl Page {
         for command in &mut transition.commands {
             self.spill_command(command);
         }
-        let size = transition.snapshot.bytes.len();
-        if size > SNAPSHOT_MAX_BYTES {
-            let message = format!("the snapshot has {size} bytes, the limit is {SNAPSHOT_MAX_BYTES}");
-            return self.fail(state, Failure::permanent(codes::LIMIT_EXCEEDED, message));
+        if let Some(failure) = oversize(&transition.snapshot) {
+            return self.fail(state, failure);
         }
+        let size = transition.snapshot.bytes.len();
         match transition.progress {
             Progress::Completed(_) | Progress::Failed(_) if self.cancelling => {
                 self.describe(facts, state, &transition);
                 let reason = "cancelled".to_owned();
                 self.finish(transition, Some(End::Cancelled(reason)))
             }
-            // The snapshot stays as it was before the failing message, so that the run can be reopened; what
-            // the failing message asked for is dropped with it.
-            Progress::Failed(failure) => self.fail(state, failure),
+            Progress::Failed(ref failure) => {
+                let failure = failure.clone();
+                self.fail_after(facts, state, transition, failure)
+            }
             Progress::Completed(ref output) => {
                 let mut output = output.clone();
                 self.spill(&mut output);
@@ -199,6 +199,27 @@ impl Page {
         }
     }
 
+    /// The program failed. What it told and asked for before is as good as with any other end; its waits and
+    /// timers stay as they were before the failing message, so that the run can be reopened.
+    fn fail_after(
+        mut self,
+        facts: &RunFacts,
+        state: &RunState,
+        mut transition: Transition,
+        failure: Failure,
+    ) -> Advance {
+        let quiet = transition.commands.is_empty() && transition.events.is_empty();
+        let snapshot = if quiet { state.snapshot.clone() } else { Some(transition.snapshot.clone()) };
+        let is_timer =
+            |command: &Command| matches!(command, Command::StartTimer(_) | Command::CancelTimer(_));
+        transition.commands.retain(|command| !is_timer(command));
+        transition.awaiting.clone_from(&state.awaiting);
+        self.describe(facts, state, &transition);
+        self.write(EventData::WorkflowFailed(Failed { failure: failure.clone() }));
+        self.close(snapshot, transition.awaiting, transition.commands, Some(End::Failed(failure)))
+    }
+
+    /// The fold itself fails the run.
     fn fail(mut self, state: &RunState, failure: Failure) -> Advance {
         self.write(EventData::WorkflowFailed(Failed { failure: failure.clone() }));
         self.close(state.snapshot.clone(), state.awaiting.clone(), Vec::new(), Some(End::Failed(failure)))
@@ -259,6 +280,13 @@ impl Page {
             self.blobs.push((reference, content));
         }
     }
+}
+
+/// How a run fails whose snapshot is too large to be kept.
+pub fn oversize(snapshot: &Snapshot) -> Option<Failure> {
+    let size = snapshot.bytes.len();
+    let message = || format!("the snapshot has {size} bytes, the limit is {SNAPSHOT_MAX_BYTES}");
+    (size > SNAPSHOT_MAX_BYTES).then(|| Failure::permanent(codes::LIMIT_EXCEEDED, message()))
 }
 
 /// The blob a large inline value should become.

@@ -77,6 +77,8 @@ pub enum Progress {
 /// What one message did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transition {
+    /// After a failure: what a reopened run goes on from. That is the snapshot from before the failing message,
+    /// except that the numbers of commands asked for since are not given out again.
     pub snapshot: Snapshot,
     pub commands: Vec<Command>,
     /// What only the program knows: markers, logs, groups. Events about commands are derived from them.

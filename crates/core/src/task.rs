@@ -39,9 +39,9 @@ pub struct TaskOptions {
     pub delay: Millis,
     #[serde(skip_serializing_if = "is_default")]
     pub retries: RetryPolicy,
-    /// Per attempt.
-    #[serde(with = "crate::duration::lenient", skip_serializing_if = "is_default_timeout")]
-    pub timeout: Millis,
+    /// Per attempt; see [`Self::longest_attempt`] for those that say nothing.
+    #[serde(with = "crate::duration::lenient_option", skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Millis>,
     /// Over all attempts, from the moment the task is created.
     #[serde(with = "crate::duration::lenient_option", skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Millis>,
@@ -66,10 +66,6 @@ fn is_default_queue(queue: &str) -> bool {
     queue == DEFAULT_QUEUE
 }
 
-fn is_default_timeout(timeout: &Millis) -> bool {
-    *timeout == DEFAULT_TIMEOUT
-}
-
 impl Default for TaskOptions {
     fn default() -> Self {
         Self {
@@ -77,12 +73,19 @@ impl Default for TaskOptions {
             priority: 0,
             delay: Millis::ZERO,
             retries: RetryPolicy::default(),
-            timeout: DEFAULT_TIMEOUT,
+            timeout: None,
             deadline: None,
             heartbeat_timeout: None,
             on_exhausted: OnExhausted::Fail,
             key: None,
         }
+    }
+}
+
+impl TaskOptions {
+    /// How long one attempt may take.
+    pub fn longest_attempt(&self) -> Millis {
+        self.timeout.unwrap_or(DEFAULT_TIMEOUT)
     }
 }
 
@@ -112,7 +115,7 @@ mod tests {
         let options: TaskOptions =
             serde_json::from_str(r#"{"retries": 5, "timeout": 2.5, "deadline": "1h"}"#).unwrap();
         assert_eq!(options.retries.max_attempts, 5);
-        assert_eq!(options.timeout, Millis(2_500));
+        assert_eq!(options.timeout, Some(Millis(2_500)));
         assert_eq!(options.deadline, Some(Millis::from_secs(3_600)));
         assert!(serde_json::from_str::<TaskOptions>(r#"{"retrys": 5}"#).is_err());
     }

@@ -5,6 +5,7 @@
 use rhythm::{
     Client, EngineError, EnqueueTask, Payload, RunId, StartRun, Status, TaskId, TenantId, WorkflowKind,
 };
+use rhythm_core::drill::{Instruction, Plan};
 use rhythm_core::message::{Actor, Cancel, Message, MessageBody, SignalReceived};
 use rhythm_core::{MessageId, Timestamp};
 use rhythm_engine::world::{Deliver, Delivered, Delivery, World, WorldError};
@@ -17,13 +18,33 @@ pub const SIGNAL: &str = "go";
 
 /// Registers every workflow of the load. `millis` is how long each step takes.
 pub async fn register(client: &Client, millis: u64) -> Result<(), EngineError> {
-    for (name, source) in workflows(millis) {
+    for (name, source) in drills(millis) {
         client.register(name, WorkflowKind::Drill, &source.to_string()).await?;
+        client.register(&flow_name(name), WorkflowKind::Flow, &flow(&source)).await?;
     }
     Ok(())
 }
 
-pub fn workflows(millis: u64) -> Vec<(&'static str, Value)> {
+/// Every workflow is there twice: as a drill, and as a flow that does the same.
+fn flow_name(drill: &str) -> String {
+    format!("flow-{drill}")
+}
+
+pub fn is_flow(workflow: &str) -> bool {
+    workflow.starts_with("flow-")
+}
+
+fn flow(drill: &Value) -> String {
+    let mut plan: Plan = serde_json::from_value(drill.clone()).unwrap_or_default();
+    for step in &mut plan.steps {
+        if let Instruction::Child { workflow, .. } = step {
+            *workflow = flow_name(workflow);
+        }
+    }
+    plan.to_flow()
+}
+
+fn drills(millis: u64) -> Vec<(&'static str, Value)> {
     let work = json!({"name": "work", "input": {"millis": millis}});
     let soon = json!({"max_attempts": 3, "initial_delay": "20ms"});
     let flaky = json!({"name": "work", "input": {"failing": 2}, "options": {"retries": soon}});
@@ -51,7 +72,7 @@ pub fn workflows(millis: u64) -> Vec<(&'static str, Value)> {
 
 /// How a run of the load must end; nothing for other workflows.
 pub fn ending(workflow: &str) -> Option<Status> {
-    match workflow {
+    match workflow.strip_prefix("flow-").unwrap_or(workflow) {
         "steps" | "retrying" | "mixed" | "signalled" | "parent" | "small" => Some(Status::Completed),
         "endless" => Some(Status::Cancelled),
         "failing" => Some(Status::Failed),
@@ -62,9 +83,10 @@ pub fn ending(workflow: &str) -> Option<Status> {
 /// What a client does at one number: calls in order, the later ones about what the first one made.
 pub fn script(client: &str, number: u64) -> Vec<Call> {
     let key = format!("{client}-{number}");
-    let run = |workflow: &str| {
-        let target = RunId::for_key(&TenantId::default(), workflow, &key).to_string();
-        call(&key, Operation::Start, target, workflow)
+    let run = |drill: &str| {
+        let workflow = if number / 8 % 2 == 1 { flow_name(drill) } else { drill.to_owned() };
+        let target = RunId::for_key(&TenantId::default(), &workflow, &key).to_string();
+        call(&key, Operation::Start, target, &workflow)
     };
     let and = |first: Call, operation: Operation| {
         let target = first.target.clone();
@@ -155,15 +177,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_workflow_of_the_load_is_a_drill_and_every_call_has_a_name_of_its_own() {
-        for (name, source) in workflows(1) {
-            assert!(ending(name).is_some(), "{name}");
+    fn every_workflow_of_the_load_is_a_drill_and_a_flow_and_every_call_has_a_name_of_its_own() {
+        let mut names_known = std::collections::BTreeSet::new();
+        for (name, source) in drills(1) {
+            assert!(ending(name).is_some() && ending(name) == ending(&flow_name(name)), "{name}");
             assert!(rhythm_core::drill::Drill::parse(source.to_string().as_bytes()).is_ok(), "{name}");
+            let checked = rhythm_core::flow::examine(&flow(&source), false).checked;
+            assert!(!checked.has_errors(), "{name}: {:?}", checked.diagnostics);
+            names_known.extend([name.to_owned(), flow_name(name)]);
         }
         let calls: Vec<Call> = (0..16).flat_map(|number| script("c", number)).collect();
         let names: std::collections::BTreeSet<&str> = calls.iter().map(|call| call.name.as_str()).collect();
         assert_eq!(names.len(), calls.len());
-        let started = |call: &Call| workflows(1).iter().any(|(name, _)| *name == call.detail);
-        assert!(calls.iter().filter(|call| call.operation == Operation::Start).all(started));
+        let starts = || calls.iter().filter(|call| call.operation == Operation::Start);
+        assert!(starts().all(|call| names_known.contains(&call.detail)));
+        assert!(starts().any(|call| call.detail.starts_with("flow-")));
     }
 }

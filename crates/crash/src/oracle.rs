@@ -114,11 +114,14 @@ pub async fn examine_some(lab: &Lab, wanted: impl Fn(&RunSummary) -> bool) -> La
             calls.values().filter(|call| matches!(call.answer, client_log::Answer::Unknown(_))).count();
         acknowledged += calls.values().filter(|call| call.answer == client_log::Answer::Ok).count();
     }
-    let ended = dump.runs.values().filter(|of| of.picture.summary.status.is_final()).count();
+    let over = || dump.runs.values().filter(|of| of.picture.summary.status.is_final());
+    let (ended, flows) =
+        (over().count(), over().filter(|of| load::is_flow(&of.picture.summary.workflow)).count());
     let events: usize = dump.runs.values().map(|of| of.history.len()).sum();
     let counts = [
         ("runs", dump.runs.len()),
         ("runs ended", ended),
+        ("flow runs ended", flows),
         ("events", events),
         ("ledger lines", lines.len()),
         ("calls acknowledged", acknowledged),

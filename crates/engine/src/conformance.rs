@@ -193,6 +193,7 @@ macro_rules! conformance_tests {
                 an_output_is_any_payload
                 an_ended_run_keeps_what_people_ask_for
                 a_failed_run_loses_its_deadline
+                a_failed_run_has_its_last_wishes
             }
             reopening {
                 a_reopened_run_waits_again

@@ -30,6 +30,19 @@ async fn a_task_is_done_and_its_output_stays_readable() {
 }
 
 #[tokio::test]
+async fn a_key_given_to_a_task_is_what_its_handler_passes_on() {
+    let rig = Rig::new();
+    rig.stage.on("a", |context, _| match context.attempt() {
+        1 => failing("ONCE")(context, json!(null)),
+        _ => Ok(json!([context.idempotency_key(), context.stable_key()])),
+    });
+    let task = rig.enqueue("a", json!({"key": "order-7"})).await;
+    rig.run_for(Millis(5_000)).await;
+    let summary = rig.client.world().task(rig.client.tenant(), &task).await.unwrap().unwrap();
+    assert_eq!(summary.output.unwrap().text().unwrap(), r#"["order-7","order-7"]"#);
+}
+
+#[tokio::test]
 async fn a_dead_letter_can_be_requeued_with_fresh_attempts() {
     let rig = Rig::new();
     rig.stage.on("a", failing("DOWN"));

@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use rhythm_core::WorkflowKind;
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use thiserror::Error;
 
 use crate::expectation::Expectation;
+use crate::ordered::Ordered;
 use crate::script::Answer;
 
 /// One scenario as it is written.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     #[serde(default)]
@@ -24,8 +26,7 @@ pub struct Scenario {
     /// Inline graph.
     pub graph: Option<Value>,
     pub kind: Option<Kind>,
-    #[serde(default)]
-    pub inputs: Value,
+    pub inputs: Option<Box<RawValue>>,
     /// Further inline workflows, by name.
     #[serde(default)]
     pub workflows: BTreeMap<String, Value>,
@@ -49,6 +50,9 @@ pub struct Scenario {
     /// Where relative files are looked for.
     #[serde(skip)]
     pub folder: PathBuf,
+    /// Why it cannot be played: the others of its file still can.
+    #[serde(skip)]
+    pub mistake: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -62,8 +66,7 @@ pub enum Kind {
 #[serde(deny_unknown_fields)]
 pub struct Signal {
     pub name: String,
-    #[serde(default)]
-    pub payload: Value,
+    pub payload: Option<Box<RawValue>>,
     /// Virtual seconds after the start.
     #[serde(default)]
     pub at: f64,
@@ -198,7 +201,7 @@ fn collect(path: &Path, named: bool, found: &mut Vec<(PathBuf, Vec<Scenario>)>) 
     Ok(())
 }
 
-fn parse(text: &str, yaml: bool) -> Result<Value, String> {
+fn parse(text: &str, yaml: bool) -> Result<Ordered, String> {
     match yaml {
         // As YAML 1.2 has it: `n` and `on` are texts.
         true => {
@@ -209,75 +212,91 @@ fn parse(text: &str, yaml: bool) -> Result<Value, String> {
     }
 }
 
-fn looks_like_scenarios(value: &Value) -> bool {
-    let is_one = |value: &Value| {
-        ["expect", "any_of"].iter().any(|key| value.get(key).is_some())
-            && ["workflow", "source", "graph"].iter().any(|key| value.get(key).is_some())
+fn looks_like_scenarios(value: &Ordered) -> bool {
+    let is_one = |value: &Ordered| {
+        let has = |keys: &[&str]| keys.iter().any(|key| value.get(key).is_some());
+        has(&["expect", "any_of", "tasks", "signals"]) && has(&["workflow", "source", "graph"])
     };
     match value {
-        Value::Array(list) => list.first().is_some_and(is_one),
+        Ordered::List(list) => list.first().is_some_and(is_one),
         other => other.get("scenarios").is_some() || is_one(other),
     }
 }
 
-fn scenarios(value: Value) -> Result<Vec<Scenario>, String> {
+fn scenarios(value: Ordered) -> Result<Vec<Scenario>, String> {
     let list = match value {
-        Value::Array(list) => list,
-        Value::Object(mut object) if object.contains_key("scenarios") => {
-            let list = object.remove("scenarios").unwrap_or_default();
-            if let Some(key) = object.keys().next() {
+        Ordered::List(list) => list,
+        Ordered::Object(fields) if fields.iter().any(|(key, _)| key == "scenarios") => {
+            if let Some((key, _)) = fields.iter().find(|(key, _)| key != "scenarios") {
                 return Err(format!("`{key}` does not belong beside `scenarios`"));
             }
-            match list {
-                Value::Array(list) => list,
+            match fields.into_iter().next() {
+                Some((_, Ordered::List(list))) => list,
                 _ => return Err("`scenarios` must be a list".into()),
             }
         }
         one => vec![one],
     };
-    let mut scenarios = Vec::with_capacity(list.len());
-    for (place, value) in list.into_iter().enumerate() {
-        let name = value.get("name").and_then(Value::as_str).map(str::to_owned);
-        let named = name.clone().unwrap_or_else(|| format!("scenario {}", place + 1));
-        let mut scenario: Scenario =
-            serde_json::from_value(value).map_err(|error| format!("{named}: {error}"))?;
-        if scenario.expect.is_some() == scenario.any_of.is_some() {
-            return Err(format!("{named}: write one of `expect` and `any_of`"));
+    let named = |(place, value): (usize, &Ordered)| {
+        let name = value.get("name").and_then(Ordered::as_text).map(str::to_owned);
+        let name = name.unwrap_or_else(|| format!("scenario {}", place + 1));
+        match scenario(value) {
+            Ok(scenario) => Scenario { name, ..scenario },
+            Err(mistake) => Scenario { name, mistake: Some(mistake), ..Scenario::default() },
         }
-        scenario.name = named;
-        scenarios.push(scenario);
+    };
+    Ok(list.iter().enumerate().map(named).collect())
+}
+
+fn scenario(value: &Ordered) -> Result<Scenario, String> {
+    let text = serde_json::to_string(value).map_err(|error| error.to_string())?;
+    let scenario: Scenario = serde_json::from_str(&text).map_err(|error| {
+        // Where in the text made above it stands helps nobody.
+        let told = error.to_string();
+        told.split_once(" at line ").map_or(told.clone(), |(problem, _)| problem.to_owned())
+    })?;
+    match scenario.expect.is_some() && scenario.any_of.is_some() {
+        true => Err("write one of `expect` and `any_of`".into()),
+        false => Ok(scenario),
     }
-    Ok(scenarios)
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    fn read(text: &str) -> Vec<Scenario> {
+        scenarios(parse(text, false).unwrap()).unwrap()
+    }
 
     #[test]
     fn a_file_holds_one_scenario_a_list_or_a_named_list() {
-        let one = json!({"source": "return 1", "expect": {"output": 1}});
-        for value in [one.clone(), json!([one]), json!({"scenarios": [one]})] {
-            let found = scenarios(value).unwrap();
+        let one = r#"{"source": "return 1", "expect": {"output": 1}}"#;
+        for text in [one.to_owned(), format!("[{one}]"), format!("{{\"scenarios\": [{one}]}}")] {
+            let found = read(&text);
             assert_eq!((found.len(), found[0].name.as_str()), (1, "scenario 1"));
+            assert_eq!(found[0].mistake, None);
         }
     }
 
     #[test]
-    fn what_is_misspelt_is_refused_by_name() {
-        let wrong = json!({"name": "n", "source": "return 1", "expekt": {}, "expect": {}});
-        assert!(scenarios(wrong).unwrap_err().contains("expekt"));
-        let nothing = json!({"name": "n", "source": "return 1"});
-        assert_eq!(scenarios(nothing).unwrap_err(), "n: write one of `expect` and `any_of`");
+    fn what_is_misspelt_is_named_and_spoils_nothing_else() {
+        let found = read(
+            r#"[{"name": "n", "source": "return 1", "expekt": {}, "expect": {}},
+                {"name": "m", "source": "return 1", "expect": {}, "any_of": []}, {"source": "return 1"}]"#,
+        );
+        let mistake = |place: usize| found[place].mistake.as_deref().unwrap_or_default();
+        assert!(mistake(0).contains("expekt"), "{}", mistake(0));
+        assert_eq!(mistake(1), "write one of `expect` and `any_of`");
+        assert_eq!((found[0].name.as_str(), mistake(2)), ("n", ""));
     }
 
     #[test]
     fn yaml_and_json_say_the_same() {
-        let yaml = "name: n\nsource: return 1\ntasks:\n  a: [{ok: {id: t1}, after: 2}]\nexpect: {status: completed}\n";
-        let value = parse(yaml, true).unwrap();
-        assert_eq!(value["tasks"]["a"][0], json!({"ok": {"id": "t1"}, "after": 2}));
-        assert_eq!(scenarios(value).unwrap()[0].tasks["a"][0].after, 2.0);
+        let yaml = "name: n\nsource: return 1\ninputs: {b: 1, a: 2}\ntasks:\n  a: [{ok: {z: t1, id: 1}, after: 2}]\nexpect: {status: completed}\n";
+        let found = scenarios(parse(yaml, true).unwrap()).unwrap();
+        assert_eq!(found[0].inputs.as_ref().unwrap().get(), r#"{"b":1,"a":2}"#);
+        let answer = &found[0].tasks["a"][0];
+        assert_eq!((answer.after, answer.ok.as_ref().unwrap().get()), (2.0, r#"{"z":"t1","id":1}"#));
     }
 }

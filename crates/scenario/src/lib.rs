@@ -7,6 +7,7 @@
 
 mod expectation;
 mod file;
+mod ordered;
 mod outcome;
 mod script;
 pub mod stage;

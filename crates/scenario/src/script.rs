@@ -6,6 +6,7 @@ use rhythm_core::failure::codes;
 use rhythm_core::{Failure, Millis, Payload};
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// The name that stands for every task that has no script of its own.
 const ANY: &str = "*";
@@ -14,7 +15,7 @@ const ANY: &str = "*";
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Answer {
-    pub ok: Option<Value>,
+    pub ok: Option<Box<RawValue>>,
     pub err: Option<Error>,
     pub never: bool,
     /// Virtual seconds after its start.
@@ -58,7 +59,7 @@ impl Answer {
         }
         Some(match &self.err {
             Some(error) => Err(error.failure()),
-            None => Ok(payload(self.ok.as_ref().unwrap_or(&Value::Null))),
+            None => Ok(payload(self.ok.as_deref())),
         })
     }
 }
@@ -70,15 +71,17 @@ impl Error {
             Self::Whole(error) => {
                 let code = error.code.as_ref().or(error.kind.as_ref()).map_or(codes::FAILED, String::as_str);
                 let kind = error.kind.clone().unwrap_or_else(|| code.to_owned());
-                let (retryable, data) = (error.retryable, error.data.as_ref().map(payload));
+                let (retryable, data) =
+                    (error.retryable, error.data.as_ref().and_then(|data| Payload::of(data).ok()));
                 Failure { kind, retryable, data, ..Failure::new(code, &error.message) }
             }
         }
     }
 }
 
-pub fn payload(value: &Value) -> Payload {
-    Payload::of(value).unwrap_or_default()
+/// What is written, as it is written; nothing is null.
+pub fn payload(value: Option<&RawValue>) -> Payload {
+    value.map_or_else(Payload::null, |value| Payload::Inline(value.to_owned().into()))
 }
 
 /// Whole milliseconds; what is negative or no number means at once.

@@ -8,10 +8,9 @@ use rhythm_core::failure::codes;
 use rhythm_core::flow::Flow;
 use rhythm_core::flow::inspect::{Waiting, WaitingKind, describe};
 use rhythm_core::message::{Cancel, Message, MessageBody, SignalReceived};
-use rhythm_core::task::DEFAULT_TIMEOUT;
 use rhythm_core::{
-    Actor, Event, EventData, Failure, MessageId, Millis, Payload, RunId, Status, TenantId, Timestamp,
-    WorkerId, WorkflowKind,
+    Actor, BlockedCode, Event, EventData, Failure, MessageId, Millis, Payload, RunId, Status, TenantId,
+    Timestamp, WorkerId, WorkflowKind,
 };
 use rhythm_engine::client::{Client, StartRun};
 use rhythm_engine::config::Config;
@@ -52,10 +51,39 @@ const FOR_EVER: Millis = Millis(100 * 365 * 24 * 3_600 * 1_000);
 const MOST_EVENTS: u64 = 100_000;
 const WORKER: &str = "stagehand";
 
+/// Where a scenario is played: a world and the clock it goes by, with a tenant that nobody else uses.
+#[derive(Clone)]
+pub struct Place {
+    pub world: Arc<dyn World>,
+    pub clock: Arc<ManualClock>,
+    pub tenant: TenantId,
+}
+
+impl Place {
+    pub fn in_memory(start: Timestamp) -> Self {
+        let clock = ManualClock::at(start);
+        let world = Arc::new(MemoryWorld::new(Some(clock.clone())));
+        Self { world, clock, tenant: TenantId::default() }
+    }
+}
+
+/// What came of a scenario, and what the worlds wrote down of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Played {
+    pub outcome: Outcome,
+    /// Of the run and its inline children.
+    pub histories: BTreeMap<RunId, Vec<Event>>,
+}
+
 /// What happens in a scenario. The error says what kept it from being played.
 pub async fn play(scenario: &Scenario, way: Way, seed: u64) -> Result<Outcome, String> {
+    play_at(&Place::in_memory(START), scenario, way, seed).await.map(|played| played.outcome)
+}
+
+/// The same on any world that has nothing else to do.
+pub async fn play_at(place: &Place, scenario: &Scenario, way: Way, seed: u64) -> Result<Played, String> {
     let subject = scenario.subject()?;
-    let mut stage = Stage::new(scenario, way, seed);
+    let mut stage = Stage::new(place, scenario, way, seed);
     let mut refused = Vec::new();
     let mut name = String::new();
     for each in scenario.others().iter().chain([&subject]) {
@@ -65,23 +93,25 @@ pub async fn play(scenario: &Scenario, way: Way, seed: u64) -> Result<Outcome, S
         }
     }
     if !refused.is_empty() {
-        return Ok(Outcome::rejected(refused));
+        return Ok(Played { outcome: Outcome::rejected(refused), histories: BTreeMap::new() });
     }
     match stage.start(name, scenario).await {
         Ok(()) => {}
         Err(EngineError::World(error)) => return Err(error.to_string()),
         Err(error) => {
             let (code, message) = (error.code().to_owned(), error.to_string());
-            return Ok(Outcome::rejected(vec![Rejection { code, message }]));
+            let outcome = Outcome::rejected(vec![Rejection { code, message }]);
+            return Ok(Played { outcome, histories: BTreeMap::new() });
         }
     }
     stage.perform().await.map_err(|error| error.to_string())?;
-    stage.outcome().await.map_err(|error| error.to_string())
+    stage.played().await.map_err(|error| error.to_string())
 }
 
 struct Stage {
     way: Way,
     seed: u64,
+    start: Timestamp,
     clock: Arc<ManualClock>,
     world: Arc<dyn World>,
     client: Client,
@@ -117,17 +147,16 @@ enum Act {
 }
 
 impl Stage {
-    fn new(scenario: &Scenario, way: Way, seed: u64) -> Self {
-        let clock = ManualClock::at(START);
-        let world: Arc<dyn World> = Arc::new(MemoryWorld::new(Some(clock.clone())));
-        let tenant = TenantId::default();
+    fn new(place: &Place, scenario: &Scenario, way: Way, seed: u64) -> Self {
+        let Place { world, clock, tenant } = place.clone();
         let client =
             Client::new(world.clone(), tenant, Actor("scenario".into())).with_ids(|| "scenario".into());
-        let engine = engine(&world, &clock);
+        let engine = engine(place);
         let run = RunId::new("scenario");
         let mut stage = Self {
             way,
             seed,
+            start: clock.now(),
             clock,
             world,
             client,
@@ -143,7 +172,8 @@ impl Stage {
             events: 0,
         };
         for signal in &scenario.signals {
-            let body = SignalReceived { name: signal.name.clone(), payload: payload(&signal.payload) };
+            let body =
+                SignalReceived { name: signal.name.clone(), payload: payload(signal.payload.as_deref()) };
             stage.send_at(signal.at, "signal", MessageBody::Signal(body));
         }
         if let Some(cancel) = &scenario.cancel {
@@ -153,7 +183,7 @@ impl Stage {
     }
 
     fn send_at(&mut self, at: f64, what: &str, body: MessageBody) {
-        let at = START.plus(seconds(at));
+        let at = self.start.plus(seconds(at));
         let id = MessageId::new(format!("{what}:{}", self.planned));
         let message = Message { id, at, actor: Actor("scenario".into()), trace: None, body };
         self.plan(at, Act::Send(message));
@@ -161,12 +191,16 @@ impl Stage {
 
     fn plan(&mut self, at: Timestamp, act: Act) {
         self.planned += 1;
-        let place = self.place();
+        let place = self.turn();
         self.plans.push(Plan { at, place, act });
     }
 
+    fn place(&self) -> Place {
+        Place { world: self.world.clone(), clock: self.clock.clone(), tenant: self.client.tenant().clone() }
+    }
+
     /// Where something stands among what happens at the same moment: in order, or as a seed has it.
-    fn place(&self) -> u64 {
+    fn turn(&self) -> u64 {
         match self.seed {
             0 => self.planned,
             seed => (seed ^ self.planned).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29),
@@ -188,7 +222,7 @@ impl Stage {
     async fn start(&self, workflow: String, scenario: &Scenario) -> Result<(), EngineError> {
         let start = StartRun {
             workflow,
-            input: payload(&scenario.inputs),
+            input: scenario.inputs.as_deref().map_or_else(no_inputs, |inputs| payload(Some(inputs))),
             id: Some(self.run.clone()),
             ..StartRun::default()
         };
@@ -211,6 +245,10 @@ impl Stage {
                 return Ok(());
             }
             let swept = self.sweep().await?;
+            // What was due at once has just become ready.
+            if swept.changed > 0 {
+                continue;
+            }
             let planned =
                 self.plans.iter().filter(|plan| !matches!(plan.act, Act::Hold(_))).map(|plan| plan.at);
             let Some(next) = planned.chain(swept.next_due).min() else { return Ok(()) };
@@ -233,7 +271,7 @@ impl Stage {
             }
             self.look().await?;
             if self.way == Way::Reloaded && ticked.runs > 0 {
-                self.engine = engine(&self.world, &self.clock);
+                self.engine = engine(&self.place());
             }
             let handed_out = self.hand_out().await?;
             self.stop_unwanted().await?;
@@ -314,12 +352,11 @@ impl Stage {
         let now = self.clock.now();
         let answer = self.script.next(&task.name);
         let answered = answer.and_then(|answer| Some((now.plus(answer.delay()), answer.result()?)));
-        // A task that may take as long as tasks do never times out here: only what was asked for counts.
-        let timeout =
-            Some(task.options.timeout).filter(|timeout| *timeout != DEFAULT_TIMEOUT).map(|timeout| {
-                let message = format!("the attempt took longer than {timeout}");
-                (now.plus(timeout), Err(Failure::new(codes::TIMEOUT, message)))
-            });
+        // Only a timeout that was asked for counts: others may take as long as the script says.
+        let timeout = task.options.timeout.map(|timeout| {
+            let message = format!("the attempt took longer than {timeout}");
+            (now.plus(timeout), Err(Failure::new(codes::TIMEOUT, message)))
+        });
         let deadline = task.deadline_at.map(|deadline| {
             let message = "the task's deadline passed before an attempt could succeed";
             (deadline.max(now), Err(Failure::permanent(codes::DEADLINE_EXCEEDED, message)))
@@ -429,7 +466,10 @@ impl Stage {
         let flow = flow.and_then(|definition| Flow::load(&definition.compiled).ok());
         let described =
             flow.zip(row.state.snapshot.as_ref()).and_then(|(flow, snapshot)| describe(&flow, snapshot).ok());
-        let Some(described) = described.filter(|_| picture.summary.blocked.is_none()) else {
+        // A task that is held as a dead letter is still what the run waits for.
+        let stuck =
+            picture.summary.blocked.as_ref().filter(|blocked| blocked.code != BlockedCode::DeadLetter);
+        let Some(described) = described.filter(|_| stuck.is_none()) else {
             return Ok(waiting(picture));
         };
         let kind = |waiting: &Waiting| match waiting.kind {
@@ -440,6 +480,14 @@ impl Stage {
         };
         let kinds: BTreeSet<&str> = described.waiting_for.iter().map(kind).collect();
         Ok(kinds.into_iter().map(str::to_owned).collect())
+    }
+
+    async fn played(self) -> Result<Played, EngineError> {
+        let mut histories = BTreeMap::new();
+        for run in self.seen.keys() {
+            histories.insert(run.clone(), self.client.history(run).await?);
+        }
+        Ok(Played { outcome: self.outcome().await?, histories })
     }
 
     async fn outcome(self) -> Result<Outcome, EngineError> {
@@ -467,7 +515,7 @@ impl Stage {
             order: self.order,
             counts,
             waiting,
-            elapsed: end.since(START).as_u64() as f64 / 1_000.0,
+            elapsed: end.since(self.start).as_u64() as f64 / 1_000.0,
             ..Outcome::of(status)
         })
     }
@@ -511,6 +559,10 @@ fn rejections(refused: Refused) -> Vec<Rejection> {
     told.collect()
 }
 
+fn no_inputs() -> Payload {
+    Payload::of(&serde_json::Map::new()).unwrap_or_default()
+}
+
 fn card() -> WorkerCard {
     WorkerCard {
         id: WorkerId::new(WORKER),
@@ -527,16 +579,17 @@ fn card() -> WorkerCard {
 }
 
 /// A process of its own: it has loaded nothing yet.
-fn engine(world: &Arc<dyn World>, clock: &Arc<ManualClock>) -> Engine {
+fn engine(place: &Place) -> Engine {
     let config = Config {
+        tenant: place.tenant.clone(),
         incarnation: format!("{WORKER}#{}", rhythm_engine::client::fresh_id()),
         hold: FOR_EVER,
         // One run after the other: what they do has one order.
         run_batch: 1,
         ..Config::new(WorkerId::new(WORKER))
     };
-    let time = WorldTime::new(Arc::new(Virtual(clock.clone())));
-    let process = Arc::new(Process::new(world.clone(), config, Programs::default(), time));
+    let time = WorldTime::new(Arc::new(Virtual(place.clock.clone())));
+    let process = Arc::new(Process::new(place.world.clone(), config, Programs::default(), time));
     let worker = Worker::new(process.clone(), Handlers::default(), String::new(), 0);
     Engine::new(process, Arc::new(worker))
 }

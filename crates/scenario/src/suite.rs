@@ -40,6 +40,9 @@ pub fn run(scenario: &Scenario, options: Options) -> Report {
 }
 
 async fn judge(scenario: &Scenario, options: Options) -> (Vec<String>, Option<Outcome>) {
+    if let Some(mistake) = &scenario.mistake {
+        return (vec![mistake.clone()], None);
+    }
     let outcome = match play(scenario, Way::Straight, options.seed).await {
         Ok(outcome) => outcome,
         Err(problem) => return (vec![problem], None),
@@ -60,8 +63,8 @@ fn expected(scenario: &Scenario, outcome: &Outcome) -> Vec<String> {
     if let Some(expected) = &scenario.expect {
         return expected.problems(outcome);
     }
-    let tried: Vec<Vec<String>> =
-        scenario.any_of.iter().flatten().map(|expected| expected.problems(outcome)).collect();
+    let Some(any_of) = &scenario.any_of else { return Vec::new() };
+    let tried: Vec<Vec<String>> = any_of.iter().map(|expected| expected.problems(outcome)).collect();
     match tried.iter().any(Vec::is_empty) {
         true => Vec::new(),
         false => {

@@ -173,9 +173,15 @@ fn play(
 /// The plan of every workflow, as the workload has it.
 fn plans(workload: &Workload) -> BTreeMap<String, Plan> {
     let parsed = workload.workflows.iter().map(|(name, source)| {
-        (name.clone(), serde_json::from_str(source).expect("the workload has readable plans"))
+        let plan = Plan::of_flow(source).or_else(|| serde_json::from_str(source).ok());
+        (name.clone(), plan.expect("the workload has readable plans"))
     });
     parsed.collect()
+}
+
+/// Drills are JSON; a flow has its plan in its first line.
+fn kind(source: &str) -> WorkflowKind {
+    if Plan::of_flow(source).is_some() { WorkflowKind::Flow } else { WorkflowKind::Drill }
 }
 
 fn assemble(
@@ -187,7 +193,7 @@ fn assemble(
     let log = Arc::new(ClientLog::default());
     let outside = client_on(doors(), &log);
     for (name, source) in &case.workload.workflows {
-        let registered = network.wait(outside.register(name, WorkflowKind::Drill, source));
+        let registered = network.wait(outside.register(name, kind(source), source));
         registered.expect("a new world takes definitions");
     }
     let nemesis = Nemesis {

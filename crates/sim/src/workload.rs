@@ -143,7 +143,9 @@ fn workflows(dice: &mut Dice, runs: &[String]) -> Vec<(String, String)> {
         let children: Vec<String> = all.iter().map(|(name, _)| name.clone()).collect();
         for number in 0..dice.number(1..3) {
             let plan = plans::plan(dice, &Surroundings { children: &children, runs });
-            all.push((format!("level{level}-{number}"), Drill::new(plan).source()));
+            // Half of them are flows that do the same.
+            let source = if dice.chance(0.5) { plan.to_flow() } else { Drill::new(plan).source() };
+            all.push((format!("level{level}-{number}"), source));
         }
     }
     all

@@ -52,16 +52,8 @@ enum Wait {
 }
 
 pub fn step(plan: &Plan, input: StepInput<'_>) -> Result<Step, ProgramError> {
-    let memory = match input.snapshot {
-        None => Memory::default(),
-        Some(snapshot) if snapshot.format != FORMAT => {
-            return Err(ProgramError::UnknownFormat { found: snapshot.format, known: FORMAT });
-        }
-        Some(snapshot) => {
-            serde_json::from_slice(snapshot.open()?).map_err(|e| ProgramError::BadSnapshot(e.to_string()))?
-        }
-    };
-    let mut machine = Machine { plan, input, memory, commands: Vec::new(), events: Vec::new() };
+    let mut machine =
+        Machine { plan, input, memory: memory(input.snapshot)?, commands: Vec::new(), events: Vec::new() };
     let progress = match machine.consume() {
         Ok(()) => machine.execute(),
         Err(stop) => Err(stop),
@@ -71,6 +63,9 @@ pub fn step(plan: &Plan, input: StepInput<'_>) -> Result<Step, ProgramError> {
         Err(Stop::Failed(failure)) => Progress::Failed(failure),
         Err(Stop::NeedBlob(reference)) => return Ok(Step::NeedBlobs(vec![reference])),
     };
+    if matches!(progress, Progress::Failed(_)) {
+        machine.memory = Memory { commands: machine.memory.commands, ..memory(input.snapshot)? };
+    }
     let bytes = serde_json::to_vec(&machine.memory).expect("memory always serialises");
     let awaiting = match &machine.memory.wait {
         Some(Wait::Signal { name, .. }) => BTreeSet::from([name.clone()]),
@@ -84,6 +79,18 @@ pub fn step(plan: &Plan, input: StepInput<'_>) -> Result<Step, ProgramError> {
         awaiting,
         progress,
     }))
+}
+
+fn memory(snapshot: Option<&Snapshot>) -> Result<Memory, ProgramError> {
+    match snapshot {
+        None => Ok(Memory::default()),
+        Some(snapshot) if snapshot.format != FORMAT => {
+            Err(ProgramError::UnknownFormat { found: snapshot.format, known: FORMAT })
+        }
+        Some(snapshot) => {
+            serde_json::from_slice(snapshot.open()?).map_err(|e| ProgramError::BadSnapshot(e.to_string()))
+        }
+    }
 }
 
 struct Machine<'a> {

@@ -188,15 +188,28 @@ fn a_changed_history_is_found() {
 }
 
 #[test]
-fn a_failed_run_keeps_the_snapshot_from_before_its_failure() {
+fn a_failed_run_keeps_the_snapshot_from_before_its_failure_and_what_it_asked_for_happens() {
     let mut run = Rehearsal::of(
         json!({"steps": [{"task": task("a")}, {"spawn": task("b")}, {"fail": {"code": "X", "message": "y"}}]}),
     );
-    let before = run.start().state.snapshot;
+    let before = run.start().state.snapshot.unwrap();
     let failed = run.complete(1, json!(1));
     assert!(matches!(failed.end, Some(End::Failed(ref failure)) if failure.code == "X"));
-    assert_eq!(failed.state.snapshot, before);
-    assert!(failed.commands.is_empty(), "what the failing message asked for is dropped");
+    assert!(matches!(&failed.commands[..], [Command::RunTask(spawned)] if spawned.name == "b"));
+    // Only that the number of the task is given away.
+    let mut before: serde_json::Value = serde_json::from_slice(before.open().unwrap()).unwrap();
+    before["commands"] = json!(2);
+    let after = failed.state.snapshot.unwrap();
+    assert_eq!(serde_json::from_slice::<serde_json::Value>(after.open().unwrap()).unwrap(), before);
+    run.verify();
+}
+
+#[test]
+fn a_run_that_just_fails_keeps_its_snapshot_as_it_was() {
+    let mut run =
+        Rehearsal::of(json!({"steps": [{"task": task("a")}, {"fail": {"code": "X", "message": "y"}}]}));
+    let before = run.start().state.snapshot;
+    assert_eq!(run.complete(1, json!(1)).state.snapshot, before);
 }
 
 #[test]
@@ -338,4 +351,95 @@ fn a_snapshot_above_the_limit_fails_the_run() {
     assert_eq!(kinds(&started.events).last(), Some(&"warning"));
     let ended = run.fire(1);
     assert!(matches!(ended.end, Some(End::Failed(failure)) if failure.code == codes::LIMIT_EXCEEDED));
+}
+
+/// What a program asks for, without the numbers, which kinds of programs give out differently.
+fn asked(program: &dyn crate::program::Program, plan: &str) -> (Vec<String>, Option<End>) {
+    let facts = Rehearsal::of(json!({"steps": []})).facts;
+    let (mut state, mut asked, mut now, mut timer) = (RunState::default(), Vec::new(), 0, None);
+    let start = MessageBody::Start(Start { input: Payload::of(&json!({"n": 1})).unwrap() });
+    let mut inbox = std::collections::VecDeque::from([start]);
+    loop {
+        let body = match (inbox.pop_front(), state.awaiting.first().cloned()) {
+            (Some(body), _) => body,
+            (None, Some(name)) => MessageBody::Signal(SignalReceived { name, payload: Payload::null() }),
+            // Nobody waits so long as a task, child or signal does.
+            (None, None) => match timer.take() {
+                Some(timer) => MessageBody::TimerFired(TimerFired { timer }),
+                None => panic!("it waits for nothing: {plan}"),
+            },
+        };
+        now += 10;
+        let (at, id) = (Timestamp(now), MessageId::new(format!("m{now}")));
+        let message = Message { id, at, actor: Actor::system(), trace: None, body };
+        let advanced = match advance(program, &facts, &state, &message, at, &Blobs::new()) {
+            Ok(Advance::Advanced(advanced)) => *advanced,
+            other => panic!("{other:?}"),
+        };
+        for command in advanced.commands {
+            match command {
+                Command::RunTask(task) => {
+                    asked.push(format!("{} {:?} {:?}", task.name, task.input, task.options));
+                    let body = TaskCompleted { task: task.task, attempt: 1, output: Payload::null() };
+                    inbox.push_back(MessageBody::TaskCompleted(body));
+                }
+                Command::StartTimer(started) => {
+                    asked.push(format!("timer of {}", started.fire_at.since(at)));
+                    timer = Some(started.timer);
+                }
+                Command::StartChild(child) => {
+                    asked.push(format!("child {} {:?}", child.workflow, child.input));
+                    let body = ChildCompleted { child: child.child, output: Payload::null() };
+                    inbox.push_back(MessageBody::ChildCompleted(body));
+                }
+                Command::SendSignal(signal) => {
+                    asked.push(format!("signal {} {} {:?}", signal.to, signal.name, signal.payload));
+                }
+                Command::CancelTask(_) | Command::CancelTimer(_) | Command::CancelChild(_) => {}
+            }
+        }
+        state = advanced.state;
+        if advanced.end.is_some() {
+            return (asked, advanced.end);
+        }
+    }
+}
+
+#[test]
+fn a_plan_as_a_flow_asks_for_the_same() {
+    let odd = json!({"name": "odd", "input": {"n": 1, "text": "a\"b"}, "options": {
+        "queue": "q", "priority": -1, "delay": "5s", "timeout": "10m", "deadline": "1h", "heartbeat_timeout": 3,
+        "on_exhausted": "hold", "key": "k", "retries": {"max_attempts": 2, "backoff": "linear", "jitter": 0.5},
+    }});
+    let steps = json!([
+        {"task": odd}, {"try_task": task("b")}, {"repeat": {"times": 3, "task": task("c")}},
+        {"parallel": [task("d"), odd]}, {"parallel": []}, {"spawn": task("e")}, {"sleep": "1m"},
+        {"task_within": {"task": task("f"), "timeout": "10s"}}, {"signal": {"name": "go"}},
+        {"signal": {"name": "go", "timeout": "3s"}}, {"send": {"to": "$parent", "name": "hi", "payload": {"x": [1]}}},
+        {"send": {"to": "r7", "name": "hi", "payload": null}}, {"child": {"workflow": "kid", "input": {"n": 1}}},
+        {"child_within": {"workflow": "kid", "timeout": "2s"}}, {"spawn_child": {"workflow": "kid"}},
+        {"log": "x"}, {"marker": "y"}, "measure_input", {"keep": [1, {"$a": null}]},
+    ]);
+    let steps = steps.as_array().unwrap().clone();
+    for failing in [false, true] {
+        let fail = json!({"fail": {"code": "PLANNED", "message": "no"}});
+        let steps: Vec<_> = steps.iter().cloned().chain(failing.then_some(fail)).collect();
+        let plan: super::Plan =
+            serde_json::from_value(json!({"steps": steps, "cleanup": [{"task": odd}]})).unwrap();
+        let text = plan.to_flow();
+        let examined = crate::flow::examine(&text, false);
+        assert!(!examined.checked.has_errors(), "{:#?}\n{text}", examined.checked.diagnostics);
+        let code =
+            crate::flow::compile(&examined.file, &text, crate::flow::Defaults::from(&examined.settings));
+        let flow = crate::flow::Flow::new(code.unwrap()).unwrap();
+        assert_eq!(super::Plan::of_flow(&text).as_ref(), Some(&plan));
+        let (drilled, drill_end) = asked(&Drill::new(plan), &text);
+        let (flowed, flow_end) = asked(&flow, &text);
+        assert_eq!(flowed, drilled);
+        match (flow_end, drill_end) {
+            (Some(End::Failed(flow)), Some(End::Failed(drill))) => assert_eq!(flow, drill),
+            (Some(End::Completed(_)), Some(End::Completed(_))) => assert!(!failing),
+            ends => panic!("{ends:?}"),
+        }
+    }
 }

@@ -27,6 +27,7 @@ use super::thrown::Stop;
 use super::value::Value;
 use crate::command::Command;
 use crate::event::EventData;
+use crate::fold::oversize;
 use crate::program::{Program, ProgramError, Progress, Snapshot, Step, StepInput, Transition};
 
 pub(super) use handle::Kind;
@@ -76,14 +77,10 @@ impl Flow {
 
 impl Program for Flow {
     fn step(&self, input: StepInput<'_>) -> Result<Step, ProgramError> {
-        let memory = match input.snapshot {
-            None => Memory::fresh(self),
-            Some(snapshot) => Memory::load(self, snapshot)?,
-        };
         let mut machine = Machine {
             flow: self,
             input,
-            memory,
+            memory: Memory::before(self, input.snapshot)?,
             meter: Meter::default(),
             live: 0,
             loaded: Loaded::default(),
@@ -98,7 +95,7 @@ impl Program for Flow {
             Err(Stop::Limit(limit)) => Progress::Failed(limit.failure()),
             Err(Stop::Thrown(error)) => Progress::Failed(machine.failure(&error)),
         };
-        Ok(Step::Transition(machine.finish(progress)))
+        Ok(Step::Transition(machine.finish(progress)?))
     }
 }
 
@@ -137,15 +134,27 @@ impl Machine<'_> {
         self.transition(snapshot, awaiting, Progress::Waiting)
     }
 
-    fn finish(mut self, progress: Progress) -> Transition {
-        if progress == Progress::Waiting {
-            self.sweep();
-        } else {
-            self.memory.end();
+    fn finish(mut self, progress: Progress) -> Result<Transition, ProgramError> {
+        match progress {
+            Progress::Waiting => self.sweep(),
+            Progress::Completed(_) => self.memory.end(),
+            Progress::Failed(_) => return self.fail(progress),
         }
         let snapshot = self.memory.save(self.flow);
+        if let Some(failure) = oversize(&snapshot) {
+            return self.fail(Progress::Failed(failure));
+        }
         let awaiting = self.awaiting();
-        self.transition(snapshot, awaiting, progress)
+        Ok(self.transition(snapshot, awaiting, progress))
+    }
+
+    /// All is as it was before the message; only the numbers that were given out are gone.
+    fn fail(mut self, failed: Progress) -> Result<Transition, ProgramError> {
+        let before = Memory::before(self.flow, self.input.snapshot)?;
+        self.memory = Memory { commands: self.memory.commands, ..before };
+        let snapshot = self.memory.save(self.flow);
+        let awaiting = self.awaiting();
+        Ok(self.transition(snapshot, awaiting, failed))
     }
 
     fn transition(self, snapshot: Snapshot, awaiting: BTreeSet<String>, progress: Progress) -> Transition {

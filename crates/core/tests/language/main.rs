@@ -3,6 +3,7 @@
 //! every transition; with every message delivered twice. All three must come to the same.
 
 mod case;
+mod made;
 mod random;
 mod stage;
 

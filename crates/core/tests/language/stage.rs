@@ -27,7 +27,12 @@ pub struct Script {
     pub cancels: Vec<f64>,
     /// Values that live as blobs: an answer `{"blob": name}` refers to one.
     pub large: BTreeMap<String, Value>,
+    /// Who has not come to rest after so many messages never will; 100,000 when absent.
+    pub patience: Option<usize>,
 }
+
+/// What is told of a run that never comes to rest.
+pub const ENDLESS: &str = "it never ends";
 
 #[derive(Clone, Debug)]
 pub enum Answer {
@@ -41,6 +46,17 @@ pub enum Way {
     Straight,
     Reloaded,
     Twice,
+    /// Each transition as a seed has it: reloaded or not, its message once or twice, computed once or twice.
+    Mixed(u64),
+}
+
+impl Way {
+    /// Whether this way does something (`salt`) at the transition that follows so many rows of history.
+    fn does(self, always: Way, rows: usize, salt: u64) -> bool {
+        let mixed =
+            |seed: u64| (seed ^ salt).wrapping_add(rows as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63;
+        self == always || matches!(self, Self::Mixed(seed) if mixed(seed) == 1)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -154,14 +170,15 @@ impl Stage<'_> {
             let body = MessageBody::Cancel(Cancel { reason: "enough".into() });
             self.schedule(&format!("cancel:{place}"), body, *at);
         }
-        for _ in 0..100_000 {
+        for _ in 0..self.script.patience.unwrap_or(100_000) {
             if let Some(message) = self.next_message() {
+                let rows = self.history.len();
                 self.consume(&message)?;
                 // The engine gives every request of cancellation its own id: a second one would be a second request.
                 let once =
                     matches!(message.body, MessageBody::Cancel(_)) || self.report.ending != Ending::Waiting;
                 let asked = message.body.signal_name().is_none_or(|name| self.state.awaiting.contains(name));
-                if self.way == Way::Twice && !once && asked {
+                if self.way.does(Way::Twice, rows, 1 << 20) && !once && asked {
                     self.consume(&message)?;
                 }
                 if self.report.ending != Ending::Waiting {
@@ -176,7 +193,7 @@ impl Stage<'_> {
             self.now = self.now.max(at);
             self.inbox.push(message);
         }
-        Err("it never ends".into())
+        Err(ENDLESS.into())
     }
 
     fn next_message(&mut self) -> Option<Message> {
@@ -189,7 +206,7 @@ impl Stage<'_> {
     fn consume(&mut self, message: &Message) -> Result<(), String> {
         let mut loaded = Blobs::new();
         let advanced = loop {
-            if self.way == Way::Reloaded {
+            if self.way.does(Way::Reloaded, self.history.len(), 1 << 40) {
                 let json = self.flow.code().to_json();
                 self.flow = Flow::load(json.as_bytes()).map_err(|error| error.to_string())?;
                 assert_eq!(Code::from_json(json.as_bytes()).as_ref(), Ok(self.flow.code()));
@@ -197,7 +214,13 @@ impl Stage<'_> {
                 self.state.snapshot = stored.map(|bytes| Snapshot { format: 1, bytes: bytes.into() });
             }
             let now = Timestamp(self.now);
-            match advance(&self.flow, &self.facts, &self.state, message, now, &loaded) {
+            let advanced = advance(&self.flow, &self.facts, &self.state, message, now, &loaded);
+            if matches!(self.way, Way::Mixed(_)) {
+                let again =
+                    advance(&self.flow.clone(), &self.facts, &self.state.clone(), message, now, &loaded);
+                assert_eq!(again, advanced, "the same arguments, another answer");
+            }
+            match advanced {
                 Ok(Advance::Advanced(advanced)) => break advanced,
                 Ok(Advance::NeedBlobs(wanted)) => {
                     for blob in wanted {

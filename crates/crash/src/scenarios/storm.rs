@@ -35,6 +35,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     report.judge(&lab, findings);
     report.floor("kills", scale.pick(12, 500), report.faults.values().sum());
     report.floor("runs ended", ended, report.figures["runs ended"]);
+    report.floor("flow runs ended", scale.pick(5, 200), report.figures["flow runs ended"]);
     Ok(report)
 }
 

@@ -96,6 +96,22 @@ pub async fn tasks_of_an_ended_run_finish_detached(stage: &dyn Stage) {
     assert_eq!(play.picture(&run).await.inbox, []);
 }
 
+/// What a run asks for in its last breath is done, whatever it dies of; nothing of it reaches the run's next life.
+pub async fn a_failed_run_has_its_last_wishes(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let other = play.waiting("other", |draft| draft.awaiting(&["told"])).await;
+    let tell = |draft: Draft| draft.task(1).child(2).tell(&other, signal("s1", "told")).failed();
+    let run = play.waiting("r", tell).await;
+    assert_eq!(play.picture(&run).await.summary.status, Status::Failed);
+    let task = play.take().await;
+    assert_eq!((task.id.as_str(), play.complete(&task).await), ("r:1", Finish::Done));
+    let mut claimed = [play.claim().await, play.claim().await];
+    claimed.sort_by_key(|claimed| claimed.run.id.clone());
+    assert_eq!((claimed[0].run.id.as_str(), ids(&claimed[0].messages)), ("other", vec!["s1"]));
+    assert_eq!(claimed[1].run.id, run.child(rhythm_core::CommandId(2)));
+    play.nothing_to_claim().await;
+}
+
 /// Late failures only reach the dead letters.
 pub async fn a_late_failure_of_an_ended_run_is_a_letter(stage: &dyn Stage) {
     let play = Play::on(stage).await;

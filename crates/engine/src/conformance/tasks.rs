@@ -273,7 +273,7 @@ pub async fn options_travel_with_their_task(stage: &dyn Stage) {
             no_retry_on: vec!["FATAL".to_owned()],
             ..RetryPolicy::default()
         },
-        timeout: secs(7),
+        timeout: Some(secs(7)),
         deadline: Some(secs(70)),
         heartbeat_timeout: Some(secs(3)),
         on_exhausted: OnExhausted::Hold,

@@ -30,6 +30,8 @@ struct Inner {
     run: Option<RunId>,
     name: String,
     queue: String,
+    /// What the workflow calls the work, if it does.
+    key: Option<String>,
     attempt: u32,
     delivery: u32,
     claim: u64,
@@ -52,6 +54,7 @@ impl TaskContext {
             run: task.run.as_ref().map(|(run, _)| run.clone()),
             name: task.name.clone(),
             queue: task.options.queue.clone(),
+            key: task.options.key.clone(),
             attempt: task.attempt,
             delivery: task.delivery,
             claim: task.claim,
@@ -107,14 +110,15 @@ impl TaskContext {
         self.0.trace.as_deref()
     }
 
-    /// The same for every delivery of this attempt: pass it to services that deduplicate requests.
+    /// The same for every delivery of this attempt: pass it to services that deduplicate requests. When the
+    /// workflow gave the task a `key`, that is it, for all attempts.
     pub fn idempotency_key(&self) -> String {
-        self.0.task.attempt_key(self.0.attempt)
+        self.0.key.clone().unwrap_or_else(|| self.0.task.attempt_key(self.0.attempt))
     }
 
-    /// The same for all attempts of the task.
+    /// The same for all attempts of the task: the `key` the workflow gave it, or the task's id.
     pub fn stable_key(&self) -> &str {
-        self.0.task.as_str()
+        self.0.key.as_deref().unwrap_or(self.0.task.as_str())
     }
 
     /// What an earlier delivery of this task reported before it was lost.

@@ -23,7 +23,7 @@ impl Watch {
         let task = &attempt.task;
         let left = task.deadline_at.map(|deadline| deadline.since(world_now).as_u64());
         Self {
-            timeout_at: now.saturating_add(task.options.timeout.as_u64()),
+            timeout_at: now.saturating_add(task.options.longest_attempt().as_u64()),
             deadline_at: left.map(|left| now.saturating_add(left)),
             beats: 0,
             beat_at: now,
@@ -63,7 +63,7 @@ impl Watch {
             return Some(Failure::permanent(codes::DEADLINE_EXCEEDED, message));
         }
         if now >= self.timeout_at {
-            let message = format!("the attempt took longer than {}", self.task.options.timeout);
+            let message = format!("the attempt took longer than {}", self.task.options.longest_attempt());
             return Some(Failure::new(codes::TIMEOUT, message));
         }
         let silent_for = self.task.options.heartbeat_timeout?;

@@ -173,8 +173,8 @@ impl Causes {
         let lasted_as_long_as =
             |limit: Millis| lasted.is_some_and(|lasted| lasted >= limit.as_u64() * 97 / 100);
         match failure.code.as_str() {
-            codes::TIMEOUT if lasted_as_long_as(options.timeout) => Ok(()),
-            codes::TIMEOUT => Err(format!("timed out after {lasted:?} of {}", options.timeout)),
+            codes::TIMEOUT if lasted_as_long_as(options.longest_attempt()) => Ok(()),
+            codes::TIMEOUT => Err(format!("timed out after {lasted:?} of {}", options.longest_attempt())),
             codes::HEARTBEAT_TIMEOUT => match options.heartbeat_timeout {
                 Some(limit) if lasted_as_long_as(limit) => Ok(()),
                 limit => Err(format!("too silent after {lasted:?}, the limit is {limit:?}")),
@@ -213,14 +213,14 @@ impl Causes {
         let cause = event.cause.and_then(|seq| seen.history.iter().find(|row| row.seq == seq));
         match cause.map(|row| &row.data) {
             None => Err("no row caused it".into()),
-            Some(EventData::StepFailed(failed)) if failed.failure == *failure => {
+            Some(EventData::StepFailed(failed)) if same(&failed.failure, failure) => {
                 let task = run.task(failed.task);
                 if failure.code == codes::CANCELLED && !self.was_cancelled(&task) {
                     return Err(format!("nobody cancelled {task}"));
                 }
                 Ok(())
             }
-            Some(EventData::ChildFailed(failed)) if failed.failure == *failure => {
+            Some(EventData::ChildFailed(failed)) if same(&failed.failure, failure) => {
                 match view.runs.get(&run.child(failed.child)) {
                     Some(child) if ended_so(child, failure) => Ok(()),
                     Some(_) => Err("its child did not end so".into()),
@@ -250,10 +250,15 @@ fn is_failure(step: &Instruction, failure: &Failure) -> bool {
     matches!(step, Instruction::Fail { code, .. } if *code == failure.code)
 }
 
+/// Whether a run failed with what it was told. A program may pass it on as its own: then nothing is retried any more.
+fn same(told: &Failure, own: &Failure) -> bool {
+    (&told.code, &told.message, &told.kind) == (&own.code, &own.message, &own.kind)
+}
+
 /// Whether a run ever ended with what its parent was told.
 fn ended_so(child: &Seen, told: &Failure) -> bool {
     child.history.iter().any(|event| match &event.data {
-        EventData::WorkflowFailed(failed) => failed.failure == *told,
+        EventData::WorkflowFailed(failed) => same(&failed.failure, told),
         EventData::WorkflowCancelled(_) => told.code == codes::CANCELLED,
         _ => false,
     })

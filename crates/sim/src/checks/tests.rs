@@ -474,7 +474,7 @@ fn causes_objects_to_failures_out_of_nothing() {
     committed(&mut check, with_task(TaskOptions::default())).unwrap();
     tasks_claimed(&mut check, 1, 1, &Luck::default()).unwrap();
     finished(&mut check, fails(codes::TIMEOUT), NOW.plus(Millis(10))).unwrap_err();
-    let timeout = TaskOptions::default().timeout;
+    let timeout = TaskOptions::default().longest_attempt();
     finished(&mut check, fails(codes::TIMEOUT), NOW.plus(timeout)).unwrap();
     finished(&mut check, fails(codes::DEADLINE_EXCEEDED), NOW).unwrap_err();
     finished(&mut check, fails(codes::CANCELLED), NOW).unwrap_err();

@@ -7,57 +7,19 @@ use crate::duration;
 use crate::flow::codes;
 use crate::flow::diagnostic::Diagnostic;
 use crate::flow::library::{Combinator, Effect};
+use crate::flow::option::{Choice, GROUP, RETRIES, Takes, WHEN, WORK};
 use crate::flow::similar::closest;
 use crate::flow::tree::{Expression, ExpressionKind, Property, PropertyValue};
-
-/// A key and what belongs there.
-type Key = (&'static str, Takes);
-
-#[derive(Clone, Copy)]
-enum Takes {
-    Anything,
-    /// Seconds or a text such as "10s"; with `_ms` at the end of its key, milliseconds.
-    Duration,
-    OneOf(&'static [&'static str]),
-    /// A number of attempts, or an object.
-    Retries,
-}
-
-const WORK: &[Key] = &[
-    ("retries", Takes::Retries),
-    ("timeout", Takes::Duration),
-    ("deadline", Takes::Duration),
-    ("queue", Takes::Anything),
-    ("priority", Takes::Anything),
-    ("key", Takes::Anything),
-    ("delay", Takes::Duration),
-    ("on_exhausted", Takes::OneOf(&["fail", "hold"])),
-    ("settle", Takes::Anything),
-    ("cancel", Takes::Anything),
-    ("heartbeat_timeout", Takes::Duration),
-];
-
-const RETRIES: &[Key] = &[
-    ("max_attempts", Takes::Anything),
-    ("backoff", Takes::OneOf(&["constant", "linear", "exponential"])),
-    ("initial_delay", Takes::Duration),
-    ("max_delay", Takes::Duration),
-    ("multiplier", Takes::Anything),
-    ("no_retry_on", Takes::Anything),
-    ("jitter", Takes::Anything),
-];
-
-const WHEN: &[Key] = &[("timeout", Takes::Duration)];
-
-const GROUP: &[Key] = &[("cancel", Takes::Anything)];
 
 impl<'t> Checker<'t> {
     /// The options of a call, and the durations it is given.
     pub(super) fn call_options(&mut self, call: LibraryCall<'t>) {
-        let (at, keys) = match call.function.effect() {
-            Some(Effect::RunTask | Effect::RunWorkflow) => (2, WORK),
-            Some(Effect::SignalWhen) => (1, WHEN),
-            Some(Effect::Group(combinator)) if combinator != Combinator::AllSettled => (1, GROUP),
+        let any = |_: &Choice| true;
+        let (at, choices, taken): (_, _, fn(&Choice) -> bool) = match call.function.effect() {
+            Some(Effect::RunTask) => (2, WORK, any),
+            Some(Effect::RunWorkflow) => (2, WORK, |choice| choice.of_children),
+            Some(Effect::SignalWhen) => (1, WHEN, any),
+            Some(Effect::Group(combinator)) if combinator != Combinator::AllSettled => (1, GROUP, any),
             Some(Effect::DelaySeconds | Effect::DelayMilliseconds) => {
                 return self.duration(call.arguments.first());
             }
@@ -65,18 +27,18 @@ impl<'t> Checker<'t> {
             _ => return,
         };
         if let Some(options) = call.arguments.get(at) {
-            self.options(options, keys, call.function.name);
+            let keys: Vec<&'static Choice> = choices.iter().filter(|choice| taken(choice)).collect();
+            self.options(options, &keys, call.function.name);
         }
     }
 
-    fn options(&mut self, options: &'t Expression, keys: &'static [Key], owner: &str) {
+    fn options(&mut self, options: &'t Expression, keys: &[&'static Choice], owner: &str) {
         let ExpressionKind::Object(properties) = &bare(options).kind else { return };
         for property in properties {
-            let found = keys.iter().find(|(key, takes)| is_key(&property.key.text, key, *takes));
-            match found {
+            match keys.iter().find(|choice| choice.is_written(&property.key.text)) {
                 None => self.unknown_option(property, keys, owner),
-                Some((_, takes)) => match &property.value {
-                    PropertyValue::Given(value) => self.option_value(value, *takes),
+                Some(choice) => match &property.value {
+                    PropertyValue::Given(value) => self.option_value(value, choice.takes),
                     PropertyValue::Shorthand(_) => {}
                 },
             }
@@ -87,7 +49,7 @@ impl<'t> Checker<'t> {
         match takes {
             Takes::Anything => {}
             Takes::Duration => self.duration(Some(value)),
-            Takes::Retries => self.options(value, RETRIES, "retries"),
+            Takes::Retries => self.options(value, &RETRIES.iter().collect::<Vec<_>>(), "retries"),
             Takes::OneOf(values) => {
                 if let ExpressionKind::Text(text) = &bare(value).kind
                     && !values.contains(&text.as_str())
@@ -109,11 +71,11 @@ impl<'t> Checker<'t> {
         }
     }
 
-    fn unknown_option(&mut self, property: &'t Property, keys: &'static [Key], owner: &str) {
+    fn unknown_option(&mut self, property: &'t Property, keys: &[&'static Choice], owner: &str) {
         let written = self.brief(property.key.span, "..");
         self.report.add(codes::UNKNOWN_OPTION, || {
             let key = &property.key.text;
-            let names = keys.iter().map(|(key, _)| *key);
+            let names = keys.iter().map(|choice| choice.key);
             let help = match closest(key, names.clone()).or_else(|| other_name(key, keys)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => {
@@ -141,16 +103,8 @@ impl<'t> Checker<'t> {
     }
 }
 
-fn is_key(written: &str, key: &str, takes: Takes) -> bool {
-    let plain = match takes {
-        Takes::Duration => written.strip_suffix("_ms").unwrap_or(written),
-        _ => written,
-    };
-    plain == key
-}
-
 /// Names other systems have for the same; which of two is meant depends on what there is.
-fn other_name(key: &str, keys: &[Key]) -> Option<&'static str> {
+fn other_name(key: &str, keys: &[&'static Choice]) -> Option<&'static str> {
     let meant: &[&str] = match key {
         "retry" | "maxRetries" | "max_retries" => &["retries", "max_attempts"],
         "attempts" | "maxAttempts" | "limit" | "times" | "count" => &["retries", "max_attempts"],
@@ -166,5 +120,5 @@ fn other_name(key: &str, keys: &[Key]) -> Option<&'static str> {
         "schedule_to_close_timeout" => &["deadline"],
         _ => return None,
     };
-    keys.iter().map(|(key, _)| *key).find(|key| meant.contains(key))
+    keys.iter().map(|choice| choice.key).find(|key| meant.contains(key))
 }

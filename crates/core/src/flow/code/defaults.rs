@@ -34,9 +34,7 @@ impl Defaults {
         if let Some(queue) = &self.queue {
             options.queue.clone_from(queue);
         }
-        if let Some(timeout) = self.timeout {
-            options.timeout = timeout;
-        }
+        options.timeout = self.timeout;
         if let Some(retries) = &self.retries {
             options.retries.clone_from(retries);
         }

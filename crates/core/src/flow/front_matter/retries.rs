@@ -4,10 +4,8 @@ use serde_json::{Map, Value};
 
 use super::Reading;
 use super::yaml::{Entry, Node, NodeKind};
+use crate::flow::option::{RETRIES, written};
 use crate::retry::{PolicyError, RetryPolicy};
-
-const KEYS: [&str; 7] =
-    ["max_attempts", "backoff", "initial_delay", "max_delay", "multiplier", "jitter", "no_retry_on"];
 
 impl Reading {
     /// A number of attempts, or the fields of a policy.
@@ -48,11 +46,15 @@ impl Reading {
         let mut fields = Map::new();
         let mut sound = true;
         for entry in entries {
-            if !KEYS.contains(&entry.key.as_str()) {
-                self.unknown(entry, &KEYS);
+            let Some(choice) = written(RETRIES, &entry.key) else {
+                self.unknown(entry, &RETRIES.iter().map(|choice| choice.key).collect::<Vec<_>>());
                 continue;
-            }
-            let field = Map::from_iter([(entry.key.clone(), entry.value.to_json())]);
+            };
+            let value = match entry.value.to_json() {
+                Value::Number(count) if entry.key != choice.key => Value::String(format!("{count}ms")),
+                value => value,
+            };
+            let field = Map::from_iter([(choice.key.to_owned(), value)]);
             match serde_json::from_value::<RetryPolicy>(Value::Object(field.clone())) {
                 Ok(_) => fields.extend(field),
                 Err(error) => {

@@ -9,15 +9,13 @@ use super::Machine;
 use super::handle::{Kind, State};
 use crate::command::{ChildSpec, Command, TimerSpec};
 use crate::failure::Failure;
+use crate::flow::option::WORK;
 use crate::flow::thrown::{Evaluated, codes, wrong_argument};
 use crate::flow::value::{ErrorValue, Value};
 use crate::id::CommandId;
 use crate::payload::Payload;
 use crate::retry::{RetryPolicy, Verdict};
 use crate::time::{Millis, Timestamp};
-
-/// Options that mean something for a child.
-const TAKEN: &[&str] = &["retries", "timeout", "deadline", "priority", "delay", "settle", "cancel"];
 
 /// What is needed to start a child later, or once more.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -93,12 +91,13 @@ impl Machine<'_> {
     ) -> Evaluated {
         let workflow = self.named(function, "name", name)?;
         let options = self.options(function, options)?;
-        if let Some(other) = options.given.iter().find(|name| !TAKEN.contains(name)) {
-            let taken = TAKEN.join(", ");
+        if let Some(other) = options.given.iter().find(|choice| !choice.of_children) {
+            let taken = WORK.iter().filter(|choice| choice.of_children).map(|choice| choice.key);
+            let (other, taken) = (other.key, taken.collect::<Vec<_>>().join(", "));
             return wrong_argument(format!("{function} takes no option `{other}`; it takes {taken}"));
         }
         let input = self.payload(input.unwrap_or(Value::Null), "the inputs", function)?;
-        let given = |name: &str| options.given.contains(&name);
+        let given = |key: &str| options.given.iter().any(|choice| choice.key == key);
         let number = self.number();
         let mut again = Again {
             ended: 0,
@@ -106,7 +105,7 @@ impl Machine<'_> {
             retries: options.task.retries.clone(),
             input,
             priority: options.task.priority,
-            timeout: given("timeout").then_some(options.task.timeout),
+            timeout: options.task.timeout.filter(|_| given("timeout")),
             until: options.task.deadline.map(|deadline| self.input.at.plus(deadline)),
             stopped: false,
         };

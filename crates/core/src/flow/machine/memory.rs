@@ -42,6 +42,11 @@ pub enum Stage {
 }
 
 impl Memory {
+    /// As the message finds it.
+    pub fn before(flow: &Flow, snapshot: Option<&Snapshot>) -> Result<Self, ProgramError> {
+        snapshot.map_or_else(|| Ok(Self::fresh(flow)), |snapshot| Self::load(flow, snapshot))
+    }
+
     pub fn fresh(flow: &Flow) -> Self {
         Self { slots: vec![None; flow.code.slots.len()], ..Self::default() }
     }

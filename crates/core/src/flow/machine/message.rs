@@ -6,7 +6,7 @@ use super::Machine;
 use super::handle::{Kind, Manner, State};
 use super::memory::Stage;
 use crate::failure::Failure;
-use crate::flow::thrown::{Evaluated, codes};
+use crate::flow::thrown::{Evaluated, codes, throw};
 use crate::flow::value::{ErrorValue, Object, Value};
 use crate::message::{Message, MessageBody};
 use crate::payload::Payload;
@@ -31,6 +31,10 @@ impl Machine<'_> {
                 self.memory.wait = None;
                 self.all_cancelled();
                 self.resume(Err(Arc::new(ErrorValue::new(codes::CANCELLED, why)))).map(Some)
+            }
+            // It failed in its first transition and is cancelled before it has started anew.
+            (Stage::Fresh, MessageBody::Cancel(_)) => {
+                throw(codes::CANCELLED, "the run was cancelled before it started")
             }
             (Stage::Running, _) => self.answer(message),
             (Stage::Fresh | Stage::Ended, _) => Ok(None),

@@ -4,6 +4,7 @@ use super::Machine;
 use super::handle::Manner;
 use crate::duration;
 use crate::flow::limits::MAX_VALUE_DEPTH;
+use crate::flow::option::{Choice, RETRIES, WORK, written};
 use crate::flow::thrown::{Evaluated, short, wrong_argument};
 use crate::flow::value::{Number, Object, Value};
 use crate::retry::{Backoff, RetryPolicy};
@@ -23,23 +24,8 @@ pub struct Options {
     pub task: TaskOptions,
     pub how: Manner,
     /// Which options were given, for those that not everybody takes.
-    pub given: Vec<&'static str>,
+    pub given: Vec<&'static Choice>,
 }
-
-/// Every option, without the `_ms` a length of time may have behind its name.
-const NAMES: &[&str] = &[
-    "retries",
-    "timeout",
-    "deadline",
-    "queue",
-    "priority",
-    "key",
-    "delay",
-    "on_exhausted",
-    "settle",
-    "cancel",
-    "heartbeat_timeout",
-];
 
 impl Machine<'_> {
     pub fn options(&mut self, function: &str, given: Option<Value>) -> Evaluated<Options> {
@@ -76,19 +62,17 @@ impl Machine<'_> {
 
 impl Options {
     fn set(&mut self, key: &str, value: &Value) -> Evaluated<()> {
-        let (name, unit) = unit_of(key);
-        let Some(name) = NAMES.iter().find(|known| **known == name) else {
-            return wrong_argument(format!(
-                "there is no option `{}`; there are {}",
-                short(key),
-                NAMES.join(", ")
-            ));
+        let Some(choice) = written(WORK, key) else {
+            let known: Vec<&str> = WORK.iter().map(|choice| choice.key).collect();
+            let (key, known) = (short(key), known.join(", "));
+            return wrong_argument(format!("there is no option `{key}`; there are {known}"));
         };
-        self.given.push(name);
+        self.given.push(choice);
+        let (_, unit) = unit_of(key);
         let task = &mut self.task;
-        match *name {
+        match choice.key {
             "retries" => retries(&mut task.retries, value)?,
-            "timeout" => task.timeout = length(value, unit, key)?,
+            "timeout" => task.timeout = optional_length(value, unit, key)?,
             "deadline" => task.deadline = optional_length(value, unit, key)?,
             "heartbeat_timeout" => task.heartbeat_timeout = optional_length(value, unit, key)?,
             "delay" => task.delay = length(value, unit, key)?,
@@ -199,8 +183,11 @@ fn retries(policy: &mut RetryPolicy, value: &Value) -> Evaluated<()> {
         }
     };
     for (key, value) in object.iter() {
-        let (name, unit) = unit_of(key);
-        match name {
+        let Some(choice) = written(RETRIES, key) else {
+            return wrong_argument(format!("a retry policy has no `{}`", short(key)));
+        };
+        let (_, unit) = unit_of(key);
+        match choice.key {
             "max_attempts" => policy.max_attempts = attempts(value)?,
             "backoff" => {
                 policy.backoff = match value {
@@ -215,7 +202,7 @@ fn retries(policy: &mut RetryPolicy, value: &Value) -> Evaluated<()> {
             "multiplier" => policy.multiplier = fraction(value, key)?,
             "jitter" => policy.jitter = fraction(value, key)?,
             "no_retry_on" => policy.no_retry_on = words(value)?,
-            _ => return wrong_argument(format!("a retry policy has no `{}`", short(key))),
+            _ => {}
         }
     }
     // Whoever shortens the longest delay alone means the first one too.

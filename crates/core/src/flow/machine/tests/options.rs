@@ -1,6 +1,7 @@
 //! How options reach tasks and children.
 
 use super::*;
+use crate::flow::option::{RETRIES, WORK};
 use crate::retry::{Backoff, RetryPolicy};
 use crate::task::{OnExhausted, TaskOptions};
 use crate::time::Millis;
@@ -11,13 +12,15 @@ fn options(source: &str) -> TaskOptions {
 
 #[test]
 fn every_option_of_a_task_reaches_it() {
-    let found = options(
-        r#"await Task.run("t", {}, {
+    let source = r#"await Task.run("t", {}, {
             retries: { max_attempts: 5, backoff: "linear", initial_delay: 2, max_delay: "1m", multiplier: 1.5, no_retry_on: ["Bad"], jitter: 0 },
             timeout: 30, deadline: "1h", queue: "slow", priority: -2, key: "k-1", delay: "5s", on_exhausted: "hold",
-            heartbeat_timeout: 4
-        })"#,
-    );
+            heartbeat_timeout: 4, settle: false, cancel: false
+        })"#;
+    for choice in WORK.iter().chain(RETRIES) {
+        assert!(source.contains(&format!("{}:", choice.key)), "{} is not tried", choice.key);
+    }
+    let found = options(source);
     let retries = RetryPolicy {
         max_attempts: 5,
         backoff: Backoff::Linear,
@@ -32,7 +35,7 @@ fn every_option_of_a_task_reaches_it() {
         priority: -2,
         delay: Millis::from_secs(5),
         retries,
-        timeout: Millis::from_secs(30),
+        timeout: Some(Millis::from_secs(30)),
         deadline: Some(Millis::from_secs(3600)),
         heartbeat_timeout: Some(Millis::from_secs(4)),
         on_exhausted: OnExhausted::Hold,
@@ -52,10 +55,10 @@ fn names_ending_in_ms_count_milliseconds_and_others_seconds() {
     let found = options(
         r#"await Task.run("t", {}, { timeout_ms: 1500, deadline_ms: 2500.4, delay_ms: "2s", retries: { initial_delay_ms: 250, max_delay_ms: 300 } })"#,
     );
-    assert_eq!((found.timeout, found.delay), (Millis(1500), Millis(2000)));
+    assert_eq!((found.timeout, found.delay), (Some(Millis(1500)), Millis(2000)));
     assert_eq!(found.deadline, Some(Millis(2500)));
     assert_eq!((found.retries.initial_delay, found.retries.max_delay), (Millis(250), Millis(300)));
-    assert_eq!(options(r#"task("t", {}, { timeout: 1.5 })"#).timeout, Millis(1500));
+    assert_eq!(options(r#"task("t", {}, { timeout: 1.5 })"#).timeout, Some(Millis(1500)));
 }
 
 #[test]
@@ -73,8 +76,8 @@ fn the_front_matter_gives_the_defaults_and_the_call_decides() {
     );
     let started = run.start("null");
     let [a, b, c] = [0, 1, 2].map(|place| task(&started, place).options.clone());
-    assert_eq!((&*a.queue, a.timeout, a.retries.max_attempts), ("mail", Millis::from_secs(9), 2));
-    assert_eq!((&*b.queue, b.timeout, b.retries.max_attempts), ("other", Millis::from_secs(1), 4));
+    assert_eq!((&*a.queue, a.timeout, a.retries.max_attempts), ("mail", Some(Millis::from_secs(9)), 2));
+    assert_eq!((&*b.queue, b.timeout, b.retries.max_attempts), ("other", Some(Millis::from_secs(1)), 4));
     assert_eq!(b.retries.backoff, Backoff::Constant);
     assert_eq!((c.retries.max_attempts, c.retries.multiplier), (2, 3.0));
 }
