@@ -1,19 +1,45 @@
-//! The tasks every `rhythm worker` has: for trying things out, and for schedules that only run a program.
+//! The tasks every `rhythm worker` and `rhythm run` has: enough for scripts without code of their own.
 
 mod echo;
 mod fail;
+mod http;
 mod shell;
 mod sleep;
 
 use std::sync::Arc;
 
+use clap::Args;
 use rhythm::{Cancellation, TaskContext, WorkerBuilder};
+use rhythm_http::{AllowList, Client};
 
-/// Adds the built-in tasks; `shell.exec` only when the operator allows it.
-pub fn add_to(worker: WorkerBuilder, allow_shell: bool) -> WorkerBuilder {
-    let worker =
-        worker.handler("echo", Arc::new(echo::Echo)).task("fail", fail::fail).task("sleep", sleep::sleep);
-    if allow_shell { worker.task("shell.exec", shell::exec) } else { worker }
+use crate::config::WorkerSettings;
+use crate::errors::{CliError, CliResult};
+
+/// What the operator allows the built-in tasks.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Allowed {
+    /// Also do shell.exec: run any program that a task names
+    #[arg(long = "allow-shell")]
+    shell: bool,
+    /// Let http.request reach this host although its address is not public; may be repeated
+    #[arg(long = "allow-host", value_name = "HOST[:PORT]")]
+    hosts: Vec<String>,
+}
+
+impl Allowed {
+    /// Adds the built-in tasks; what flags or `rhythm.toml` do not allow is left out.
+    pub fn add_to(&self, worker: WorkerBuilder, file: &WorkerSettings) -> CliResult<WorkerBuilder> {
+        let hosts = AllowList::parse(self.hosts.iter().chain(&file.allow_hosts))
+            .map_err(|problem| CliError::BadValue(format!("--allow-host: {problem}")))?;
+        let client = Arc::new(Client::new(hosts));
+        let worker = worker
+            .handler("echo", Arc::new(echo::Echo))
+            .task("fail", fail::fail)
+            .task("http.request", move |context, input| http::request(client.clone(), context, input))
+            .task("sleep", sleep::sleep);
+        let shell = self.shell || file.allow_shell;
+        Ok(if shell { worker.task("shell.exec", shell::exec) } else { worker })
+    }
 }
 
 /// Resolves when the attempt should end. A worker that shuts down hands its tasks to another one: no reason to fail.

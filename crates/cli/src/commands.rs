@@ -7,6 +7,7 @@ pub mod db;
 pub mod dead;
 pub mod explain;
 pub mod fmt;
+pub mod graph;
 pub mod queues;
 pub mod reference;
 pub mod run;

@@ -48,6 +48,8 @@ pub struct WorkerSettings {
     pub retention: Option<Millis>,
     pub fast: bool,
     pub allow_shell: bool,
+    /// `HOST` or `HOST:PORT`.
+    pub allow_hosts: Vec<String>,
 }
 
 impl Settings {

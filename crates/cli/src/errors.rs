@@ -42,8 +42,14 @@ pub enum CliError {
     BadValue(String),
     #[error("the answer cannot be written: {0}")]
     Output(String),
-    #[error("{what} failed: {failure}")]
-    Failed { what: String, help: String, failure: Box<Failure> },
+    #[error("{what} failed{place}: {failure}")]
+    Failed {
+        what: String,
+        /// ` at line 3`, or nothing.
+        place: String,
+        help: String,
+        failure: Box<Failure>,
+    },
     #[error("{what} was cancelled")]
     Cancelled { what: String },
     #[error("run {run} does not verify: {problem}")]
@@ -123,7 +129,7 @@ impl CliError {
             Self::BadFile { .. } => "check the path and who may read it",
             Self::BadConfig { .. } => {
                 "rhythm.toml may hold world, tenant and [worker] queues, concurrency, poll_interval, patience, \
-                 retention, fast, allow_shell"
+                 retention, fast, allow_shell, allow_hosts"
             }
             Self::Usage(_) => "`rhythm --help` lists the commands, `rhythm COMMAND --help` their options",
             Self::Unconfirmed(_) => "add --yes if that is what you want",
@@ -173,6 +179,8 @@ fn engine_exit(error: &EngineError) -> u8 {
             | WorldError::Drift { .. } => 6,
         },
         EngineError::UnknownWorkflow(_)
+        | EngineError::UnknownVersion { .. }
+        | EngineError::UnknownEvent { .. }
         | EngineError::UnknownRun(_)
         | EngineError::UnknownLetter(_)
         | EngineError::UnknownSchedule(_)
@@ -181,7 +189,7 @@ fn engine_exit(error: &EngineError) -> u8 {
         | EngineError::InboxFull(_)
         | EngineError::KeyConflict(_)
         | EngineError::PastDeadline(_) => 4,
-        EngineError::TooLarge { .. } | EngineError::Invalid(_) => 2,
+        EngineError::TooLarge { .. } | EngineError::Misfit { .. } | EngineError::Invalid(_) => 2,
     }
 }
 

@@ -85,6 +85,20 @@ impl Output {
         }
     }
 
+    /// A line of a unified diff: what came is green, what went is red.
+    pub fn changed(&self, line: &str) -> String {
+        let colour = match line.as_bytes().first() {
+            Some(b'+') => "32",
+            Some(b'-') => "31",
+            Some(b'@') => "36",
+            _ => return line.to_owned(),
+        };
+        match self.color {
+            true => format!("\x1b[{colour}m{line}\x1b[0m"),
+            false => line.to_owned(),
+        }
+    }
+
     /// A line that holds styled text, cleaned by whoever styled it.
     pub fn styled(&self, text: &str) -> CliResult {
         self.raw(&format!("{text}\n"))

@@ -2,9 +2,10 @@
 //!
 //! A block that begins with ```` ```sh run ```` is executed; all blocks of a page share one shell and one folder. With
 //! ```` ```sh run fails ```` its last command must fail. A ```` ```text ```` block right after it is what it prints, where
-//! `[..]` stands for anything within a line.
+//! `[..]` stands for anything within a line. `$SERVICE` is the URL of a small server on this machine.
 
 mod rig;
+mod service;
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -80,6 +81,7 @@ fn check(page: &Path) {
     let path = format!("{programs}:{}", std::env::var("PATH").unwrap());
     let mut command = Command::new("bash");
     command.arg("-c").arg(script_of(&examples)).current_dir(folder.path()).env("PATH", path);
+    command.env("SERVICE", service::start());
     for variable in ["RHYTHM_WORLD", "RHYTHM_DATABASE_URL", "RHYTHM_LOG", "RHYTHM_WORKER_POLL_INTERVAL"] {
         command.env_remove(variable);
     }
@@ -137,8 +139,34 @@ fn readme() {
 }
 
 #[test]
+fn readme_shows_the_example_as_it_is() {
+    let readme = std::fs::read_to_string(page("README.md")).unwrap();
+    let shown = readme.split("```flow\n").nth(1).unwrap().split("```").next().unwrap();
+    assert_eq!(shown, std::fs::read_to_string(page("examples/order.flow")).unwrap());
+}
+
+#[test]
+fn the_examples_are_laid_out_and_without_warnings() {
+    let rig = rig::Rig::sqlite();
+    let folder = page("examples").display().to_string();
+    rig.ok(&["fmt", "--check", &folder]);
+    rig.ok(&["check", "--strict", &folder]);
+    assert!(rig.ok(&["test", &folder]).ends_with(" passed, 0 failed"));
+}
+
+#[test]
 fn flow() {
     check(&page("docs/guide/flow.md"));
+}
+
+#[test]
+fn language() {
+    check(&page("docs/guide/language.md"));
+}
+
+#[test]
+fn built_in_tasks() {
+    check(&page("docs/guide/tasks-built-in.md"));
 }
 
 #[test]
@@ -175,7 +203,16 @@ fn every_page_of_the_guide_is_run() {
     pages.sort();
     assert_eq!(
         pages,
-        ["dead-letters.md", "flow.md", "operations.md", "schedules.md", "tasks.md", "workers.md"]
+        [
+            "dead-letters.md",
+            "flow.md",
+            "language.md",
+            "operations.md",
+            "schedules.md",
+            "tasks-built-in.md",
+            "tasks.md",
+            "workers.md"
+        ]
     );
 }
 

@@ -1,6 +1,7 @@
 //! Tasks from enqueueing to the end, with a worker in a process of its own.
 
 mod rig;
+mod service;
 
 use rig::Rig;
 use serde_json::json;
@@ -133,6 +134,35 @@ fn programs_run_only_where_that_is_allowed(rig: &Rig) {
     assert!(answer.stdout.contains("\"truncated\":true"), "{}", answer.stdout.len());
 }
 
+fn requests_go_where_that_is_allowed(rig: &Rig) {
+    let service = service::start();
+    let ask = |path: &str, more: &str| {
+        let input = format!(r#"{{"url": "{service}{path}"{more}}}"#);
+        let retries = r#"{"max_attempts": 2, "initial_delay": "1ms"}"#;
+        rig.run(&["tasks", "enqueue", "http.request", "--retries", retries, "--input", &input, "--wait"])
+    };
+    let worker = rig.worker(&[]);
+    let answer = ask("/price", "");
+    assert!(answer.stderr.contains("HTTP_BLOCKED"), "{answer:?}");
+    worker.stop();
+    let host = service.strip_prefix("http://").unwrap();
+    let _worker = rig.worker(&["--allow-host", host]);
+    let answer: serde_json::Value =
+        serde_json::from_str(&ask("/orders", r#", "json": {"n": 1}"#).stdout).unwrap();
+    assert_eq!((&answer["status"], &answer["json"]["sent"]["n"]), (&201.into(), &1.into()));
+    let listed = rig.json(&["tasks", "list", "--state", "completed"]);
+    assert_eq!(answer["json"]["key"], listed["rows"][0]["id"], "the key is the task's id: {listed}");
+    assert!(ask("/nothing", "").stderr.contains("HTTP_STATUS: GET"));
+    assert!(ask("/busy", "").stderr.contains("answered 503"));
+    let dead = rig.json(&["dead", "list"]);
+    let attempts = |code: &str| {
+        let rows = dead["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["failure"]["type"] == code).unwrap()["failure"]["attempts"].clone()
+    };
+    assert_eq!((attempts("HTTP_404"), attempts("HTTP_503")), (1.into(), 2.into()), "{dead}");
+    rig.fails(&["worker", "--allow-host", "http://localhost"], 2, "CLI008");
+}
+
 on_both_worlds!(
     a_task_goes_through_a_worker,
     waiting_for_a_failure_is_an_error,
@@ -143,4 +173,5 @@ on_both_worlds!(
     many_tasks_are_enqueued_at_once,
     a_task_nobody_knows_is_kept_and_named,
     programs_run_only_where_that_is_allowed,
+    requests_go_where_that_is_allowed,
 );

@@ -27,6 +27,8 @@ pub mod codes {
     pub const BAD_PAYLOAD: &str = "BAD_PAYLOAD";
     /// A workflow name that nothing is registered under.
     pub const UNKNOWN_WORKFLOW: &str = "UNKNOWN_WORKFLOW";
+    /// The input of a child does not fit its workflow's schema.
+    pub const INVALID_INPUT: &str = "INVALID_INPUT";
     /// A failure that carries no code of its own.
     pub const FAILED: &str = "FAILED";
 }

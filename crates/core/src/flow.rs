@@ -12,6 +12,7 @@ pub mod code;
 pub mod codes;
 pub mod compile;
 pub mod diagnostic;
+pub mod drawing;
 pub mod format;
 pub mod front_matter;
 pub mod inspect;

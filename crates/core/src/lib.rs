@@ -16,6 +16,7 @@ pub mod id;
 pub mod message;
 pub mod payload;
 pub mod program;
+pub mod refold;
 pub mod retry;
 pub mod run;
 pub mod task;

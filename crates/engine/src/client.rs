@@ -2,6 +2,7 @@
 //! that names a key or id can be repeated safely when its answer was lost.
 
 mod recovery;
+mod registration;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use rhythm_core::{
 };
 
 use crate::error::EngineError;
+use crate::inputs::Schemas;
 use crate::worker::MAX_PAYLOAD_BYTES;
 use crate::world::*;
 
@@ -25,6 +27,7 @@ pub struct Client {
     tenant: TenantId,
     actor: Actor,
     ids: Ids,
+    schemas: Arc<Schemas>,
 }
 
 /// Where names come from that the caller did not choose. The simulator derives them from its seed.
@@ -71,7 +74,7 @@ pub struct NewSchedule {
 
 impl Client {
     pub fn new(world: Arc<dyn World>, tenant: TenantId, actor: Actor) -> Self {
-        Self { world, tenant, actor, ids: Arc::new(fresh_id) }
+        Self { world, tenant, actor, ids: Arc::new(fresh_id), schemas: Arc::default() }
     }
 
     /// The same client with another source of names; each call must give a new one.
@@ -85,6 +88,19 @@ impl Client {
 
     pub fn tenant(&self) -> &TenantId {
         &self.tenant
+    }
+
+    pub(crate) fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
+    pub(crate) fn schemas(&self) -> &Schemas {
+        &self.schemas
+    }
+
+    /// A name nobody has chosen.
+    pub(crate) fn fresh_id(&self) -> String {
+        (self.ids)()
     }
 
     /// Registers workflow versions and makes them current.
@@ -107,12 +123,6 @@ impl Client {
         Ok(version)
     }
 
-    /// Registers what [`define`](crate::definitions::define) made of a text.
-    pub async fn register_definition(&self, definition: Definition) -> Result<(), EngineError> {
-        let definitions = vec![definition];
-        Ok(self.world.register(Register { tenant: self.tenant.clone(), definitions }).await?)
-    }
-
     /// Starts runs; gives their ids in order. A key that was used before with the same input gives the run
     /// it started then.
     pub async fn start_runs(&self, starts: Vec<StartRun>) -> Result<Vec<RunId>, EngineError> {
@@ -123,6 +133,7 @@ impl Client {
             if !pinned.contains_key(&key) {
                 pinned.insert(key.clone(), self.definition(&start).await?);
             }
+            self.check_input(&pinned[&key], &start.input).await?;
             let input = self.store(start.input).await?;
             let derived = start.key.as_ref().map(|key| RunId::for_key(&self.tenant, &start.workflow, key));
             runs.push(NewRun {
@@ -157,6 +168,15 @@ impl Client {
         let query = DefinitionQuery { tenant: self.tenant.clone(), workflow, version };
         let found = self.world.definition(query).await?;
         found.ok_or_else(|| EngineError::UnknownWorkflow(start.workflow.clone()))
+    }
+
+    pub(crate) async fn check_input(
+        &self,
+        definition: &Definition,
+        input: &Payload,
+    ) -> Result<(), EngineError> {
+        let checked = self.schemas.check(&*self.world, &self.tenant, definition, input).await?;
+        checked.map_err(|misfit| EngineError::Misfit { workflow: definition.workflow.clone(), misfit })
     }
 
     /// Enqueues standalone tasks; gives their ids in order.
@@ -272,9 +292,9 @@ impl Client {
             Cron::parse(&new.cron, &new.zone).map_err(|error| EngineError::Invalid(error.to_string()))?;
         match &new.target {
             ScheduleTarget::Task { name, options, .. } => check_task(name, options)?,
-            ScheduleTarget::Workflow { workflow, .. } => {
+            ScheduleTarget::Workflow { workflow, input } => {
                 let start = StartRun { workflow: workflow.clone(), ..StartRun::default() };
-                self.definition(&start).await?;
+                self.check_input(&self.definition(&start).await?, input).await?;
             }
         }
         let target = match new.target {
@@ -293,6 +313,7 @@ impl Client {
             target,
             catch_up: new.catch_up,
             overlap: new.overlap,
+            declared: false,
             paused: false,
             next_at: cron.next_after(now),
             last_at: None,
@@ -316,7 +337,7 @@ impl Client {
     }
 
     /// Checks a value's size and moves large ones into blobs.
-    async fn store(&self, payload: Payload) -> Result<Payload, EngineError> {
+    pub(crate) async fn store(&self, payload: Payload) -> Result<Payload, EngineError> {
         let size = payload.size();
         if size > MAX_PAYLOAD_BYTES {
             return Err(EngineError::TooLarge { size, limit: MAX_PAYLOAD_BYTES });

@@ -10,6 +10,7 @@ pub mod control;
 pub mod dead_letters;
 pub mod durability;
 pub mod endings;
+pub mod forks;
 pub mod fused;
 pub mod liveness;
 pub mod messages;
@@ -119,6 +120,12 @@ macro_rules! conformance_tests {
                 a_commit_does_not_lift_a_quarantine
                 a_release_by_a_former_holder_is_ignored
                 a_commit_may_keep_its_run_ready
+            }
+            forks {
+                a_fork_begins_where_its_history_ends
+                a_fork_does_not_start_but_goes_on
+                a_repeated_fork_changes_nothing
+                a_fork_of_a_paused_workflow_is_refused_whole
             }
             fused {
                 a_fused_commit_leaves_a_ready_run_ready
@@ -360,6 +367,7 @@ macro_rules! conformance_tests {
             records {
                 a_cursor_nobody_gave_is_refused
                 a_walk_through_runs_meets_each_once
+                versions_are_listed_with_their_open_runs
                 runs_are_found_by_what_they_are
                 a_listed_run_is_the_one_of_its_picture
                 a_walk_through_tasks_meets_each_once

@@ -1,10 +1,12 @@
 //! From a text to a definition that can be stored: read, checked, compiled once, and never again on the way of a run.
 
 use rhythm_core::flow::check::Mention;
-use rhythm_core::flow::front_matter::Failures;
-use rhythm_core::flow::{self, Defaults, Diagnostic, Examined, Settings, Severity};
+use rhythm_core::flow::front_matter::{Failures, place_of};
+use rhythm_core::flow::{self, Defaults, Diagnostic, Examined, Settings, Severity, codes};
 use rhythm_core::{Version, WorkflowKind};
+use serde_json::json;
 
+use crate::inputs::{BadSchema, Misfit, Schema};
 use crate::world::Definition;
 
 /// A definition, and what its author may want to know about it.
@@ -43,8 +45,43 @@ pub fn define(workflow: &str, kind: WorkflowKind, source: &str) -> Result<Define
     Ok(Defined { definition: plain, settings: Settings::default(), remarks: Vec::new(), tasks: Vec::new() })
 }
 
+/// Reads and checks a flow, the schema of its inputs too.
+pub fn examine(source: &str, strict: bool) -> Examined {
+    let mut examined = flow::examine(source, strict);
+    if let Some(wrong) = check_schema(&examined) {
+        examined.checked.diagnostics.push(wrong);
+        examined.checked.diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.severity));
+    }
+    examined
+}
+
+fn check_schema(examined: &Examined) -> Option<Diagnostic> {
+    let front_matter = examined.file.front_matter.as_ref()?;
+    let text = examined.settings.input.as_ref()?;
+    let wrong = |path: &[&str], label: String| {
+        Diagnostic::new(codes::FRONT_MATTER_VALUE, place_of(front_matter, path.iter().copied()), label)
+    };
+    match Schema::compile(text) {
+        Err(BadSchema { path, reason }) => {
+            let path: Vec<&str> = std::iter::once("input").chain(path.iter().map(String::as_str)).collect();
+            let help =
+                "write for example `input: { type: object, required: [orderId] }`; references stay within it";
+            Some(wrong(&path, reason).titled("`input` is a JSON Schema").helped(help))
+        }
+        Ok(schema) => {
+            let Misfit { problems, .. } = schema.check(&json!({})).err()?;
+            examined.settings.schedule.as_ref()?;
+            let label = problems.first().cloned().unwrap_or_default();
+            let help =
+                "let `input` take `{}`, or leave `schedule` out and use `rhythm schedules add --input`";
+            let title = "a run that a schedule starts has the input `{}`, which `input` refuses";
+            Some(wrong(&["schedule"], label).titled(title).helped(help))
+        }
+    }
+}
+
 fn define_flow(plain: Definition) -> Result<Defined, Refused> {
-    let Examined { file, settings, checked } = flow::examine(&plain.source, false);
+    let Examined { file, settings, checked } = examine(&plain.source, false);
     if checked.has_errors() {
         return Err(Refused { diagnostics: checked.diagnostics });
     }
@@ -57,7 +94,7 @@ fn define_flow(plain: Definition) -> Result<Defined, Refused> {
     // What the checker passes can be compiled; a gap between the two is refused like any other error.
     let code = flow::compile(&file, &plain.source, defaults).map_err(|error| Refused {
         diagnostics: vec![Diagnostic {
-            code: flow::codes::UNEXPECTED.id,
+            code: codes::UNEXPECTED.id,
             severity: Severity::Error,
             title: error.message,
             span: error.span,

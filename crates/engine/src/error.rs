@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::inputs::Misfit;
 use crate::world::WorldError;
 
 #[derive(Debug, Error)]
@@ -28,6 +29,12 @@ pub enum EngineError {
     TooLarge { size: u64, limit: u64 },
     #[error("run {0} failed by its deadline: what it waited for was cancelled with it")]
     PastDeadline(String),
+    #[error("workflow {workflow} has no version {version}")]
+    UnknownVersion { workflow: String, version: String },
+    #[error("run {run} has no event {event}; it has {count}")]
+    UnknownEvent { run: String, event: u64, count: usize },
+    #[error("the input does not fit workflow {workflow}: {misfit}")]
+    Misfit { workflow: String, misfit: Misfit },
     #[error("{0}")]
     Invalid(String),
 }
@@ -48,6 +55,9 @@ impl EngineError {
             Self::TooLarge { .. } => "ENGINE009",
             Self::Invalid(_) => "ENGINE010",
             Self::PastDeadline(_) => "ENGINE011",
+            Self::Misfit { .. } => "ENGINE012",
+            Self::UnknownVersion { .. } => "ENGINE013",
+            Self::UnknownEvent { .. } => "ENGINE014",
         }
     }
 
@@ -65,6 +75,11 @@ impl EngineError {
             Self::TooLarge { .. } => "store the content elsewhere and pass a reference to it",
             Self::Invalid(_) => "correct the request",
             Self::PastDeadline(_) => "start a new run with a later deadline",
+            Self::UnknownEvent { .. } => "`rhythm runs events RUN` shows the events with their numbers",
+            Self::UnknownVersion { .. } => "`rhythm workflows versions NAME` shows the versions there are",
+            Self::Misfit { .. } => {
+                "correct the input; `rhythm workflows show NAME` has the schema in the front matter"
+            }
         }
     }
 }

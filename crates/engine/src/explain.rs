@@ -1,12 +1,15 @@
 //! Answers why a run does not move: what it waits for, since when, what would move it, and the command that
-//! repairs it. There is an answer for every state.
+//! repairs it. There is an answer for every state. Of a flow it speaks in lines of its source.
+
+mod lines;
 
 use rhythm_core::message::MessageBody;
-use rhythm_core::{BlockedCode, RunId, Status, TaskId, Timestamp};
+use rhythm_core::{BlockedCode, CommandId, RunId, Status, TaskId, Timestamp};
 use serde::Serialize;
 
 use crate::client::Client;
 use crate::error::EngineError;
+use crate::whereabouts::whereabouts;
 use crate::world::*;
 
 /// Why a run stands where it stands.
@@ -30,6 +33,25 @@ pub struct Reason {
     pub moves_when: String,
     /// What a person can type, when there is something to do.
     pub command: Option<String>,
+    /// Where in the source of a flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// That line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    #[serde(skip)]
+    about: About,
+}
+
+/// What a reason is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum About {
+    #[default]
+    Run,
+    Task(CommandId),
+    Timer(CommandId),
+    Child(CommandId),
+    Signal(String),
 }
 
 pub async fn explain(client: &Client, run: &RunId) -> Result<Explanation, EngineError> {
@@ -37,7 +59,25 @@ pub async fn explain(client: &Client, run: &RunId) -> Result<Explanation, Engine
     let world = client.world();
     let queues = world.queues(client.tenant()).await?;
     let workers = world.workers(client.tenant()).await?;
-    Ok(explain_picture(&picture, &queues, &workers))
+    let mut explanation = explain_picture(&picture, &queues, &workers);
+    if explanation.reasons.iter().any(|reason| reason.code == "task_delayed") {
+        let attempts = world.attempts(client.tenant(), run).await?;
+        explanation.reasons.iter_mut().for_each(|reason| add_failure(reason, run, &attempts));
+    }
+    if let Some(place) = whereabouts(client, &picture).await? {
+        lines::tell(&mut explanation, &place);
+    }
+    explanation.summary = explanation.reasons[0].what.clone();
+    Ok(explanation)
+}
+
+/// Why an attempt is to be made again.
+fn add_failure(reason: &mut Reason, run: &RunId, attempts: &[AttemptRow]) {
+    let About::Task(number) = reason.about else { return };
+    let task = run.task(number);
+    if let Some(last) = attempts.iter().rfind(|attempt| attempt.task == task) {
+        reason.what.push_str(&format!(", after {}", last.failure));
+    }
 }
 
 /// Why an open task stands where it stands; nothing for one that has ended.
@@ -66,6 +106,12 @@ pub fn explain_picture(picture: &Picture, queues: &[QueueRow], workers: &[Worker
         reasons.extend(picture.children.iter().filter(|child| !child.status.is_final()).map(child_reason));
         reasons
             .extend(picture.row.awaiting().iter().map(|name| awaited(&summary.id, name, summary.updated_at)));
+        // A flow says which of these it waits for, and where.
+        if summary.kind != rhythm_core::WorkflowKind::Flow {
+            for reason in reasons.iter_mut().filter(|reason| reason.about.is_awaited()) {
+                reason.what.insert_str(0, "waiting for ");
+            }
+        }
         if reasons.is_empty() {
             reasons.push(stuck(picture));
         }
@@ -80,7 +126,21 @@ fn reason(
     moves_when: impl Into<String>,
     command: Option<String>,
 ) -> Reason {
-    Reason { code, what: what.into(), since, moves_when: moves_when.into(), command }
+    let (what, moves_when) = (what.into(), moves_when.into());
+    Reason { code, what, since, moves_when, command, line: None, source: None, about: About::Run }
+}
+
+impl About {
+    /// Something a sentence can begin with "waiting for".
+    fn is_awaited(&self) -> bool {
+        matches!(self, Self::Task(_) | Self::Child(_) | Self::Signal(_))
+    }
+}
+
+impl Reason {
+    fn about(self, about: About) -> Self {
+        Self { about, ..self }
+    }
 }
 
 fn ended(picture: &Picture) -> Reason {
@@ -183,24 +243,34 @@ fn ready(picture: &Picture, workers: &[WorkerRow]) -> Option<Reason> {
 }
 
 fn task_reason(task: &TaskSummary, queues: &[QueueRow], workers: &[WorkerRow]) -> Reason {
+    let number = task.id.as_str().rsplit_once(':').and_then(|(_, number)| number.parse().ok());
+    let about = task.run.as_ref().and(number).map_or(About::Run, |number| About::Task(CommandId(number)));
+    task_state_reason(task, queues, workers).about(about)
+}
+
+fn task_state_reason(task: &TaskSummary, queues: &[QueueRow], workers: &[WorkerRow]) -> Reason {
     let queue = &task.options.queue;
     let title = format!("task {} ({})", task.name, task.id);
     let since = Some(task.since);
+    let attempt = format!("attempt {} of {}", task.attempt, task.options.retries.max_attempts);
     match task.state {
         TaskState::Running => {
             let worker = task.worker.as_deref().unwrap_or("somebody");
-            let mut what = format!("{title} is running on worker {worker}, attempt {}", task.attempt);
+            let mut what = format!("{title}, which is running on worker {worker}, {attempt}");
             if task.cancel_requested {
                 what.push_str(", asked to stop");
             }
             reason("task_running", what, since, "the attempt ends or times out", None)
         }
         TaskState::Delayed => {
-            let what = format!("{title} is due at {} (attempt {})", task.since, task.attempt);
+            let what = match task.attempt {
+                1 => format!("{title}, which is due at {}", task.since),
+                _ => format!("{title}, which is tried again at {}, {attempt}", task.since),
+            };
             reason("task_delayed", what, since, "that time comes", None)
         }
         TaskState::Held => {
-            let what = format!("{title} is out of attempts and held");
+            let what = format!("{title}, which is out of attempts and held");
             let command = Some(format!("rhythm dead requeue {}", task.id));
             reason("dead_letter", what, since, "the dead letter is requeued or discarded", command)
         }
@@ -211,19 +281,18 @@ fn task_reason(task: &TaskSummary, queues: &[QueueRow], workers: &[WorkerRow]) -
             let knows = serving.iter().any(|worker| worker.card.tasks.contains(&task.name));
             if paused {
                 let command = Some(format!("rhythm queues resume {queue}"));
-                let what = format!("{title} waits in queue {queue}, which is paused");
+                let what = format!("{title}; queue {queue} is paused");
                 reason("queue_paused", what, since, "the queue is resumed", command)
             } else if serving.is_empty() {
-                let what = format!("{title} waits in queue {queue}, which no live worker serves");
+                let what = format!("{title}; queue {queue} has no worker");
                 let command = Some(format!("rhythm worker --queue {queue}"));
                 reason("no_worker", what, since, "a worker for that queue starts", command)
             } else if !knows {
-                let what =
-                    format!("{title} waits: no live worker of queue {queue} has a handler for {}", task.name);
+                let what = format!("{title}; no worker of queue {queue} has a handler for it");
                 let moves_when = format!("a worker that registers {} starts", task.name);
                 reason("unknown_task", what, since, moves_when, Some("rhythm workers".into()))
             } else {
-                let what = format!("{title} waits in queue {queue} for a free worker");
+                let what = format!("{title}; queue {queue} has workers, none was free yet");
                 reason("task_ready", what, since, "a worker has room", Some("rhythm queues list".into()))
             }
         }
@@ -243,12 +312,14 @@ fn timer_reason(timer: &TimerRow) -> Reason {
         ),
         what => reason("timer", format!("{what} fires at {due}"), None, "that time comes", None),
     }
+    .about(timer.timer.map_or(About::Run, About::Timer))
 }
 
 fn child_reason(child: &RunSummary) -> Reason {
-    let what = format!("child {} ({}) is {}", child.id, child.workflow, child.status.as_str());
+    let what = format!("workflow {} ({}), which is {}", child.workflow, child.id, child.status.as_str());
     let command = Some(format!("rhythm explain {}", child.id));
-    reason("child", what, Some(child.created_at), "the child ends", command)
+    let about = child.parent.as_ref().map_or(About::Run, |parent| About::Child(parent.child));
+    reason("child", what, Some(child.created_at), "the child ends", command).about(about)
 }
 
 fn awaited(run: &RunId, name: &str, since: Timestamp) -> Reason {
@@ -258,9 +329,10 @@ fn awaited(run: &RunId, name: &str, since: Timestamp) -> Reason {
             reason("approval", what, Some(since), "somebody decides", None)
         }
         None => {
-            let what = format!("it waits for signal {name}");
+            let what = format!("signal {name}");
             let command = Some(format!("rhythm runs signal {run} {name} --payload null"));
-            reason("signal", what, Some(since), "the signal arrives", command)
+            let reason = reason("signal", what, Some(since), "the signal arrives", command);
+            reason.about(About::Signal(name.to_owned()))
         }
     }
 }

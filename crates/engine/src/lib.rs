@@ -4,6 +4,7 @@
 //! [`client::Client`] asks for things; [`upkeep::Upkeep`] does background duties. None of them spawns, sleeps
 //! or reads a clock: [`drive`] is the only file that does, and the simulator replaces it.
 
+mod children;
 pub mod client;
 pub mod config;
 pub mod conformance;
@@ -13,12 +14,15 @@ pub mod engine;
 pub mod error;
 pub mod explain;
 pub mod host;
+pub mod inputs;
 pub mod memory;
 pub mod plan;
 pub mod process;
 pub mod programs;
 pub mod time;
+pub mod travel;
 pub mod upkeep;
 pub mod verify;
+pub mod whereabouts;
 pub mod worker;
 pub mod world;

@@ -224,6 +224,10 @@ impl Records for MemoryWorld {
         Ok(self.transact(|state, _| state.tenant(tenant).workflow_rows()))
     }
 
+    async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
+        Ok(self.transact(|state, _| state.tenant(tenant).version_rows(workflow)))
+    }
+
     async fn health(&self) -> WorldResult<Health> {
         Ok(self.transact(|state, _| state.health()))
     }

@@ -6,10 +6,11 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rhythm_core::failure::codes;
-use rhythm_core::{BlobRef, Blobs, ChildSpec, CommitId, Failure, Millis};
+use rhythm_core::{BlobRef, Blobs, CommitId, Millis};
 
+use crate::children::{new_child, pin};
 use crate::config::Config;
+use crate::inputs::Schemas;
 use crate::plan::{Plan, refuse_child};
 use crate::programs::Programs;
 use crate::time::{Agenda, WorldTime};
@@ -19,6 +20,7 @@ pub struct Process {
     pub world: Arc<dyn World>,
     pub config: Config,
     pub programs: Programs,
+    pub schemas: Schemas,
     pub time: WorldTime,
     pub agenda: Agenda,
     commits: AtomicU64,
@@ -59,6 +61,7 @@ impl Process {
             world,
             config,
             programs,
+            schemas: Schemas::default(),
             time,
             agenda,
             commits: AtomicU64::new(0),
@@ -88,12 +91,9 @@ impl Process {
             self.world.put_blob(&self.config.tenant, blob, content).await?;
         }
         for child in children {
-            match self.pin(&child).await? {
-                Some(definition) => item.children.push(new_child(row, child, definition)),
-                None => {
-                    let message = format!("no workflow named {} is registered", child.workflow);
-                    refuse_child(&mut item, &child, Failure::permanent(codes::UNKNOWN_WORKFLOW, message));
-                }
+            match pin(&*self.world, &self.config.tenant, &self.schemas, &child).await? {
+                Ok(definition) => item.children.push(new_child(&row.id, child, definition)),
+                Err(failure) => refuse_child(&mut item, &child, failure),
             }
         }
         let after = Aftermath {
@@ -103,12 +103,6 @@ impl Process {
             finished: Vec::new(),
         };
         Ok((item, after))
-    }
-
-    async fn pin(&self, child: &ChildSpec) -> WorldResult<Option<Definition>> {
-        let tenant = self.config.tenant.clone();
-        let (workflow, version) = (child.workflow.clone(), child.version.clone());
-        self.world.definition(DefinitionQuery { tenant, workflow, version }).await
     }
 
     /// Loads the blobs a step asked for, beside those it has.
@@ -219,23 +213,6 @@ impl Process {
         for due in timers.chain(delayed.map(|delay| at.plus(delay))) {
             self.agenda.note(due);
         }
-    }
-}
-
-fn new_child(row: &RunRow, child: ChildSpec, definition: Definition) -> NewRun {
-    NewRun {
-        id: row.id.child(child.child),
-        workflow: child.workflow,
-        version: definition.version,
-        kind: definition.kind,
-        input: child.input,
-        priority: child.priority,
-        delay: Millis::ZERO,
-        deadline: child.deadline,
-        tags: BTreeMap::new(),
-        parent: Some(Parent { run: row.id.clone(), child: child.child }),
-        actor: rhythm_core::Actor::run(&row.id),
-        trace: None,
     }
 }
 

@@ -374,6 +374,9 @@ impl Records for Forgetful {
     async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>> {
         self.inner.workflows(tenant).await
     }
+    async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
+        self.inner.versions(tenant, workflow).await
+    }
     async fn health(&self) -> WorldResult<Health> {
         self.inner.health().await
     }

@@ -284,6 +284,14 @@ impl Records for SimWorld {
         }))
     }
 
+    async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
+        let query = (tenant.clone(), workflow.to_owned());
+        read!(self, "versions", query, |world, (tenant, workflow)| Box::pin(async move {
+            let workflow: String = workflow;
+            world.versions(&tenant, &workflow).await
+        }))
+    }
+
     async fn health(&self) -> WorldResult<Health> {
         read!(self, "health", (), |world, ()| world.health())
     }

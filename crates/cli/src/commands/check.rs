@@ -1,8 +1,8 @@
 use clap::Args;
 use rhythm_core::WorkflowKind;
 use rhythm_core::flow::render::locate;
-use rhythm_core::flow::{Checked, Code, Severity, examine};
-use rhythm_engine::definitions::define;
+use rhythm_core::flow::{Checked, Code, Severity};
+use rhythm_engine::definitions::{define, examine};
 use serde_json::json;
 
 use crate::config::Settings;

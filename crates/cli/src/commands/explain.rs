@@ -34,9 +34,12 @@ async fn tell(session: &Session, explanation: &Explanation) -> CliResult {
     };
     let headline = format!("run {} {stands}", explanation.run);
     session.out.styled(&session.out.bold(&headline))?;
-    for Reason { what, since, moves_when, command, .. } in &explanation.reasons {
+    for Reason { what, since, moves_when, command, line, source, .. } in &explanation.reasons {
         let since = since.map(|since| format!(" ({})", relative(now, since))).unwrap_or_default();
         session.out.styled(&format!("\n  {}{since}", clean(what)))?;
+        if let (Some(line), Some(source)) = (line, source) {
+            session.out.styled(&format!("    {line:>4} | {}", clean(source)))?;
+        }
         session.out.styled(&format!("    moves when: {}", clean(moves_when)))?;
         if let Some(command) = command {
             session.out.styled(&format!("    try:        {}", session.out.bold(command)))?;

@@ -8,7 +8,7 @@ use rhythm_core::{CommandId, Event, EventData, RunId, WorkflowKind};
 use rhythm_engine::definitions::{Refused, define};
 use rhythm_engine::world::HistoryQuery;
 
-use crate::builtin;
+use crate::builtin::Allowed;
 use crate::commands::start::tell;
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
@@ -37,9 +37,8 @@ pub struct Run {
     /// Go on with this run instead of starting one
     #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "input", "key"])]
     resume: Option<String>,
-    /// Also do shell.exec: run any program that a task names
-    #[arg(long)]
-    allow_shell: bool,
+    #[command(flatten)]
+    allowed: Allowed,
 }
 
 impl Run {
@@ -56,7 +55,7 @@ impl Run {
         };
         session.client.picture(&run).await?;
         session.out.note(format!("run {run}"));
-        let worker = builtin::add_to(session.rhythm.worker(), self.allow_shell).start().await?;
+        let worker = self.allowed.add_to(session.rhythm.worker(), &settings.worker)?.start().await?;
         let mut shown = Shown::default();
         let interrupted = loop {
             shown.go_on(&session, &run).await?;
@@ -92,7 +91,7 @@ async fn registered(session: &Session, target: &str) -> CliResult<String> {
     match define(&file.stem(), WorkflowKind::Flow, &file.source) {
         Ok(defined) => {
             let workflow = defined.definition.workflow.clone();
-            session.client.register_definition(defined.definition).await?;
+            session.client.register_defined(defined).await?;
             Ok(workflow)
         }
         Err(Refused { diagnostics }) => {

@@ -1,5 +1,8 @@
+mod at;
 mod events;
+mod fork;
 mod list;
+mod position;
 mod show;
 mod steer;
 
@@ -15,6 +18,8 @@ pub enum Runs {
     List(list::List),
     Show(show::Show),
     Events(events::Events),
+    At(at::At),
+    Fork(fork::Fork),
     Start(Start),
     Signal(steer::Signal),
     Cancel(steer::Cancel),
@@ -29,6 +34,8 @@ impl Runs {
             Self::List(command) => command.run(settings).await,
             Self::Show(command) => command.run(settings).await,
             Self::Events(command) => command.run(settings).await,
+            Self::At(command) => command.run(settings).await,
+            Self::Fork(command) => command.run(settings).await,
             Self::Start(command) => command.run(settings).await,
             Self::Signal(command) => command.run(settings).await,
             Self::Cancel(command) => command.run(settings).await,

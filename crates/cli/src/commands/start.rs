@@ -3,6 +3,7 @@ use rhythm::StartRun;
 use rhythm_core::{Millis, RunId, Status, Version};
 use rhythm_engine::drive::wait_for_run;
 use rhythm_engine::explain::explain;
+use rhythm_engine::whereabouts::whereabouts;
 use rhythm_engine::world::Picture;
 use serde_json::json;
 
@@ -86,14 +87,19 @@ async fn wait_and_tell(session: &Session, run: &RunId) -> CliResult {
 /// Prints what a run that has ended came to.
 pub async fn tell(session: &Session, run: &RunId, picture: Picture) -> CliResult {
     let what = format!("run {run}");
+    let place = match picture.summary.status {
+        Status::Failed => whereabouts(&session.client, &picture).await?,
+        _ => None,
+    };
     match (picture.summary.status, picture.output, picture.failure) {
         (Status::Completed, Some(output), _) => {
             let text = session.text(&output).await?;
             session.out.raw(&format!("{text}\n"))
         }
         (Status::Failed, _, Some(failure)) => {
+            let place = place.map(|place| format!(" at line {}", place.line)).unwrap_or_default();
             let help = format!("`rhythm explain {run}` says why, `rhythm runs retry {run}` tries again");
-            Err(CliError::Failed { what, help, failure: Box::new(failure) })
+            Err(CliError::Failed { what, place, help, failure: Box::new(failure) })
         }
         (Status::Completed, None, _) => session.out.raw("null\n"),
         _ => Err(CliError::Cancelled { what }),

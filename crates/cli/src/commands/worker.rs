@@ -5,13 +5,13 @@ use clap::Args;
 use rhythm_worlds::redacted;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::builtin;
+use crate::builtin::Allowed;
 use crate::config::{Settings, WorkerSettings};
 use crate::errors::{CliError, CliResult};
 use crate::input;
 use crate::session::Session;
 
-/// Run a worker: it steps runs and does the built-in tasks echo, fail, sleep and shell.exec
+/// Run a worker: it steps runs and does the built-in tasks
 #[derive(Debug, Args)]
 #[command(after_help = "\
 It runs until SIGTERM or SIGINT (Ctrl-C), then finishes what is running or hands it back; a second signal ends it at \
@@ -33,9 +33,8 @@ pub struct Worker {
     /// How long ended runs and tasks are kept [default: 30d]
     #[arg(long, value_name = "DURATION")]
     retention: Option<String>,
-    /// Also do shell.exec: run any program that a task names
-    #[arg(long)]
-    allow_shell: bool,
+    #[command(flatten)]
+    allowed: Allowed,
 }
 
 impl Worker {
@@ -61,7 +60,7 @@ impl Worker {
         if let Some(keep) = plan.retention {
             worker = worker.retention(keep);
         }
-        let worker = builtin::add_to(worker, plan.allow_shell).start().await?;
+        let worker = self.allowed.add_to(worker, &settings.worker)?.start().await?;
         let queues: Vec<&str> = plan.queues.iter().map(|(name, _)| name.as_str()).collect();
         let queues = if queues.is_empty() { "default".to_owned() } else { queues.join(",") };
         tracing::info!(worker = %worker.id(), world = redacted(&settings.world), queues, "worker started");
@@ -98,7 +97,6 @@ impl Worker {
             patience: patience.map_or(Duration::from_secs(30), length),
             poll_interval: file.poll_interval.map(length),
             retention: retention.map(length),
-            allow_shell: self.allow_shell || file.allow_shell,
         })
     }
 }
@@ -110,7 +108,6 @@ struct Plan {
     patience: Duration,
     poll_interval: Option<Duration>,
     retention: Option<Duration>,
-    allow_shell: bool,
 }
 
 fn begin_log(settings: &Settings) -> CliResult {

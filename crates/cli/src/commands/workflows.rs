@@ -1,4 +1,7 @@
+mod diff;
 mod register;
+mod show;
+pub mod versions;
 
 use clap::Subcommand;
 use rhythm_engine::world::{Control, Controlled};
@@ -16,6 +19,9 @@ pub enum Workflows {
     /// List the registered workflows
     List,
     Register(register::Register),
+    Show(show::Show),
+    Versions(versions::Versions),
+    Diff(diff::Diff),
     /// Stop stepping all runs of a workflow; tasks under way finish
     Pause {
         workflow: String,
@@ -31,6 +37,9 @@ impl Workflows {
         match self {
             Self::List => list(&Session::open(&settings).await?).await,
             Self::Register(command) => command.run(settings).await,
+            Self::Show(command) => command.run(settings).await,
+            Self::Versions(command) => command.run(settings).await,
+            Self::Diff(command) => command.run(settings).await,
             Self::Pause { workflow } => pause(&Session::open(&settings).await?, workflow).await,
             Self::Resume { workflow } => resume(&Session::open(&settings).await?, workflow).await,
         }

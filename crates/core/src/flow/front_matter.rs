@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::codes;
 use super::diagnostic::{DIAGNOSTIC_LIMIT, Diagnostic, excerpt};
+use super::lexer;
 use super::similar::closest;
 use super::tree::{FrontMatter, Span};
 use crate::cron::Cron;
@@ -76,6 +77,26 @@ pub fn read(front_matter: &FrontMatter) -> Reading {
     reading.diagnostics.sort_by_key(|diagnostic| diagnostic.span);
     reading.diagnostics.truncate(DIAGNOSTIC_LIMIT);
     reading
+}
+
+/// The settings of a source, without looking at its program.
+pub fn settings_of(source: &str) -> Settings {
+    lexer::lex(source).front_matter.as_ref().map(read).unwrap_or_default().settings
+}
+
+/// Where something within the front matter stands: keys and places in lists, from the outside. Of what is not there,
+/// the nearest thing around it.
+pub fn place_of<'p>(front_matter: &FrontMatter, path: impl IntoIterator<Item = &'p str>) -> Span {
+    let Ok(Some(mut node)) = yaml::read(&front_matter.text, front_matter.span.range().start) else {
+        return front_matter.span;
+    };
+    for part in path {
+        match node.part(part) {
+            Ok(inner) => node = inner,
+            Err(around) => return around.span,
+        }
+    }
+    node.span
 }
 
 impl Reading {

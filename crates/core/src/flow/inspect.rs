@@ -39,6 +39,9 @@ pub struct Waiting {
     pub line: u32,
     /// Its number within the run.
     pub command: CommandId,
+    /// The number of the attempt under way: a child that is tried again is another child.
+    #[serde(skip)]
+    pub current: CommandId,
     /// When a timer fires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
@@ -101,15 +104,19 @@ fn waiting_for(code: &Code, memory: &Memory) -> Vec<Waiting> {
     }
     let describe = |number: u64| {
         let handle = memory.handles.get(&number)?;
+        let mut current = number;
         let (kind, name, until) = match &handle.kind {
             Kind::Task { name, .. } => (WaitingKind::Task, name.to_string(), None),
-            Kind::Child { workflow, .. } => (WaitingKind::Child, workflow.to_string(), None),
+            Kind::Child { workflow, again, .. } => {
+                current = again.as_ref().map_or(number, |again| again.number());
+                (WaitingKind::Child, workflow.to_string(), None)
+            }
             Kind::Timer { at } => (WaitingKind::Timer, String::new(), Some(*at)),
             Kind::Signal { name } => (WaitingKind::Signal, name.to_string(), None),
             Kind::Timeout { .. } | Kind::Group(_) => return None,
         };
         let line = place(code, handle.step as usize).line;
-        Some(Waiting { kind, name, line, command: CommandId(number), until })
+        Some(Waiting { kind, name, line, command: CommandId(number), current: CommandId(current), until })
     };
     reached.into_iter().filter_map(describe).collect()
 }

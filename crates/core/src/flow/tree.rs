@@ -258,6 +258,14 @@ pub enum PropertyValue {
     Shorthand(Expression),
 }
 
+impl PropertyValue {
+    pub fn expression(&self) -> &Expression {
+        match self {
+            Self::Given(value) | Self::Shorthand(value) => value,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unary {
     Not,

@@ -92,6 +92,9 @@ impl Client {
         let (tenant, workflow) = (self.tenant.clone(), started.workflow.clone());
         let query = DefinitionQuery { tenant, workflow, version: started.version };
         let Some(definition) = self.world.definition(query).await? else { return Ok(false) };
+        if self.schemas.check(&*self.world, &self.tenant, &definition, &started.input).await?.is_err() {
+            return Ok(false);
+        }
         let run = NewRun {
             id,
             workflow: started.workflow,

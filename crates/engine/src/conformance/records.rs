@@ -203,3 +203,42 @@ pub async fn a_cursor_nobody_gave_is_refused(stage: &dyn Stage) {
     assert!(matches!(play.world.list_tasks(tasks).await, Err(WorldError::Invalid(_))));
     assert!(matches!(play.world.list_dead(dead).await, Err(WorldError::Invalid(_))));
 }
+
+pub async fn versions_are_listed_with_their_open_runs(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let register = async |source: &str| {
+        let (tenant, definitions) = (play.tenant.clone(), vec![definition("order", source)]);
+        play.world.register(Register { tenant, definitions }).await.unwrap();
+    };
+    let version = |source: &str| rhythm_core::Version::of(source.as_bytes());
+    let listed = async || {
+        let rows = play.world.versions(&play.tenant, "order").await.unwrap();
+        rows.into_iter().map(|row| (row.version, row.current, row.open_runs)).collect::<Vec<_>>()
+    };
+    assert_eq!(listed().await, []);
+    register("one").await;
+    let first = play.world.versions(&play.tenant, "order").await.unwrap().remove(0);
+    stage.clock().advance(secs(1));
+    register("two").await;
+    let of_version = |id: &str, source: &str| NewRun {
+        workflow: "order".to_owned(),
+        version: version(source),
+        ..new_run(id)
+    };
+    for (id, source) in [("a", "one"), ("b", "one"), ("c", "two"), ("d", "one")] {
+        play.start_as(of_version(id, source)).await;
+    }
+    // Neither another workflow's runs nor those that have ended count.
+    play.start_as(NewRun { workflow: "other".to_owned(), ..of_version("e", "one") }).await;
+    let claimed = play.claims(10).await;
+    let ended = claimed.iter().find(|claimed| claimed.run.id.as_str() == "d").unwrap();
+    play.done(&Draft::of(ended).completed()).await;
+    assert_eq!(listed().await, [(version("two"), true, 1), (version("one"), false, 2)]);
+    stage.clock().advance(secs(1));
+    register("one").await;
+    assert_eq!(listed().await, [(version("two"), false, 1), (version("one"), true, 2)]);
+    let again = play.world.versions(&play.tenant, "order").await.unwrap().remove(1);
+    assert_eq!((again.registered_at, again.kind), (first.registered_at, first.kind));
+    let other = rhythm_core::TenantId::new("somebody else");
+    assert_eq!(play.world.versions(&other, "order").await.unwrap(), []);
+}

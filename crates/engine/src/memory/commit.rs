@@ -25,6 +25,12 @@ impl State {
         Committed { at: now, outcomes }
     }
 
+    /// The commit a run is created with; nobody holds anything of it.
+    pub fn write_first(&mut self, tenant: &TenantId, item: CommitItem, now: Timestamp) {
+        let worker = WorkerId::new("");
+        self.commit_item(&Committer { tenant, worker: &worker, now, claim_until: now }, item);
+    }
+
     fn commit_item(&mut self, by: &Committer<'_>, item: CommitItem) -> CommitOutcome {
         if let Some(outcome) = self.repeated(by, &item) {
             return outcome;

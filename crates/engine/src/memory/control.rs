@@ -50,6 +50,7 @@ impl State {
                 let change = Reopening { revision, reason, requeue, redeliver };
                 self.reopen(&id, &run, change, actor, now)
             }
+            Control::Fork { run, item } => self.fork(&id, *run, *item, now),
             Control::RequeueDead { task } => self.requeue_dead(&id, &task, now),
             Control::DiscardDead { task, message } => self.discard_dead(&id, &task, message, now),
             Control::CancelTask { task } => {
@@ -195,6 +196,27 @@ impl State {
             self.make_ready(id, run, now);
         }
         Ok(Controlled::Done)
+    }
+
+    fn fork(
+        &mut self,
+        id: &TenantId,
+        run: NewRun,
+        item: CommitItem,
+        now: Timestamp,
+    ) -> WorldResult<Controlled> {
+        if self.tenant(id).paused_workflows.contains(&run.workflow) {
+            return Err(WorldError::Conflict(format!("workflow {} is paused", run.workflow)));
+        }
+        let name = run.id.clone();
+        match self.create_run(id, run, now) {
+            Creation::Exists => Ok(Controlled::Unchanged),
+            Creation::Conflict => Err(WorldError::Conflict(format!("there is another run {name}"))),
+            Creation::Created => {
+                self.write_first(id, item, now);
+                Ok(Controlled::Done)
+            }
+        }
     }
 
     fn requeue_dead(&mut self, id: &TenantId, task: &TaskId, now: Timestamp) -> WorldResult<Controlled> {

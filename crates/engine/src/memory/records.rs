@@ -89,6 +89,25 @@ impl Tenant {
         })
     }
 
+    pub fn version_rows(&self, workflow: &str) -> Vec<VersionRow> {
+        let of_workflow = self.definitions.iter().filter(|((name, _), _)| name == workflow);
+        let mut rows: Vec<VersionRow> = of_workflow
+            .map(|((_, version), registered)| {
+                let is_open = |live: &&Live| live.row.workflow == workflow && live.row.version == *version;
+                VersionRow {
+                    version: version.clone(),
+                    kind: registered.definition.kind,
+                    registered_at: registered.at,
+                    current: self.current.get(workflow) == Some(version),
+                    open_runs: self.live.values().filter(is_open).count() as u64,
+                }
+            })
+            .collect();
+        // Those of one moment are by version already.
+        rows.sort_by_key(|row| std::cmp::Reverse(row.registered_at));
+        rows
+    }
+
     fn timer_rows(&self, run: &RunId) -> Vec<TimerRow> {
         let mut timers: Vec<TimerRow> = self
             .timers

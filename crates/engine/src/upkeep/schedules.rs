@@ -47,9 +47,9 @@ async fn fire(process: &Process, tenant: &TenantId, schedule: Schedule, now: Tim
     }
     let actor = Actor(format!("schedule:{}", schedule.name));
     let (runs, tasks) = match starts(process, tenant, &schedule, &fires, &actor).await? {
-        Some(starts) => starts,
-        None => {
-            tracing::error!(schedule = schedule.name, "the scheduled workflow is not registered");
+        Ok(starts) => starts,
+        Err(reason) => {
+            tracing::error!(schedule = schedule.name, reason, "a schedule cannot start what it should");
             missed += fires.len() as u64;
             (Vec::new(), Vec::new())
         }
@@ -84,13 +84,16 @@ async fn active_run(process: &Process, tenant: &TenantId, schedule: &Schedule) -
     }
 }
 
+type Starts = (Vec<NewRun>, Vec<NewTask>);
+
+/// What is to be started, or why nothing can be.
 async fn starts(
     process: &Process,
     tenant: &TenantId,
     schedule: &Schedule,
     fires: &[Timestamp],
     actor: &Actor,
-) -> WorldResult<Option<(Vec<NewRun>, Vec<NewTask>)>> {
+) -> WorldResult<Result<Starts, String>> {
     let id = |fire: &Timestamp| RunId::for_fire(tenant, &schedule.name, *fire);
     match &schedule.target {
         ScheduleTarget::Task { name, input, options } => {
@@ -104,12 +107,17 @@ async fn starts(
                 trace: None,
                 claim: false,
             };
-            Ok(Some((Vec::new(), fires.iter().map(task).collect())))
+            Ok(Ok((Vec::new(), fires.iter().map(task).collect())))
         }
         ScheduleTarget::Workflow { workflow, input } => {
             let (tenant_id, name) = (tenant.clone(), workflow.clone());
             let query = DefinitionQuery { tenant: tenant_id, workflow: name, version: None };
-            let Some(definition) = process.world.definition(query).await? else { return Ok(None) };
+            let Some(definition) = process.world.definition(query).await? else {
+                return Ok(Err(format!("no workflow named {workflow} is registered")));
+            };
+            if let Err(misfit) = process.schemas.check(&*process.world, tenant, &definition, input).await? {
+                return Ok(Err(format!("the input does not fit workflow {workflow}: {misfit}")));
+            }
             let run = |fire: &Timestamp| NewRun {
                 id: id(fire),
                 workflow: workflow.clone(),
@@ -124,7 +132,7 @@ async fn starts(
                 actor: actor.clone(),
                 trace: None,
             };
-            Ok(Some((fires.iter().map(run).collect(), Vec::new())))
+            Ok(Ok((fires.iter().map(run).collect(), Vec::new())))
         }
     }
 }

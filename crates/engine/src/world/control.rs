@@ -6,7 +6,7 @@ use rhythm_core::message::Message;
 use rhythm_core::{Actor, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::runs::NewRun;
+use super::runs::{CommitItem, NewRun};
 use super::tasks::NewTask;
 
 #[derive(Clone, Debug)]
@@ -59,6 +59,14 @@ pub enum Control {
         requeue: Vec<TaskId>,
         /// Messages put into the inbox again.
         redeliver: Vec<Message>,
+    },
+    /// A run that begins with a history: it is created, and its first commit written, in one. Unchanged when the run is
+    /// there already; a conflict when another one is, or when its workflow is paused
+    /// (`a_fork_begins_where_its_history_ends`, `a_fork_does_not_start_but_goes_on`, `a_repeated_fork_changes_nothing`,
+    /// `a_fork_of_a_paused_workflow_is_refused_whole`).
+    Fork {
+        run: Box<NewRun>,
+        item: Box<CommitItem>,
     },
     /// A dead letter becomes a task again with fresh attempts, its claim number still growing. For tasks of
     /// live runs only when the run is held for it; for ended runs it runs detached.
@@ -114,6 +122,9 @@ pub struct Schedule {
     pub target: ScheduleTarget,
     pub catch_up: CatchUp,
     pub overlap: Overlap,
+    /// It stands in the front matter of its workflow, and comes and goes with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub declared: bool,
     #[serde(default)]
     pub paused: bool,
     /// Absent when the rule never fires again.

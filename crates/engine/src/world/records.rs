@@ -35,6 +35,8 @@ pub trait Records: Send + Sync {
     async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>>;
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>>;
     async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>>;
+    /// Every version of a workflow, the one registered last first (`versions_are_listed_with_their_open_runs`).
+    async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>>;
     /// Facts for `rhythm db status` and `doctor`.
     async fn health(&self) -> WorldResult<Health>;
 }
@@ -230,6 +232,18 @@ pub struct WorkflowRow {
     pub versions: u64,
     pub paused: bool,
     pub registered_at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VersionRow {
+    pub version: Version,
+    pub kind: WorkflowKind,
+    /// For the first time.
+    pub registered_at: Timestamp,
+    /// New runs start with it.
+    pub current: bool,
+    /// Runs of it that have not ended.
+    pub open_runs: u64,
 }
 
 /// How a database is.

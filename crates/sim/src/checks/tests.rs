@@ -566,6 +566,7 @@ fn schedules_objects_to_a_minute_that_is_left_out_or_fired_twice() {
             target,
             catch_up: rhythm_core::cron::CatchUp::All,
             overlap: rhythm_core::cron::Overlap::Allow,
+            declared: false,
             paused: false,
             next_at: Some(minute(1)),
             last_at: None,

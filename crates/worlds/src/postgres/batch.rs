@@ -29,6 +29,25 @@ pub struct Transition {
 
 /// Writes transitions of different runs, in the order of their ids.
 pub async fn write(session: &Session, now: Option<i64>, items: &[&Transition]) -> Result<Written, Fault> {
+    let (pipeline, places) = prepare(session, now, items).await?;
+    Ok(places.read(items, &pipeline.commit().await?))
+}
+
+/// The same within a transaction that is open already.
+pub async fn write_within(
+    session: &Session,
+    now: Option<i64>,
+    items: &[&Transition],
+) -> Result<Written, Fault> {
+    let (pipeline, places) = prepare(session, now, items).await?;
+    Ok(places.read(items, &pipeline.go_on().await?))
+}
+
+async fn prepare<'a>(
+    session: &'a Session,
+    now: Option<i64>,
+    items: &'a [&'a Transition],
+) -> Result<(Pipeline<'a>, Places), Fault> {
     let mut batch = Batch { pipeline: Pipeline::new(session), now, items, places: Places::default() };
     batch.lock().await?;
     batch.fence().await?;
@@ -40,8 +59,7 @@ pub async fn write(session: &Session, now: Option<i64>, items: &[&Transition]) -
     batch.settle().await?;
     batch.end().await?;
     let Batch { pipeline, places, .. } = batch;
-    let answers = pipeline.commit().await?;
-    Ok(places.read(items, &answers))
+    Ok((pipeline, places))
 }
 
 struct Batch<'a> {

@@ -3,10 +3,10 @@
 use rhythm_core::event::{EventData, Note};
 use rhythm_core::message::Message;
 use rhythm_core::{Actor, RunId, TaskId, TaskOptions, TenantId};
-use rhythm_engine::world::{Control, ControlRequest, Controlled, Hint, WorldError};
+use rhythm_engine::world::{CommitItem, Control, ControlRequest, Controlled, Hint, NewRun, WorldError};
 
-use super::batch::cancelled_prefix;
-use super::columns::{MessageColumns, millis, number};
+use super::batch::{self, By, Transition, cancelled_prefix};
+use super::columns::{MessageColumns, RunColumns, millis, number};
 use super::errors::Fault;
 use super::link::Session;
 use super::pipeline::Pipeline;
@@ -63,6 +63,7 @@ impl Desk<'_> {
                 self.reopen(run, *revision, reason, requeue, redeliver).await?;
                 (Controlled::Done, runs.and(tasks))
             }
+            Control::Fork { run, item } => return self.fork(run, item).await,
             Control::RequeueDead { task } => {
                 self.requeue_dead(task).await?;
                 (Controlled::Done, tasks)
@@ -179,6 +180,34 @@ impl Desk<'_> {
         self.unblock_if_last_held(Some(run)).await?;
         self.put_messages(run, redeliver.iter()).await?;
         self.ready(sql::READY_IF_TOLD, run).await
+    }
+
+    /// A run and its first commit. Only a paused workflow can keep it from being written.
+    async fn fork(&self, run: &NewRun, item: &CommitItem) -> Result<(Controlled, Hint), Fault> {
+        let conflict = |text: String| Err(WorldError::Conflict(text).into());
+        let mut columns = RunColumns::default();
+        columns.push(self.tenant.as_str(), run);
+        let mut pipeline = Pipeline::new(self.session);
+        pipeline.add(sql::INSERT_RUNS, columns.into_params(self.now)).await?;
+        if pipeline.go_on().await?.concat().is_empty() {
+            let known: &[super::link::Param<'_>] = &[
+                &vec![self.tenant.as_str()],
+                &vec![run.id.as_str()],
+                &vec![run.workflow.as_str()],
+                &vec![run.input.to_stored()],
+            ];
+            let rows = self.session.query(sql::KNOWN_RUNS, known).await?;
+            return match rows.first().and_then(|row| row.get::<_, Option<bool>>(1)) {
+                Some(true) => Ok((Controlled::Unchanged, Hint::default())),
+                _ => conflict(format!("there is another run {}", run.id)),
+            };
+        }
+        let by = By { tenant: self.tenant.0.clone(), worker: String::new(), hold: 0 };
+        let transition = Transition { by, item: item.clone() };
+        match batch::write_within(self.session, self.now, &[&transition]).await {
+            Err(Fault::Fence) => conflict(format!("workflow {} is paused", run.workflow)),
+            written => Ok((Controlled::Done, written?.hint.and(Hint { runs: true, ..Hint::default() }))),
+        }
     }
 
     async fn put_messages<'m>(

@@ -9,7 +9,7 @@ use rhythm_core::event::Event;
 use rhythm_core::{RunId, TaskId, TenantId};
 use rhythm_engine::world::{
     AttemptRow, DeadLetter, DeadQuery, Health, HistoryQuery, Page, Picture, QueueRow, Records, RunQuery,
-    RunSummary, Schedule, TaskQuery, TaskSummary, WorkerRow, WorkflowRow, WorldResult,
+    RunSummary, Schedule, TaskQuery, TaskSummary, VersionRow, WorkerRow, WorkflowRow, WorldResult,
 };
 
 use super::PostgresWorld;
@@ -58,6 +58,10 @@ impl Records for PostgresWorld {
 
     async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>> {
         lists::workflows(&self.reader, tenant).await
+    }
+
+    async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
+        lists::versions(&self.reader, tenant, workflow).await
     }
 
     async fn health(&self) -> WorldResult<Health> {

@@ -117,5 +117,6 @@ statements! {
     QUEUES = "queues";
     SCHEDULES = "schedules";
     WORKFLOWS = "workflows";
+    VERSIONS = "versions";
     HEALTH = "health";
 }

@@ -2,7 +2,7 @@
 //! `docs/internals/worlds.md`. An item whose fence does not hold has written nothing.
 
 use rhythm_core::message::{Message, MessageBody, TimerFired};
-use rhythm_core::{MessageId, RunId, TaskId, Timestamp};
+use rhythm_core::{MessageId, Millis, RunId, TaskId, TenantId, Timestamp, WorkerId};
 use rhythm_engine::world::{
     Commit, CommitItem, CommitOutcome, Committed, Done, Fence, TaskClaim, WorldResult,
 };
@@ -24,6 +24,13 @@ pub fn commit(tx: &Tx<'_>, request: &Commit) -> WorldResult<Committed> {
         ending::release(tx, &request.tenant, &request.worker, released)?;
     }
     Ok(Committed { at: tx.now, outcomes })
+}
+
+/// The commit a run is created with; nobody holds anything of it.
+pub fn write_first(tx: &Tx<'_>, tenant: &TenantId, item: &CommitItem) -> WorldResult<CommitOutcome> {
+    let (worker, hold) = (WorkerId::new(""), Millis::ZERO);
+    let request = Commit { tenant: tenant.clone(), worker, hold, items: Vec::new(), released: Vec::new() };
+    Committer { tx, request: &request, until: tx.now }.commit(item)
 }
 
 /// What the fence looks at.

@@ -223,6 +223,11 @@ impl Records for SqliteWorld {
         self.read(move |sql| records::workflows(sql, &tenant)).await
     }
 
+    async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
+        let (tenant, workflow) = (tenant.clone(), workflow.to_owned());
+        self.read(move |sql| records::versions(sql, &tenant, &workflow)).await
+    }
+
     async fn health(&self) -> WorldResult<Health> {
         self.read(records::health).await
     }

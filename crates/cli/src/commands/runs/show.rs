@@ -1,9 +1,13 @@
 use clap::Args;
+use rhythm_core::event::Forked;
 use rhythm_core::{Failure, Message, Payload, RunId, Timestamp};
+use rhythm_engine::travel::origin;
+use rhythm_engine::whereabouts::{Whereabouts, whereabouts};
 use rhythm_engine::world::{DeadLetter, Picture, RunSummary, TaskSummary, TimerRow};
 use serde::Serialize;
 
 use super::list::state;
+use super::position;
 use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::output::{Table, short};
@@ -27,6 +31,12 @@ struct Shown {
     input: Payload,
     output: Option<Payload>,
     failure: Option<Failure>,
+    /// Of a flow: the line it stands at or failed at, and its variables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<Whereabouts>,
+    /// The run it was forked from, and the last event they share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forked: Option<Forked>,
     awaiting: Vec<String>,
     workflow_paused: bool,
     ready_since: Option<Timestamp>,
@@ -42,6 +52,8 @@ impl Show {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::open(&settings).await?;
         let picture = session.client.picture(&RunId::new(self.run)).await?;
+        let position = whereabouts(&session.client, &picture).await?;
+        let forked = origin(&picture.summary);
         let awaiting = picture.row.awaiting().iter().cloned().collect();
         let Picture { summary, input, output, failure, .. } = picture;
         let output = match output {
@@ -53,6 +65,8 @@ impl Show {
             input: session.loaded(input).await?,
             output,
             failure,
+            position,
+            forked,
             awaiting,
             workflow_paused: picture.workflow_paused,
             ready_since: picture.ready_since,
@@ -89,6 +103,7 @@ async fn tell(session: &Session, shown: &Shown) -> CliResult {
         ("deadline", run.deadline_at.map(time).unwrap_or_default()),
         ("priority", if run.priority == 0 { String::new() } else { run.priority.to_string() }),
         ("tags", tags.join(" ")),
+        ("forked from", shown.forked.as_ref().map(origin_text).unwrap_or_default()),
         ("parent", run.parent.as_ref().map(|parent| parent.run.to_string()).unwrap_or_default()),
         ("events", run.seq.to_string()),
         ("input", value(&shown.input)),
@@ -96,6 +111,9 @@ async fn tell(session: &Session, shown: &Shown) -> CliResult {
         ("failure", shown.failure.as_ref().map(ToString::to_string).unwrap_or_default()),
         ("awaiting", shown.awaiting.join(", ")),
     ])?;
+    if let Some(position) = &shown.position {
+        position::tell(session, run.status, position)?;
+    }
     let mut tasks = Table::new(&["TASK", "NAME", "STATE", "ATTEMPT", "SINCE"]);
     for task in &shown.tasks {
         let attempt = format!("{}/{}", task.attempt, task.options.retries.max_attempts);
@@ -124,4 +142,8 @@ async fn tell(session: &Session, shown: &Shown) -> CliResult {
         dead.row(vec![letter.task.to_string(), letter.name.clone(), short(&letter.failure.to_string(), 60)]);
     }
     session.out.section("dead letters", &dead)
+}
+
+fn origin_text(forked: &Forked) -> String {
+    format!("{} after event {}", forked.from, forked.at_seq)
 }

@@ -123,7 +123,7 @@ async fn tell(session: &Session, task: TaskSummary) -> CliResult {
         (TaskState::Cancelled, _) => Err(CliError::Cancelled { what }),
         (TaskState::Failed, Some(failure)) => {
             let help = format!("it is a dead letter: `rhythm dead requeue {}` tries again", task.id);
-            Err(CliError::Failed { what, help, failure: Box::new(failure) })
+            Err(CliError::Failed { what, place: String::new(), help, failure: Box::new(failure) })
         }
         _ => {
             let text = match &task.output {
@@ -156,7 +156,7 @@ async fn wait_for_all(session: &Session, tasks: &[TaskId], queue: &str) -> CliRe
         Some(failure) => {
             let help = "`rhythm dead list` shows what failed".to_owned();
             let what = format!("{failed} of {} tasks", tasks.len());
-            Err(CliError::Failed { what, help, failure: Box::new(failure) })
+            Err(CliError::Failed { what, place: String::new(), help, failure: Box::new(failure) })
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use clap::Args;
 use rhythm_core::WorkflowKind;
 use rhythm_core::drill::Drill;
-use rhythm_engine::definitions::{Refused, define};
+use rhythm_engine::definitions::{Defined, Refused, define};
 use rhythm_engine::world::Definition;
 use serde_json::json;
 
@@ -23,16 +23,12 @@ const DRILL: &str = ".drill.json";
 #[command(after_help = "\
 The workflow is named after the file, or by `name` in its front matter: order.flow registers `order`. Folders are \
 searched for .flow files. Nothing is registered when one of the files is wrong. Registering the same content again \
-changes nothing; runs that are under way keep the version they started with.")]
+changes nothing; runs that are under way keep the version they started with. A `schedule` in the front matter becomes a \
+schedule of the workflow's name, and goes when a version without one is registered.")]
 pub struct Register {
     /// .flow files, or folders with them
     #[arg(required = true, value_name = "PATH")]
     files: Vec<String>,
-}
-
-struct Found {
-    definition: Definition,
-    tasks: Vec<String>,
 }
 
 impl Register {
@@ -51,16 +47,17 @@ impl Register {
             workers.into_iter().flat_map(|worker| worker.card.tasks).collect()
         };
         let mut rows = Vec::new();
-        for Found { definition, tasks } in found {
-            let Definition { workflow, version, kind, .. } = definition.clone();
-            session.client.register_definition(definition).await?;
+        for defined in found {
+            let Definition { workflow, version, kind, .. } = defined.definition.clone();
+            let tasks: BTreeSet<String> = defined.tasks.iter().map(|task| task.name.clone()).collect();
+            session.client.register_defined(defined).await?;
             if !session.out.is_json() && !session.out.is_quiet() {
                 session.out.line(format!("registered {workflow}, version {version}"))?;
             }
             let unserved: Vec<&String> = tasks.iter().filter(|task| !known.contains(*task)).collect();
             if !known.is_empty() && !unserved.is_empty() {
                 let names: Vec<&str> = unserved.iter().map(|task| task.as_str()).collect();
-                session.out.note(format!("{workflow}: no worker knows {}", names.join(", ")));
+                session.out.note(format!("warning: {workflow}: no live worker knows {}", names.join(", ")));
             }
             rows.push(
                 json!({ "workflow": workflow, "kind": kind, "version": version, "unserved": unserved }),
@@ -74,7 +71,7 @@ impl Register {
 }
 
 /// The flows of a file or folder; what is wrong with any of them keeps all from being registered.
-fn read_flows(path: &str, out: Output) -> CliResult<Vec<Found>> {
+fn read_flows(path: &str, out: Output) -> CliResult<Vec<Defined>> {
     let files = flow_files::find(&[path.to_owned()])?;
     let mut found = Vec::new();
     let mut wrong = 0;
@@ -84,10 +81,7 @@ fn read_flows(path: &str, out: Output) -> CliResult<Vec<Found>> {
             return Err(CliError::BadWorkflow { path: file.path.clone(), reason });
         }
         match define(&file.stem(), WorkflowKind::Flow, &file.source) {
-            Ok(defined) => {
-                let names: BTreeSet<String> = defined.tasks.into_iter().map(|task| task.name).collect();
-                found.push(Found { definition: defined.definition, tasks: names.into_iter().collect() });
-            }
+            Ok(defined) => found.push(defined),
             Err(Refused { diagnostics }) => {
                 wrong += 1;
                 if !out.is_json() {
@@ -102,7 +96,7 @@ fn read_flows(path: &str, out: Output) -> CliResult<Vec<Found>> {
     }
 }
 
-fn read_drill(path: &str) -> CliResult<Found> {
+fn read_drill(path: &str) -> CliResult<Defined> {
     let wrong = |reason: &str| CliError::BadWorkflow { path: path.to_owned(), reason: reason.to_owned() };
     let name = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let workflow = name.strip_suffix(DRILL).ok_or_else(|| wrong("its name does not end in .drill.json"))?;
@@ -111,6 +105,5 @@ fn read_drill(path: &str) -> CliResult<Found> {
     }
     let source = input::read_text(path)?;
     Drill::parse(source.as_bytes()).map_err(|error| wrong(&error.to_string()))?;
-    let plain = define(workflow, WorkflowKind::Drill, &source).map_err(|_| wrong("it cannot be read"))?;
-    Ok(Found { definition: plain.definition, tasks: Vec::new() })
+    define(workflow, WorkflowKind::Drill, &source).map_err(|_| wrong("it cannot be read"))
 }

@@ -46,6 +46,18 @@ impl Node {
         }
     }
 
+    /// What stands under a key, or at a place of a list; itself when there is nothing.
+    pub(super) fn part(self, name: &str) -> Result<Self, Self> {
+        let inner = match &self.kind {
+            NodeKind::Mapping(entries) => {
+                entries.iter().find(|entry| entry.key == name).map(|entry| entry.value.clone())
+            }
+            NodeKind::List(items) => name.parse::<usize>().ok().and_then(|place| items.get(place).cloned()),
+            NodeKind::Scalar(_) => None,
+        };
+        inner.ok_or(self)
+    }
+
     /// What it is, in words.
     pub(super) fn describe(&self) -> &'static str {
         match &self.kind {

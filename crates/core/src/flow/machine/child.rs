@@ -57,6 +57,13 @@ impl Again {
         !self.stopped && (self.ended + 1 < self.retries.max_attempts || matches!(self.now, Now::Waiting(_)))
     }
 
+    /// Of the child that is running, or of the timer it waits for.
+    pub fn number(&self) -> u64 {
+        match self.now {
+            Now::Running(number) | Now::Waiting(number) => number,
+        }
+    }
+
     pub fn stop(&mut self) {
         self.stopped = true;
     }

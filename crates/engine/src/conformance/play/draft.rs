@@ -31,6 +31,11 @@ impl Draft {
         Self::begin(run, Fence::Fused).finishing(task)
     }
 
+    /// Consumes messages nobody has delivered, with a run that nobody holds.
+    pub fn to_begin(run: &RunRow, messages: &[Message]) -> Draft {
+        Self::begin(run, Fence::Fused).consuming(messages)
+    }
+
     fn begin(run: &RunRow, fence: Fence) -> Draft {
         let snapshot = Snapshot { format: 7, bytes: Arc::from(format!("after {}", run.revision).as_bytes()) };
         let state = RunState { snapshot: Some(snapshot), ..run.state.clone() };
@@ -87,6 +92,15 @@ impl Draft {
 
     pub fn marker(mut self, name: &str) -> Draft {
         self.write(EventData::Marker(Marker { name: name.to_owned(), data: Payload::null() }), None);
+        self
+    }
+
+    /// A row that no message has caused.
+    pub fn operator(mut self, data: EventData) -> Draft {
+        self.write(data, None);
+        if let Some(row) = self.item.events.last_mut() {
+            row.cause = None;
+        }
         self
     }
 

@@ -137,6 +137,7 @@ pub fn schedule(name: &str, next_at: Timestamp) -> Schedule {
         target: ScheduleTarget::Workflow { workflow: "drill".to_owned(), input: json("[1]") },
         catch_up: CatchUp::One,
         overlap: Overlap::Skip,
+        declared: false,
         paused: false,
         next_at: Some(next_at),
         last_at: None,

@@ -4,7 +4,7 @@ use rhythm_core::event::Event;
 use rhythm_core::{CommandId, Compensation, RunId, Status, TaskId, TenantId, Version};
 use rhythm_engine::world::{
     AttemptRow, DeadLetter, DeadQuery, HistoryQuery, Page, Parent, QueueRow, RunQuery, RunSummary, Schedule,
-    TaskQuery, TaskSummary, WorkerRow, WorkflowRow, WorldError, WorldResult,
+    TaskQuery, TaskSummary, VersionRow, WorkerRow, WorkflowRow, WorldError, WorldResult,
 };
 use tokio_postgres::Row;
 
@@ -196,4 +196,17 @@ pub async fn workflows(link: &Link, tenant: &TenantId) -> WorldResult<Vec<Workfl
         })
     };
     link.query(sql::WORKFLOWS, &[&tenant.as_str()]).await?.iter().map(read).collect()
+}
+
+pub async fn versions(link: &Link, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
+    let read = |row: &Row| {
+        Ok(VersionRow {
+            version: Version(row.get("version")),
+            kind: workflow_kind(row.get("kind"))?,
+            registered_at: time(row, "registered_at"),
+            current: row.get("current"),
+            open_runs: count(row.get("open_runs")),
+        })
+    };
+    link.query(sql::VERSIONS, &[&tenant.as_str(), &workflow]).await?.iter().map(read).collect()
 }

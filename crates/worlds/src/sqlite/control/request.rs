@@ -30,6 +30,7 @@ pub fn control(tx: &Tx<'_>, request: &ControlRequest) -> WorldResult<Controlled>
             tx.hint_tasks();
             resume(tx, tenant, "queue", queue)
         }
+        Control::Fork { run, item } => runs::fork(tx, tenant, run, item),
         Control::RequeueDead { task } => dead::requeue(tx, tenant, task),
         Control::DiscardDead { task, message } => dead::discard(tx, tenant, task, message.as_ref()),
         Control::CancelTask { task } => match tasks::cancel(tx, tenant, task)? {

@@ -3,13 +3,14 @@
 use rhythm_core::event::{EventData, Note};
 use rhythm_core::message::Message;
 use rhythm_core::{Actor, RunId, TaskId, TenantId};
-use rhythm_engine::world::{Controlled, WorldError, WorldResult};
+use rhythm_engine::world::{CommitItem, Controlled, Creation, NewRun, WorldError, WorldResult};
 use rusqlite::params;
 
 use super::dead;
+use crate::sqlite::commit::write_first;
 use crate::sqlite::history::write_operator_row;
 use crate::sqlite::inbox::{Target, awaits};
-use crate::sqlite::runs::make_ready;
+use crate::sqlite::runs::{create_run, make_ready};
 use crate::sqlite::sql::{int, sql};
 use crate::sqlite::tasks::unblock_if_last_held;
 use crate::sqlite::tx::Tx;
@@ -94,6 +95,21 @@ pub fn annotate(
     let live = live(tx, tenant, run)?;
     write_operator_row(tx, live.key, actor, event.clone())?;
     Ok(Controlled::Done)
+}
+
+/// A run and its first commit. Everything is checked before anything is written.
+pub fn fork(tx: &Tx<'_>, tenant: &TenantId, run: &NewRun, item: &CommitItem) -> WorldResult<Controlled> {
+    if tx.is_workflow_paused(tenant, &run.workflow)? {
+        return Err(WorldError::Conflict(format!("workflow {} is paused", run.workflow)));
+    }
+    match create_run(tx, tenant, run)? {
+        Creation::Exists => Ok(Controlled::Unchanged),
+        Creation::Conflict => Err(WorldError::Conflict(format!("there is another run {}", run.id))),
+        Creation::Created => {
+            write_first(tx, tenant, item)?;
+            Ok(Controlled::Done)
+        }
+    }
 }
 
 pub struct Reopening<'a> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rhythm_core::{TenantId, WorkflowKind};
-use rhythm_engine::world::{QueueRow, Schedule, WorkerRow, WorkflowRow, WorldResult};
+use rhythm_engine::world::{QueueRow, Schedule, VersionRow, WorkerRow, WorkflowRow, WorldResult};
 use rusqlite::params;
 
 use crate::sqlite::rows;
@@ -64,6 +64,18 @@ pub fn workflows(sql: Sql<'_>, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow
             versions: row.count()?,
             paused: row.take()?,
             registered_at: row.time()?,
+        })
+    })
+}
+
+pub fn versions(sql: Sql<'_>, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
+    sql.all(sql!("records", "versions"), params![tenant.as_str(), workflow], |row| {
+        Ok(VersionRow {
+            version: row.id()?,
+            kind: row.word(WorkflowKind::parse)?,
+            registered_at: row.time()?,
+            current: row.take()?,
+            open_runs: row.count()?,
         })
     })
 }

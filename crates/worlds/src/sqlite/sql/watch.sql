@@ -23,6 +23,10 @@ WHERE key IN (SELECT q.key FROM run_queue q JOIN live_run l ON l.key = q.key
               WHERE q.place = 1 AND q.tenant = ?1 AND q.kind = ?2 AND q.workflow = ?3 AND q.ready_at < ?4
                 AND l.blocked_code IS NULL
               LIMIT ?7);
+-- name: marked
+SELECT DISTINCT l.tenant, l.kind, l.workflow FROM live_run l JOIN run_queue q ON q.key = l.key
+WHERE l.blocked_code = 'no_worker' AND q.place <> 0;
 -- name: unmark
-UPDATE live_run SET blocked_code = NULL, blocked_since = NULL, blocked_detail = NULL
-WHERE blocked_code = 'no_worker' AND tenant = ?1 AND kind = ?2 AND workflow = ?3;
+UPDATE live_run AS l SET blocked_code = NULL, blocked_since = NULL, blocked_detail = NULL
+WHERE l.blocked_code = 'no_worker' AND l.tenant = ?1 AND l.kind = ?2 AND l.workflow = ?3
+  AND EXISTS (SELECT 1 FROM run_queue q WHERE q.key = l.key AND q.place <> 0);

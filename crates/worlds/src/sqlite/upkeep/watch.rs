@@ -5,7 +5,7 @@ use rhythm_engine::world::{WorkerCard, WorldResult};
 use rusqlite::params;
 
 use crate::sqlite::claim_runs::ready_programs;
-use crate::sqlite::sql::{Sql, int, size, sql};
+use crate::sqlite::sql::{Columns, Sql, int, size, sql};
 use crate::sqlite::tx::Tx;
 
 fn before(now: Timestamp, idle: Millis) -> i64 {
@@ -34,20 +34,26 @@ pub fn report_stuck(
 /// Marks ready runs no worker lists, and unmarks those one lists again.
 pub fn mark_unserved(tx: &Tx<'_>, idle: Millis, limit: usize) -> WorldResult<u64> {
     let mut changed = 0;
+    let cards_of = |tenant: &str| -> WorldResult<Vec<WorkerCard>> {
+        tx.all(sql!("watch", "cards"), params![tenant], |row| row.json())
+    };
+    let program = |row: &mut Columns<'_>| Ok((row.take()?, row.take()?, row.take()?));
+    let marked: Vec<(String, String, String)> = tx.all(sql!("watch", "marked"), [], program)?;
+    for (tenant, kind, workflow) in marked {
+        if is_served(&cards_of(&tenant)?, &kind, &workflow) {
+            changed += tx.run(sql!("watch", "unmark"), params![tenant, kind, workflow])?;
+        }
+    }
     let tenants: Vec<String> = tx.all(sql!("watch", "tenants"), [], |row| row.take())?;
     for tenant in tenants {
-        let cards: Vec<WorkerCard> = tx.all(sql!("watch", "cards"), params![tenant], |row| row.json())?;
+        let cards = cards_of(&tenant)?;
         for (kind, workflow) in ready_programs(tx, &tenant)? {
-            let room = limit.saturating_sub(changed);
-            let detail = format!("no live worker can step {kind} workflow {workflow}");
-            let program = params![tenant, kind, workflow];
-            changed += if is_served(&cards, &kind, &workflow) {
-                tx.run(sql!("watch", "unmark"), program)?
-            } else {
-                let late = before(tx.now, idle);
-                let row = params![tenant, kind, workflow, late, tx.now.millis(), detail, size(room)];
-                tx.run(sql!("watch", "mark"), row)?
-            };
+            if !is_served(&cards, &kind, &workflow) {
+                let (late, room) = (before(tx.now, idle), size(limit.saturating_sub(changed)));
+                let detail = format!("no live worker can step {kind} workflow {workflow}");
+                let row = params![tenant, kind, workflow, late, tx.now.millis(), detail, room];
+                changed += tx.run(sql!("watch", "mark"), row)?;
+            }
         }
     }
     Ok(changed as u64)

@@ -1,0 +1,43 @@
+//! Where a flow's run stands, with its variables, as a screen shows it.
+
+use rhythm_core::Status;
+use rhythm_core::flow::inspect::{Waiting, WaitingKind};
+use rhythm_engine::whereabouts::Whereabouts;
+
+use crate::errors::CliResult;
+use crate::output::{Table, short};
+use crate::session::Session;
+
+/// How much of a value is shown.
+const SHOWN: usize = 200;
+
+pub fn tell(session: &Session, status: Status, position: &Whereabouts) -> CliResult {
+    let verb = match status {
+        Status::Failed => "failed",
+        Status::Completed | Status::Cancelled => "ended",
+        Status::Pending | Status::Running | Status::Waiting => "stands",
+    };
+    let headline = format!("{verb} at line {}", position.line);
+    session.out.styled(&format!("\n{}", session.out.bold(&headline)))?;
+    session.out.line(format!("{:>4} | {}", position.line, position.text))?;
+    let waits: Vec<String> = position.waiting_for.iter().map(wait).collect();
+    if !waits.is_empty() {
+        session.out.line(format!("waits for {}", waits.join(", ")))?;
+    }
+    let mut variables = Table::new(&["VARIABLE", "VALUE"]);
+    for (name, value) in &position.variables.0 {
+        variables.row(vec![name.clone(), short(value.text().unwrap_or("(large)"), SHOWN)]);
+    }
+    session.out.section("variables", &variables)
+}
+
+fn wait(wait: &Waiting) -> String {
+    let line = wait.line;
+    match (wait.kind, wait.until) {
+        (WaitingKind::Task, _) => format!("task {} (line {line})", wait.name),
+        (WaitingKind::Child, _) => format!("workflow {} (line {line})", wait.name),
+        (WaitingKind::Signal, _) => format!("signal {} (line {line})", wait.name),
+        (WaitingKind::Timer, Some(until)) => format!("{until} (line {line})"),
+        (WaitingKind::Timer, None) => format!("a timer (line {line})"),
+    }
+}

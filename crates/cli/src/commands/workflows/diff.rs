@@ -1,0 +1,62 @@
+use std::path::Path;
+
+use clap::Args;
+use serde_json::json;
+use similar::{ChangeTag, TextDiff};
+
+use super::versions::{definition, short_version};
+use crate::config::Settings;
+use crate::errors::CliResult;
+use crate::input;
+use crate::output::clean;
+use crate::session::Session;
+
+/// Show what changed between two versions of a workflow, or between a version and a file
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A and B are hashes of versions, or the beginnings of them, or files. Without B, A is compared with the current version.")]
+pub struct Diff {
+    workflow: String,
+    /// A version or a file
+    #[arg(value_name = "A")]
+    from: String,
+    /// A version or a file; the current version when it is left out
+    #[arg(value_name = "B")]
+    to: Option<String>,
+}
+
+struct Side {
+    name: String,
+    source: String,
+}
+
+impl Diff {
+    pub async fn run(self, settings: Settings) -> CliResult {
+        let session = Session::open(&settings).await?;
+        let from = side(&session, &self.workflow, Some(&self.from)).await?;
+        let to = side(&session, &self.workflow, self.to.as_deref()).await?;
+        let diff = TextDiff::from_lines(&from.source, &to.source);
+        let unified = diff.unified_diff().context_radius(3).header(&from.name, &to.name).to_string();
+        if session.out.is_json() {
+            let changed =
+                |tag: ChangeTag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
+            return session.out.json(&json!({
+                "workflow": self.workflow, "from": from.name, "to": to.name, "same": from.source == to.source,
+                "added": changed(ChangeTag::Insert), "removed": changed(ChangeTag::Delete), "diff": unified,
+            }));
+        }
+        if unified.is_empty() {
+            return session.out.line(format!("{} and {} are the same", from.name, to.name));
+        }
+        unified.lines().try_for_each(|line| session.out.styled(&session.out.changed(&clean(line))))
+    }
+}
+
+/// What looks like a file is one: no version has a dot or a slash in it.
+async fn side(session: &Session, workflow: &str, given: Option<&str>) -> CliResult<Side> {
+    if let Some(path) = given.filter(|path| path.contains(['.', '/']) || Path::new(path).is_file()) {
+        return Ok(Side { name: path.to_owned(), source: input::read_text(path)? });
+    }
+    let definition = definition(session, workflow, given).await?;
+    Ok(Side { name: format!("{workflow} {}", short_version(&definition.version)), source: definition.source })
+}

@@ -1,0 +1,46 @@
+//! Starting children: which version, whether the input fits it, and the run that is to be.
+
+use std::collections::BTreeMap;
+
+use rhythm_core::failure::codes;
+use rhythm_core::{Actor, ChildSpec, Failure, Millis, RunId, TenantId};
+
+use crate::inputs::Schemas;
+use crate::world::*;
+
+/// The version a child starts with, or why it cannot start.
+pub async fn pin(
+    world: &dyn World,
+    tenant: &TenantId,
+    schemas: &Schemas,
+    child: &ChildSpec,
+) -> WorldResult<Result<Definition, Failure>> {
+    let (workflow, version) = (child.workflow.clone(), child.version.clone());
+    let found = world.definition(DefinitionQuery { tenant: tenant.clone(), workflow, version }).await?;
+    let Some(definition) = found else {
+        let message = format!("no workflow named {} is registered", child.workflow);
+        return Ok(Err(Failure::permanent(codes::UNKNOWN_WORKFLOW, message)));
+    };
+    let fits = schemas.check(world, tenant, &definition, &child.input).await?;
+    Ok(fits.map(|()| definition).map_err(|misfit| {
+        let message = format!("the input does not fit workflow {}: {misfit}", child.workflow);
+        Failure::permanent(codes::INVALID_INPUT, message)
+    }))
+}
+
+pub fn new_child(parent: &RunId, child: ChildSpec, definition: Definition) -> NewRun {
+    NewRun {
+        id: parent.child(child.child),
+        workflow: child.workflow,
+        version: definition.version,
+        kind: definition.kind,
+        input: child.input,
+        priority: child.priority,
+        delay: Millis::ZERO,
+        deadline: child.deadline,
+        tags: BTreeMap::new(),
+        parent: Some(Parent { run: parent.clone(), child: child.child }),
+        actor: Actor::run(parent),
+        trace: None,
+    }
+}

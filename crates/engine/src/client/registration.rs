@@ -1,0 +1,71 @@
+//! Registering flows, with the schedules their front matter declares.
+
+use rhythm_core::Payload;
+use rhythm_core::cron::{CatchUp, Cron, Overlap};
+
+use super::Client;
+use crate::definitions::Defined;
+use crate::error::EngineError;
+use crate::world::*;
+
+impl Client {
+    /// Registers what [`define`](crate::definitions::define) made of a text and makes it current; its schedule comes,
+    /// changes or goes with it.
+    ///
+    /// Version and schedule are two writes. Whoever dies between them leaves the schedule as it was, which starts the
+    /// new version; registering the same text again brings it up to date.
+    pub async fn register_defined(&self, defined: Defined) -> Result<(), EngineError> {
+        let Defined { definition, settings, .. } = defined;
+        let name = definition.workflow.clone();
+        let known = self.world.schedules(&self.tenant).await?.into_iter().find(|known| known.name == name);
+        if let (Some(_), Some(Schedule { declared: false, .. })) = (&settings.schedule, &known) {
+            let help = format!("remove it first: rhythm schedules remove {name}");
+            return Err(EngineError::Invalid(format!(
+                "a schedule named {name} was added by hand, the front matter declares another; {help}"
+            )));
+        }
+        let definitions = vec![definition];
+        self.world.register(Register { tenant: self.tenant.clone(), definitions }).await?;
+        match (settings.schedule, known) {
+            (Some(cron), Some(known)) if known.cron == cron.text() => {}
+            (Some(cron), known) => self.declare(&name, &cron, known).await?,
+            (None, Some(known)) if known.declared => self.withdraw_schedule(name).await?,
+            (None, _) => {}
+        }
+        Ok(())
+    }
+
+    /// What a schedule has done so far, and whether it is paused, outlives a change of its rule.
+    async fn declare(&self, name: &str, cron: &Cron, known: Option<Schedule>) -> Result<(), EngineError> {
+        let next_at = cron.next_after(self.world.now().await?);
+        let nothing = Payload::parse("{}".to_owned()).unwrap_or_default();
+        let schedule = match known {
+            Some(known) => Schedule { cron: cron.text().to_owned(), next_at, ..known },
+            None => Schedule {
+                name: name.to_owned(),
+                cron: cron.text().to_owned(),
+                zone: cron.zone().to_owned(),
+                target: ScheduleTarget::Workflow { workflow: name.to_owned(), input: nothing },
+                catch_up: CatchUp::Skip,
+                overlap: Overlap::Skip,
+                declared: true,
+                paused: false,
+                next_at,
+                last_at: None,
+                last_started: None,
+                fired: 0,
+                missed: 0,
+            },
+        };
+        self.control(Control::PutSchedule(schedule)).await?;
+        Ok(())
+    }
+
+    async fn withdraw_schedule(&self, name: String) -> Result<(), EngineError> {
+        match self.control(Control::RemoveSchedule { name }).await {
+            // Somebody else was faster.
+            Ok(_) | Err(EngineError::World(WorldError::NotFound(_))) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Reasons of a flow, told by the lines of its source.
+
+use rhythm_core::Status;
+use rhythm_core::flow::inspect::{Waiting, WaitingKind};
+
+use super::{About, Explanation, Reason};
+use crate::whereabouts::Whereabouts;
+
+pub fn tell(explanation: &mut Explanation, place: &Whereabouts) {
+    if explanation.status.is_final() {
+        return tell_end(explanation, place);
+    }
+    let mut waits: Vec<&Waiting> = place.waiting_for.iter().collect();
+    for reason in &mut explanation.reasons {
+        if let Some(found) = waits.iter().position(|wait| is_about(&reason.about, wait)) {
+            let wait = waits.remove(found);
+            at_line(reason, wait, place);
+        } else if reason.code == "cancelling" {
+            reason.what.push_str(&format!(" at line {}", place.line));
+            show(reason, place.line, place);
+        }
+    }
+    // A child between two attempts is no run: a timer starts it again.
+    for wait in waits.into_iter().filter(|wait| wait.kind == WaitingKind::Child) {
+        let its_timer = |reason: &&mut Reason| reason.about == About::Timer(wait.current);
+        if let Some(reason) = explanation.reasons.iter_mut().find(its_timer) {
+            let fires =
+                reason.what.split_once(" fires ").map_or_else(String::new, |(_, at)| format!(" {at}"));
+            reason.what =
+                format!("waiting at line {} for workflow {}, started again{fires}", wait.line, wait.name);
+            reason.code = "child";
+            show(reason, wait.line, place);
+        }
+    }
+    for reason in &mut explanation.reasons {
+        if reason.line.is_none() && reason.about != About::Run {
+            reason.what.insert_str(0, "beside that, not awaited: ");
+        }
+    }
+    // What concerns the run as a whole first, then what it waits for, then the rest.
+    explanation.reasons.sort_by_key(|reason| match reason.about {
+        About::Run => 0,
+        _ if reason.line.is_some() => 1,
+        _ => 2,
+    });
+}
+
+fn is_about(about: &About, wait: &Waiting) -> bool {
+    match (about, wait.kind) {
+        (About::Task(number), WaitingKind::Task)
+        | (About::Timer(number), WaitingKind::Timer)
+        | (About::Child(number), WaitingKind::Child) => *number == wait.current,
+        (About::Signal(name), WaitingKind::Signal) => *name == wait.name,
+        _ => false,
+    }
+}
+
+fn at_line(reason: &mut Reason, wait: &Waiting, place: &Whereabouts) {
+    reason.what = match (wait.kind, wait.until) {
+        (WaitingKind::Timer, Some(until)) => format!("waiting at line {} until {until}", wait.line),
+        _ => format!("waiting at line {} for {}", wait.line, reason.what),
+    };
+    show(reason, wait.line, place);
+}
+
+fn show(reason: &mut Reason, line: u32, place: &Whereabouts) {
+    reason.line = Some(line);
+    reason.source = place.source_line(line);
+}
+
+fn tell_end(explanation: &mut Explanation, place: &Whereabouts) {
+    let Some(reason) = explanation.reasons.first_mut() else { return };
+    if explanation.status == Status::Failed {
+        reason.what = reason.what.replacen("it failed: ", &format!("it failed at line {}: ", place.line), 1);
+    }
+    show(reason, place.line, place);
+}

@@ -1,0 +1,87 @@
+//! Whether the input of a run fits the schema of its workflow. The only file that knows the JSON Schema library.
+//! References lead nowhere outside of a schema, and patterns take time in proportion to the text they look at.
+
+mod misfit;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jsonschema::{PatternOptions, Validator};
+use rhythm_core::flow::front_matter::settings_of;
+use rhythm_core::{Payload, TenantId, Version, WorkflowKind};
+use serde_json::Value;
+
+use crate::world::{Definition, World, WorldResult};
+
+pub use misfit::Misfit;
+
+/// The compiled form of a schema.
+pub struct Schema(Validator);
+
+/// What is wrong with a schema, and where in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadSchema {
+    pub path: Vec<String>,
+    pub reason: String,
+}
+
+impl Schema {
+    pub fn compile(schema: &Value) -> Result<Self, BadSchema> {
+        let built = jsonschema::options().with_pattern_options(PatternOptions::regex()).build(schema);
+        built.map(Self).map_err(|error| BadSchema {
+            path: misfit::parts(error.instance_path().as_str()),
+            reason: error.to_string(),
+        })
+    }
+
+    pub fn check(&self, input: &Value) -> Result<(), Misfit> {
+        match self.0.is_valid(input) {
+            true => Ok(()),
+            false => Err(Misfit::of(self.0.iter_errors(input))),
+        }
+    }
+}
+
+/// The schemas of the workflows this process has started, compiled once for each version.
+#[derive(Default)]
+pub struct Schemas(Mutex<HashMap<Version, Option<Arc<Schema>>>>);
+
+impl Schemas {
+    /// Checks an input. What has no schema takes anything.
+    pub async fn check(
+        &self,
+        world: &dyn World,
+        tenant: &TenantId,
+        definition: &Definition,
+        input: &Payload,
+    ) -> WorldResult<Result<(), Misfit>> {
+        let Some(schema) = self.schema(definition) else { return Ok(Ok(())) };
+        let parsed = match input {
+            Payload::Inline(raw) => serde_json::from_str(raw.get()),
+            Payload::Blob(blob) => serde_json::from_slice(&world.read_blob(tenant, blob).await?),
+        };
+        Ok(match parsed {
+            Ok(input) => schema.check(&input),
+            Err(error) => Err(Misfit::unreadable(&error)),
+        })
+    }
+
+    fn schema(&self, definition: &Definition) -> Option<Arc<Schema>> {
+        if definition.kind != WorkflowKind::Flow {
+            return None;
+        }
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&definition.version).cloned();
+        if let Some(known) = known {
+            return known;
+        }
+        // What cannot be compiled is never registered.
+        let schema = settings_of(&definition.source).input.and_then(|text| Schema::compile(&text).ok());
+        let schema = schema.map(Arc::new);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(definition.version.clone(), schema.clone());
+        schema
+    }
+}
+
+#[cfg(test)]
+mod tests;

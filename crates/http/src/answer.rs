@@ -1,0 +1,105 @@
+//! What came back, as a task's output or as a failure.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::Response;
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use rhythm_core::{Failure, Payload};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::client::transport;
+use crate::codes;
+use crate::request::Request;
+
+/// What is kept of the body of a failure.
+const FAILED_BYTES: usize = 32 * 1024;
+
+/// The output of `http.request`.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    pub status: u16,
+    /// Names in lower case; several values are joined with commas.
+    pub headers: BTreeMap<String, String>,
+    /// The body, when it is UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    /// The body, when it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body_base64: Option<String>,
+    /// The body's value, when its type is JSON and it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub json: Option<Value>,
+}
+
+impl Answer {
+    pub(crate) async fn read(request: &Request, mut response: Response) -> Result<Self, Failure> {
+        let status = response.status();
+        let wanted = match &request.expected {
+            Some(expected) => expected.includes(status.as_u16()),
+            None => status.as_u16() < 400,
+        };
+        let max_bytes = if wanted { request.max_bytes } else { request.max_bytes.min(FAILED_BYTES) };
+        let (body, whole) = body(request, &mut response, max_bytes).await?;
+        if wanted && !whole {
+            let message = format!("{} answered with more than {max_bytes} bytes", request.place());
+            return Err(Failure::permanent(codes::HTTP_TOO_LARGE, message));
+        }
+        let answer = Self::of(status.as_u16(), response.headers(), body);
+        if wanted {
+            return Ok(answer);
+        }
+        let retryable = matches!(status.as_u16(), 408 | 425 | 429) || status.is_server_error();
+        let reason = status.canonical_reason().map(|reason| format!(" {reason}")).unwrap_or_default();
+        let message = format!("{} answered {}{reason}", request.place(), status.as_u16());
+        Err(Failure {
+            kind: format!("HTTP_{}", status.as_u16()),
+            retryable,
+            data: Payload::of(&answer).ok(),
+            ..Failure::new(codes::HTTP_STATUS, message)
+        })
+    }
+
+    fn of(status: u16, headers: &HeaderMap, body: Vec<u8>) -> Self {
+        let json = is_json(headers).then(|| serde_json::from_slice(&body).ok()).flatten();
+        let (body, body_base64) = match String::from_utf8(body) {
+            Ok(text) => (Some(text), None),
+            Err(error) => (None, Some(STANDARD.encode(error.as_bytes()))),
+        };
+        Self { status, headers: plain(headers), body, body_base64, json }
+    }
+}
+
+/// The beginning of the body, and whether that is all.
+async fn body(request: &Request, response: &mut Response, max: usize) -> Result<(Vec<u8>, bool), Failure> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| transport(request, error))? {
+        let room = max - body.len();
+        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if chunk.len() > room {
+            return Ok((body, false));
+        }
+    }
+    Ok((body, true))
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kind == "application/json" || kind.ends_with("+json")
+}
+
+fn plain(headers: &HeaderMap) -> BTreeMap<String, String> {
+    let mut plain: BTreeMap<String, String> = BTreeMap::new();
+    for (name, value) in headers {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        let known = plain.entry(name.as_str().to_owned()).or_default();
+        if !known.is_empty() {
+            known.push_str(", ");
+        }
+        known.push_str(&value);
+    }
+    plain
+}

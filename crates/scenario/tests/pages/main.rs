@@ -1,0 +1,178 @@
+//! Every example of the pages about the language is played, and what the page says comes of it is compared.
+//!
+//! A ```` ```flow ```` block is a program. What follows it says what comes of it: ```` ```json ```` is its output, ```` ```yaml ```` a
+//! scenario whose program it is (several may follow), ```` ```text ```` what `rhythm check` says about it. In a
+//! ```` ```flow values ```` block every line that ends in `// VALUE` or `// throws CODE` is an expression of its own; the other
+//! lines stand before each of them. ```` ```sh run ```` blocks are run by the tests of the command. There are no other blocks: an
+//! example that nobody runs fails.
+#![allow(clippy::unwrap_used)]
+
+mod block;
+
+use block::{Block, blocks};
+use rhythm_core::flow::examine;
+use rhythm_core::flow::render::{Style, render};
+use rhythm_scenario::{Options, Scenario, run};
+use serde_json::{Value, json};
+
+#[test]
+fn guide() {
+    check("docs/guide/language.md");
+}
+
+#[test]
+fn reference() {
+    check("docs/reference/flow.md");
+}
+
+fn check(page: &str) {
+    let path = format!("{}/../../{page}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let (examples, mut problems) = examples(page, &text);
+    assert!(examples.len() > 10, "{page} has only {} examples", examples.len());
+    problems.extend(examples.iter().flat_map(Example::problems));
+    assert!(problems.is_empty(), "\n{}\n{} problems\n", problems.join("\n"), problems.len());
+}
+
+/// A program and one thing that is said of it.
+struct Example {
+    place: String,
+    source: String,
+    says: Says,
+}
+
+enum Says {
+    Scenario(Value),
+    /// What is wrong with it.
+    Diagnostics(String),
+}
+
+/// The examples of a page, and the blocks that nobody would run.
+fn examples(page: &str, text: &str) -> (Vec<Example>, Vec<String>) {
+    let (mut examples, mut problems) = (Vec::new(), Vec::new());
+    // The program that what follows is said of, and whether anything was.
+    let mut program: Option<(Block, bool)> = None;
+    let mut shell = false;
+    for block in blocks(text) {
+        let place = format!("{page}:{}", block.line);
+        let printed = std::mem::take(&mut shell) && block.kind == "text";
+        let says = match block.kind.as_str() {
+            "flow" => {
+                problems.extend(silent(page, program.replace((block, false))));
+                continue;
+            }
+            "flow values" => {
+                examples.extend(expressions(&place, &block.text));
+                continue;
+            }
+            "sh run" | "sh run fails" => {
+                shell = true;
+                continue;
+            }
+            "text" if printed => continue,
+            "json" => serde_json::from_str::<Value>(&block.text)
+                .map(|output| Says::Scenario(json!({"expect": {"status": "completed", "output": output}})))
+                .map_err(|error| error.to_string()),
+            "yaml" => yaml(&block.text).map(Says::Scenario),
+            "text" => Ok(Says::Diagnostics(block.text.clone())),
+            other => Err(format!("nobody runs a block of {other:?}")),
+        };
+        match (says, &mut program) {
+            (Ok(says), Some((program, said))) => {
+                *said = true;
+                examples.push(Example { place, source: program.text.clone(), says });
+            }
+            (Ok(_), None) => problems.push(format!("{place}: there is no program before this")),
+            (Err(problem), _) => problems.push(format!("{place}: {problem}")),
+        }
+    }
+    problems.extend(silent(page, program));
+    (examples, problems)
+}
+
+/// A program of which nothing is said.
+fn silent(page: &str, program: Option<(Block, bool)>) -> Option<String> {
+    let (block, said) = program?;
+    (!said).then(|| format!("{page}:{}: nothing says what comes of this program", block.line))
+}
+
+fn yaml(text: &str) -> Result<Value, String> {
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())
+}
+
+/// One example for each line that says its value.
+fn expressions(place: &str, text: &str) -> Vec<Example> {
+    let mut before = String::new();
+    let mut examples = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let Some((expression, value)) = line.rsplit_once("// ") else {
+            before.push_str(line);
+            before.push('\n');
+            continue;
+        };
+        let expect = match value.strip_prefix("throws ") {
+            Some(code) => json!({"status": "failed", "error": {"code": [code]}}),
+            None => {
+                let value: Value =
+                    serde_json::from_str(value).unwrap_or_else(|error| panic!("{place}: {line}: {error}"));
+                json!({"status": "completed", "output": value})
+            }
+        };
+        let source = format!("{before}return {}\n", expression.trim_end());
+        let place = format!("{place}: {}", expression.trim_end());
+        examples.push(Example { place, source, says: Says::Scenario(json!({"expect": expect})) });
+    }
+    examples
+}
+
+impl Example {
+    fn problems(&self) -> Vec<String> {
+        let problems = match &self.says {
+            Says::Diagnostics(expected) => self.examined(expected),
+            Says::Scenario(scenario) => self.played(scenario.clone()),
+        };
+        problems.into_iter().map(|problem| format!("{}\n    {problem}", self.place)).collect()
+    }
+
+    fn examined(&self, expected: &str) -> Vec<String> {
+        let said = render(
+            "example.flow",
+            &self.source,
+            &examine(&self.source, false).checked.diagnostics,
+            Style::Plain,
+        );
+        if said.trim_end() == expected.trim_end() { Vec::new() } else { vec![format!("it says:\n{said}")] }
+    }
+
+    fn played(&self, mut scenario: Value) -> Vec<String> {
+        scenario["source"] = json!(self.source);
+        let scenario: Scenario = match serde_json::from_str(&scenario.to_string()) {
+            Ok(scenario) => scenario,
+            Err(error) => return vec![error.to_string()],
+        };
+        if scenario.expect.is_none() && scenario.any_of.is_none() {
+            return vec!["the scenario expects nothing".into()];
+        }
+        run(&scenario, Options { three_ways: true, jobs: None, seed: 0 }).problems
+    }
+}
+
+#[test]
+fn an_example_that_is_wrong_or_that_nobody_runs_is_found() {
+    let wrong = |page: &str| {
+        let (examples, mut problems) = examples("page", page);
+        problems.extend(examples.iter().flat_map(Example::problems));
+        problems.len()
+    };
+    assert_eq!(wrong("```flow\nreturn 1\n```\n\n```json\n1\n```\n"), 0);
+    assert_eq!(wrong("```flow\nreturn 1\n```\n\n```json\n2\n```\n"), 1);
+    assert_eq!(wrong("```flow\nreturn 1\n```\n\n```yaml\nexpect: {status: failed}\n```\n"), 1);
+    assert_eq!(wrong("```flow\nreturn 1\n```\n\n```yaml\ninputs: {}\n```\n"), 1);
+    assert_eq!(wrong("```flow\nreturn 1\n```\n"), 1);
+    assert_eq!(wrong("```json\n1\n```\n"), 1);
+    assert_eq!(wrong("```js\n1\n```\n"), 1);
+    assert_eq!(wrong("```flow\nreturn (\n```\n\n```text\nfine\n```\n"), 1);
+    assert_eq!(wrong("```flow values\nlet a = 1\na + 1  // 2\na.b  // throws TYPE_ERROR\n```\n"), 0);
+    assert_eq!(wrong("```flow values\n1 + 1  // 3\n```\n"), 1);
+}
