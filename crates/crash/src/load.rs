@@ -8,6 +8,7 @@ use rhythm::{
 use rhythm_core::drill::{Instruction, Plan};
 use rhythm_core::message::{Actor, Cancel, Message, MessageBody, SignalReceived};
 use rhythm_core::{MessageId, Timestamp};
+use rhythm_engine::definitions::{Refused, define};
 use rhythm_engine::world::{Deliver, Delivered, Delivery, World, WorldError};
 use serde_json::{Value, json};
 
@@ -20,9 +21,17 @@ pub const SIGNAL: &str = "go";
 pub async fn register(client: &Client, millis: u64) -> Result<(), EngineError> {
     for (name, source) in drills(millis) {
         client.register(name, WorkflowKind::Drill, &source.to_string()).await?;
-        client.register(&flow_name(name), WorkflowKind::Flow, &flow(&source)).await?;
+        let flow = define(&flow_name(name), WorkflowKind::Flow, &flow(&source));
+        client.register_defined(flow.map_err(unsound)?).await?;
     }
     Ok(())
+}
+
+fn unsound(refused: Refused) -> EngineError {
+    EngineError::World(WorldError::Broken(format!(
+        "a flow of the load is refused: {:?}",
+        refused.diagnostics
+    )))
 }
 
 /// Every workflow is there twice: as a drill, and as a flow that does the same.

@@ -1,5 +1,6 @@
 //! The kept corpus, and a few thousand children of it: the same ones every time.
 #![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stdout, reason = "shown when a test fails")]
 
 use std::path::PathBuf;
 

@@ -9,8 +9,8 @@ use rhythm_core::flow::Flow;
 use rhythm_core::flow::inspect::{Waiting, WaitingKind, describe};
 use rhythm_core::message::{Cancel, Message, MessageBody, SignalReceived};
 use rhythm_core::{
-    Actor, BlockedCode, Event, EventData, Failure, MessageId, Millis, Payload, RunId, Status, TenantId,
-    Timestamp, WorkerId, WorkflowKind,
+    Actor, BlockedCode, Event, EventData, Failure, MessageId, Millis, Payload, RunId, Status, TaskId,
+    TenantId, Timestamp, WorkerId, WorkflowKind,
 };
 use rhythm_engine::client::{Client, StartRun};
 use rhythm_engine::config::Config;
@@ -124,6 +124,8 @@ struct Stage {
     planned: u64,
     /// The rows seen of each run that was played, inline children included.
     seen: BTreeMap<RunId, u64>,
+    /// Tasks nobody has begun yet, by when it will be too late to.
+    deadlines: BTreeMap<TaskId, Timestamp>,
     calls: Vec<Call>,
     order: Vec<String>,
     events: u64,
@@ -167,6 +169,7 @@ impl Stage {
             run,
             plans: Vec::new(),
             planned: 0,
+            deadlines: BTreeMap::new(),
             calls: Vec::new(),
             order: Vec::new(),
             events: 0,
@@ -251,7 +254,8 @@ impl Stage {
             }
             let planned =
                 self.plans.iter().filter(|plan| !matches!(plan.act, Act::Hold(_))).map(|plan| plan.at);
-            let Some(next) = planned.chain(swept.next_due).min() else { return Ok(()) };
+            let late = self.deadlines.values().copied();
+            let Some(next) = planned.chain(swept.next_due).chain(late).min() else { return Ok(()) };
             self.clock.set(next.max(self.clock.now()));
             self.act().await?;
             self.sweep().await?;
@@ -296,6 +300,10 @@ impl Stage {
                         let input = self.client.load(&step.input).await?;
                         let input = serde_json::from_str(&input).unwrap_or_default();
                         self.calls.push(Call(step.name.clone(), input));
+                        let task = self.world.task(self.client.tenant(), &run.task(step.task)).await?;
+                        let waits = task.filter(|task| task.state == TaskState::Delayed);
+                        let until = waits.and_then(|task| Some((task.id, task.deadline_at?)));
+                        self.deadlines.extend(until);
                     }
                     EventData::ChildStarted(child) => {
                         let child = run.child(child.child);
@@ -322,22 +330,7 @@ impl Stage {
 
     /// Takes every task that is ready and plans its end; false when there was none.
     async fn hand_out(&mut self) -> Result<bool, EngineError> {
-        let tenant = self.client.tenant().clone();
-        let queues = self.world.queues(&tenant).await?;
-        let request = ClaimTasks {
-            tenant,
-            worker: WorkerId::new(WORKER),
-            queues: queues.into_iter().map(|queue| (queue.name, usize::MAX)).collect(),
-            names: Vec::new(),
-            hold: FOR_EVER,
-            with_runs: false,
-            overdue: false,
-            ask: Ask::default(),
-        };
-        if request.queues.is_empty() {
-            return Ok(false);
-        }
-        let claimed = self.world.claim_tasks(request).await?.tasks;
+        let claimed = self.claim(false).await?;
         let any = !claimed.is_empty();
         for mut task in claimed {
             // Policies are real, but nothing is left to chance.
@@ -347,7 +340,45 @@ impl Stage {
         Ok(any)
     }
 
+    async fn claim(&self, overdue: bool) -> Result<Vec<ClaimedTask>, EngineError> {
+        const MOST: usize = 100_000;
+        let tenant = self.client.tenant().clone();
+        let queues: Vec<(String, usize)> = match overdue {
+            // Whichever queue they are in.
+            true => vec![(String::new(), MOST)],
+            false => self.world.queues(&tenant).await?.into_iter().map(|queue| (queue.name, MOST)).collect(),
+        };
+        if queues.is_empty() {
+            return Ok(Vec::new());
+        }
+        let request = ClaimTasks {
+            tenant,
+            worker: WorkerId::new(WORKER),
+            queues,
+            names: Vec::new(),
+            hold: FOR_EVER,
+            with_runs: false,
+            overdue,
+            ask: Ask::default(),
+        };
+        Ok(self.world.claim_tasks(request).await?.tasks)
+    }
+
+    /// Fails what is too late to be begun.
+    async fn expire(&mut self) -> Result<(), EngineError> {
+        let now = self.clock.now();
+        if !self.deadlines.values().any(|deadline| *deadline <= now) {
+            return Ok(());
+        }
+        self.deadlines.retain(|_, deadline| *deadline > now);
+        for task in self.claim(true).await? {
+            self.finish(&task, Err(too_late()), None).await?;
+        }
+        Ok(())
+    }
+
     fn begin(&mut self, task: ClaimedTask) {
+        self.deadlines.remove(&task.id);
         self.order.push(task.name.clone());
         let now = self.clock.now();
         let answer = self.script.next(&task.name);
@@ -357,10 +388,7 @@ impl Stage {
             let message = format!("the attempt took longer than {timeout}");
             (now.plus(timeout), Err(Failure::new(codes::TIMEOUT, message)))
         });
-        let deadline = task.deadline_at.map(|deadline| {
-            let message = "the task's deadline passed before an attempt could succeed";
-            (deadline.max(now), Err(Failure::permanent(codes::DEADLINE_EXCEEDED, message)))
-        });
+        let deadline = task.deadline_at.map(|deadline| (deadline.max(now), Err(too_late())));
         // The answer wins when it comes at the last moment.
         let end = [answered, timeout, deadline].into_iter().flatten().min_by_key(|(at, _)| *at);
         let task = Box::new(task);
@@ -407,6 +435,7 @@ impl Stage {
 
     /// Does all that is planned for now.
     async fn act(&mut self) -> Result<(), EngineError> {
+        self.expire().await?;
         let now = self.clock.now();
         let (mut due, later): (Vec<Plan>, Vec<Plan>) = std::mem::take(&mut self.plans)
             .into_iter()
@@ -557,6 +586,11 @@ fn rejections(refused: Refused) -> Vec<Rejection> {
         Rejection { code: found.code.to_owned(), message }
     });
     told.collect()
+}
+
+fn too_late() -> Failure {
+    let message = "the task's deadline passed before an attempt could succeed";
+    Failure::permanent(codes::DEADLINE_EXCEEDED, message)
 }
 
 fn no_inputs() -> Payload {

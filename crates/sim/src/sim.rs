@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rhythm_core::drill::Plan;
 use rhythm_core::{Millis, RunId, WorkflowKind};
 use rhythm_engine::client::Client;
+use rhythm_engine::definitions::define;
 use rhythm_engine::error::EngineError;
 use rhythm_engine::memory::MemoryWorld;
 use rhythm_engine::world::{Clock, TaskQuery, TaskSummary, Wakeups, World as _};
@@ -193,7 +194,8 @@ fn assemble(
     let log = Arc::new(ClientLog::default());
     let outside = client_on(doors(), &log);
     for (name, source) in &case.workload.workflows {
-        let registered = network.wait(outside.register(name, kind(source), source));
+        let defined = define(name, kind(source), source).expect("the workload has sound programs");
+        let registered = network.wait(outside.register_defined(defined));
         registered.expect("a new world takes definitions");
     }
     let nemesis = Nemesis {

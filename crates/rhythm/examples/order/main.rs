@@ -51,7 +51,7 @@ async fn perform(folder: &Path) -> Outcome<()> {
     let client = Rhythm::open(&world(folder)).await?.client();
     let defined = define("order", WorkflowKind::Flow, SOURCE).map_err(|_| "order.flow is refused")?;
     let flow = Flow::load(&defined.definition.compiled)?;
-    client.register_definition(defined.definition).await?;
+    client.register_defined(defined).await?;
 
     println!("examples/order.flow, one SQLite file, and workers that do not live long.\n");
     for (number, line) in SOURCE.lines().enumerate() {
