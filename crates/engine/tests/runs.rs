@@ -3,7 +3,7 @@
 mod rig;
 
 use rhythm_core::message::ApprovalDecided;
-use rhythm_core::{BlobRef, BlockedCode, CommandId, Millis, Payload, Status};
+use rhythm_core::{BlobRef, BlockedCode, CommandId, EventData, Millis, Payload, Status};
 use rhythm_engine::client::StartRun;
 use rhythm_engine::error::EngineError;
 use rhythm_engine::explain::explain;
