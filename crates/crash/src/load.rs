@@ -22,7 +22,7 @@ pub async fn register(client: &Client, millis: u64) -> Result<(), EngineError> {
     for (name, source) in drills(millis) {
         client.register(name, WorkflowKind::Drill, &source.to_string()).await?;
         let flow = define(&flow_name(name), WorkflowKind::Flow, &flow(&source));
-        client.register_definition(flow.map_err(unsound)?.definition).await?;
+        client.register_defined(flow.map_err(unsound)?).await?;
     }
     Ok(())
 }

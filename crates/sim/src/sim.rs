@@ -195,7 +195,7 @@ fn assemble(
     let outside = client_on(doors(), &log);
     for (name, source) in &case.workload.workflows {
         let defined = define(name, kind(source), source).expect("the workload has sound programs");
-        let registered = network.wait(outside.register_definition(defined.definition));
+        let registered = network.wait(outside.register_defined(defined));
         registered.expect("a new world takes definitions");
     }
     let nemesis = Nemesis {
