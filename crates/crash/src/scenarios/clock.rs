@@ -55,7 +55,7 @@ async fn on_postgres(
     let mut crowd = Crowd::start(&rig.lab, &[worker.clone(), worker.clone(), worker], &[client])?;
     let lab = &rig.lab;
     let first = put_schedule(lab).await?;
-    next_beginning(lab, 0, None, PATIENCE).await;
+    all_have_looked(lab).await;
 
     let nap = begin_nap(lab).await?;
     let own_jumps: &[i64] = scale.pick(&[HOUR, -HOUR], &[HOUR, -2 * HOUR, DAY + HOUR, -2 * DAY, DAY]);
@@ -94,7 +94,7 @@ async fn on_sqlite(
         |clock: &ShiftedClock| Launch { environment: clock.environment(), pause: 50, ..Launch::default() };
     let crowd = Crowd::start(lab, &[launch(own), launch(host), launch(host)], &[launch(host)])?;
     let first = put_schedule(lab).await?;
-    next_beginning(lab, 0, None, PATIENCE).await;
+    all_have_looked(lab).await;
     let jumps: &[i64] = scale.pick(&[HOUR, -HOUR], &[HOUR, -HOUR, DAY, -2 * DAY, DAY]);
     for millis in jumps {
         jump(report, lab, host, "of the host's clock", *millis).await?;
@@ -111,6 +111,18 @@ async fn on_sqlite(
     pause_schedule(lab).await?;
     crowd.finish(lab, report, scale.pick(20, 200)).await?;
     schedule_is_whole(report, lab, first).await
+}
+
+/// Waits until every worker knows what time it was: one that first looks after a leap cannot tell that there was one.
+async fn all_have_looked(lab: &Lab) {
+    let there = || async {
+        let workers = lab.client.world().workers(lab.client.tenant()).await;
+        workers.is_ok_and(|workers| workers.len() == 3)
+    };
+    until(PATIENCE, there).await;
+    next_beginning(lab, 0, None, PATIENCE).await;
+    // A sweep a second.
+    tokio::time::sleep(Duration::from_secs(2)).await;
 }
 
 /// Moves a clock, and waits until work has gone on for a while.
