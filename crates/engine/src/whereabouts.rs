@@ -1,11 +1,11 @@
 //! Where in its source a flow's run stands, or where it failed; what it waits for, and what its variables hold.
 
 use rhythm_core::flow::Flow;
-use rhythm_core::flow::inspect::{Description, Variables, Waiting, describe};
+use rhythm_core::flow::inspect::{Variables, Waiting, describe};
 use rhythm_core::fold::RunState;
 use rhythm_core::message::{Message, MessageBody};
-use rhythm_core::program::{RunFacts, Step, StepInput};
-use rhythm_core::{Blobs, Program, Snapshot, Status, Timestamp, WorkflowKind};
+use rhythm_core::program::{RunFacts, StepInput};
+use rhythm_core::{Blobs, Snapshot, Status, Timestamp, WorkflowKind};
 use serde::Serialize;
 
 use crate::client::Client;
@@ -26,14 +26,6 @@ pub struct Whereabouts {
 }
 
 impl Whereabouts {
-    fn of(described: Description, source: &str) -> Self {
-        let Description { line, column, waiting_for, variables, .. } = described;
-        let mut whereabouts =
-            Self { line, column, text: String::new(), waiting_for, variables, source: source.to_owned() };
-        whereabouts.text = whereabouts.source_line(line).unwrap_or_default();
-        whereabouts
-    }
-
     /// Lines count from 1.
     pub fn source_line(&self, line: u32) -> Option<String> {
         let line = self.source.lines().nth((line as usize).checked_sub(1)?)?;
@@ -56,18 +48,26 @@ pub async fn after(
 ) -> Result<Option<Whereabouts>, EngineError> {
     let Some((flow, source)) = flow_of(client, row).await? else { return Ok(None) };
     let snapshot = state.snapshot.as_ref();
-    let before = snapshot.and_then(|snapshot| describe(&flow, snapshot).ok());
+    let standing = snapshot.and_then(|snapshot| describe(&flow, snapshot).ok());
     let failed = match failed_by {
         Some(message) if message.body != MessageBody::DeadlineReached => {
             failing(client, &flow, &row.facts(), (snapshot, message, state.at)).await?
         }
         _ => None,
     };
-    let Some(mut described) = failed.or_else(|| before.clone()) else { return Ok(None) };
-    if let Some(before) = before {
-        described.variables = before.variables;
-    }
-    Ok(Some(Whereabouts::of(described, &source)))
+    let place = failed.or_else(|| standing.as_ref().map(|standing| (standing.line, standing.column)));
+    let Some((line, column)) = place else { return Ok(None) };
+    let waiting_for = standing.as_ref().filter(|_| failed.is_none()).map(|it| it.waiting_for.clone());
+    let mut whereabouts = Whereabouts {
+        line,
+        column,
+        text: String::new(),
+        waiting_for: waiting_for.unwrap_or_default(),
+        variables: standing.map(|standing| standing.variables).unwrap_or_default(),
+        source,
+    };
+    whereabouts.text = whereabouts.source_line(line).unwrap_or_default();
+    Ok(Some(whereabouts))
 }
 
 /// The program of a run and its source, when it is a flow this build can read.
@@ -81,20 +81,22 @@ async fn flow_of(client: &Client, row: &RunRow) -> Result<Option<(Flow, String)>
     Ok(Flow::load(&definition.compiled).ok().map(|flow| (flow, definition.source)))
 }
 
-/// Where the step stopped that failed the run. A failed run keeps the snapshot from before, so the step is taken once
-/// more: it always ends the same way.
+/// Line and column of the step that failed the run. A failed run stands where it stood before, so the message is
+/// applied once more: it always ends the same way.
 async fn failing(
     client: &Client,
     flow: &Flow,
     facts: &RunFacts,
     (snapshot, message, at): (Option<&Snapshot>, &Message, Timestamp),
-) -> Result<Option<Description>, EngineError> {
+) -> Result<Option<(u32, u32)>, EngineError> {
     let mut blobs = Blobs::new();
     loop {
-        match flow.step(StepInput { facts, snapshot, message, at, blobs: &blobs }) {
+        match flow.stops_at(StepInput { facts, snapshot, message, at, blobs: &blobs }) {
             Err(_) => return Ok(None),
-            Ok(Step::Transition(transition)) => return Ok(describe(flow, &transition.snapshot).ok()),
-            Ok(Step::NeedBlobs(wanted)) => {
+            Ok(Ok(position)) => {
+                return Ok(flow.code().place(position).map(|place| (place.line, place.column)));
+            }
+            Ok(Err(wanted)) => {
                 for blob in wanted {
                     let content = client.world().read_blob(client.tenant(), &blob).await?;
                     blobs.insert(blob.hash, content);

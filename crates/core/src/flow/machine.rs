@@ -28,6 +28,7 @@ use super::value::Value;
 use crate::command::Command;
 use crate::event::EventData;
 use crate::fold::oversize;
+use crate::payload::BlobRef;
 use crate::program::{Program, ProgramError, Progress, Snapshot, Step, StepInput, Transition};
 
 pub(super) use handle::Kind;
@@ -73,11 +74,19 @@ impl Flow {
     pub fn code(&self) -> &Code {
         &self.code
     }
-}
 
-impl Program for Flow {
-    fn step(&self, input: StepInput<'_>) -> Result<Step, ProgramError> {
-        let mut machine = Machine {
+    /// The index of the step a message brings the run to, whatever becomes of it there: of one that fails it, the step
+    /// that failed. Blobs the steps look into are asked for.
+    pub fn stops_at(&self, input: StepInput<'_>) -> Result<Result<usize, Vec<BlobRef>>, ProgramError> {
+        let mut machine = self.machine(input)?;
+        match machine.consume() {
+            Err(Stop::NeedBlobs(blobs)) => Ok(Err(blobs)),
+            _ => Ok(Ok(machine.memory.position)),
+        }
+    }
+
+    fn machine<'a>(&'a self, input: StepInput<'a>) -> Result<Machine<'a>, ProgramError> {
+        Ok(Machine {
             flow: self,
             input,
             memory: Memory::before(self, input.snapshot)?,
@@ -87,7 +96,13 @@ impl Program for Flow {
             awaited: Value::Null,
             commands: Vec::new(),
             events: Vec::new(),
-        };
+        })
+    }
+}
+
+impl Program for Flow {
+    fn step(&self, input: StepInput<'_>) -> Result<Step, ProgramError> {
+        let mut machine = self.machine(input)?;
         let progress = match machine.consume() {
             Ok(None) => return Ok(Step::Transition(machine.unchanged())),
             Ok(Some(progress)) => progress,
