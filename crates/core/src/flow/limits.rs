@@ -79,9 +79,9 @@ impl Meter {
         self.spend(bytes / 16)
     }
 
-    /// Makes a new value that takes this many bytes.
+    /// Makes a new value that takes this many bytes. Copying costs as much as looking: a gigabyte in a transition.
     pub fn allocate(&mut self, bytes: u64) -> Result<(), Limit> {
-        self.spend(bytes / 64)?;
+        self.spend(bytes / 16)?;
         self.fresh = self.fresh.saturating_add(bytes);
         if self.fresh > MAX_VALUE_BYTES { Err(Limit::Memory) } else { Ok(()) }
     }

@@ -143,8 +143,11 @@ impl State {
             .collect();
         open.sort();
         let is_child = |live: &Live| live.row.parent.as_ref().is_some_and(|parent| parent.run == *run);
-        let children: Vec<RunId> =
-            tenant.live.values().filter(|live| is_child(live)).map(|live| live.row.id.clone()).collect();
+        // In the order they were asked for; ids would put the tenth before the second.
+        let number = |live: &Live| live.row.parent.as_ref().map(|parent| parent.child);
+        let mut children: Vec<_> = tenant.live.values().filter(|live| is_child(live)).collect();
+        children.sort_by_key(|live| number(live));
+        let children: Vec<RunId> = children.into_iter().map(|live| live.row.id.clone()).collect();
         for (_, task) in open {
             self.cancel_task(by.tenant, &task, by.now);
         }

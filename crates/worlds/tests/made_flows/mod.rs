@@ -48,7 +48,9 @@ pub async fn agrees(seed: u64, clock: Arc<ManualClock>, world: Arc<dyn World>) {
         let json = |events: &[rhythm_core::Event]| -> Vec<String> {
             events
                 .iter()
-                .map(|event| format!("{} {} {}", event.seq, event.at, event.data.to_json()))
+                .map(|event| {
+                    format!("{} {} {:?} {}", event.seq, event.at, event.message, event.data.to_json())
+                })
                 .collect()
         };
         let here = played.histories.get(run).unwrap_or_else(|| panic!("{}", told("a run is missing")));
