@@ -242,12 +242,14 @@ impl State {
     }
 
     pub fn extend(&mut self, request: Extend, handle: u64, now: Timestamp) -> Extended {
+        // What a process sent before it died must not stand for its successor of the same name.
+        let alive = self.alive.contains(&handle);
         let tenant = self.tenant(&request.tenant);
         let worker = request.card.id.clone();
         let started_at = tenant.workers.get(&worker).map_or(now, |known| known.started_at);
-        if request.leaving {
+        if request.leaving && alive {
             tenant.workers.remove(&worker);
-        } else {
+        } else if alive {
             let (card, running) = (request.card, request.running);
             let row = Worker { card, handle, started_at, beat_at: now, running, missing_since: None };
             tenant.workers.insert(worker.clone(), row);
