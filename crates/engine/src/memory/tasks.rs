@@ -242,14 +242,15 @@ impl State {
     }
 
     pub fn extend(&mut self, request: Extend, handle: u64, now: Timestamp) -> Extended {
-        // What a process sent before it died must not stand for its successor of the same name.
-        let alive = self.alive.contains(&handle);
         let tenant = self.tenant(&request.tenant);
         let worker = request.card.id.clone();
-        let started_at = tenant.workers.get(&worker).map_or(now, |known| known.started_at);
-        if request.leaving && alive {
+        let known = tenant.workers.get(&worker);
+        let started_at = known.map_or(now, |known| known.started_at);
+        // What a process sent before it died must not stand for its successor of the same name.
+        let has_successor = known.is_some_and(|known| known.handle > handle);
+        if request.leaving && !has_successor {
             tenant.workers.remove(&worker);
-        } else if alive {
+        } else if !has_successor {
             let (card, running) = (request.card, request.running);
             let row = Worker { card, handle, started_at, beat_at: now, running, missing_since: None };
             tenant.workers.insert(worker.clone(), row);
