@@ -1,21 +1,25 @@
-//! Compiles the clock shim, which must be C: it stands in for functions of the C library.
+//! Compiles the shims, which must be C: they stand in for functions of the C library.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
-    println!("cargo::rerun-if-changed=shim/clock.c");
+    println!("cargo::rerun-if-changed=shim");
     println!("cargo::rerun-if-env-changed=CC");
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo says where"));
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-    let status = Command::new(&compiler)
-        .args(["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-o"])
-        .arg(folder.join("clock.so"))
-        .arg("shim/clock.c")
-        .status();
-    match status {
-        Ok(status) if status.success() => {}
-        Ok(status) => panic!("the C compiler failed: {status}"),
-        Err(error) => panic!("no C compiler ({}): {error}; try scripts/setup.sh rust", compiler.display()),
+    for name in ["clock", "disk"] {
+        let status = Command::new(&compiler)
+            .args(["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-o"])
+            .arg(folder.join(name).with_extension("so"))
+            .arg(format!("shim/{name}.c"))
+            .status();
+        match status {
+            Ok(status) if status.success() => {}
+            Ok(status) => panic!("the C compiler failed: {status}"),
+            Err(error) => {
+                panic!("no C compiler ({}): {error}; try scripts/setup.sh rust", compiler.display())
+            }
+        }
     }
 }

@@ -148,6 +148,11 @@ impl Cluster {
         Err("no free port was found for a PostgreSQL server".into())
     }
 
+    /// What the server has said since it was launched.
+    pub fn log(&self) -> io::Result<String> {
+        std::fs::read_to_string(self.server.join("log"))
+    }
+
     async fn launch(&self) -> LabResult<()> {
         let log = self.server.join("log");
         let _ = std::fs::remove_file(&log);
@@ -181,8 +186,22 @@ impl Cluster {
 
     /// An empty database; gives its name.
     pub async fn database(&self) -> LabResult<String> {
+        self.create_database("").await
+    }
+
+    /// An empty database whose tables are kept in a folder; their log stays where it was.
+    pub async fn database_in(&self, folder: &Path) -> LabResult<String> {
+        let tables = folder.join("tables");
+        std::fs::create_dir(&tables)?;
+        give_to_server(&tables).await?;
+        let place = format!("CREATE TABLESPACE elsewhere LOCATION '{}'", tables.display());
+        self.connect().await?.batch_execute(&place).await?;
+        self.create_database("TABLESPACE elsewhere").await
+    }
+
+    async fn create_database(&self, options: &str) -> LabResult<String> {
         let name = format!("crash_{}", uuid::Uuid::now_v7().simple());
-        self.connect().await?.batch_execute(&format!("CREATE DATABASE {name}")).await?;
+        self.connect().await?.batch_execute(&format!("CREATE DATABASE {name} {options}")).await?;
         Ok(name)
     }
 
@@ -240,13 +259,7 @@ impl Template {
         std::fs::create_dir(&server)?;
         let password: String = (0..32).map(|_| fastrand::alphanumeric()).collect();
         std::fs::write(server.join("password"), &password)?;
-        if is_root() {
-            let owned =
-                Command::new("chown").arg("-R").arg("postgres:postgres").arg(&server).status().await?;
-            if !owned.success() {
-                return Err("there is no user postgres: try scripts/setup.sh postgres".into());
-            }
-        }
+        give_to_server(&server).await?;
         let mut command = as_server(&bin.join("initdb"));
         command.arg("-D").arg(server.join("data")).arg("--pwfile").arg(server.join("password"));
         command.args(["--username=rhythm", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C"]);
@@ -266,6 +279,25 @@ async fn postgres_bin() -> LabResult<PathBuf> {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
     }
     Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
+}
+
+/// A new folder that the server's user can look into.
+pub fn open_folder() -> io::Result<TempDir> {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir()?;
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))?;
+    Ok(folder)
+}
+
+/// Lets the server's user own a folder and all in it.
+async fn give_to_server(folder: &Path) -> LabResult<()> {
+    if is_root() {
+        let owned = Command::new("chown").args(["-R", "postgres:postgres"]).arg(folder).status().await?;
+        if !owned.success() {
+            return Err("there is no user postgres: try scripts/setup.sh postgres".into());
+        }
+    }
+    Ok(())
 }
 
 /// PostgreSQL refuses to run as root.

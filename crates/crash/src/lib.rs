@@ -4,11 +4,13 @@
 pub mod client_log;
 pub mod cluster;
 pub mod crowd;
+pub mod faulty_disk;
 pub mod forgetful;
 pub mod lab;
 pub mod ledger;
 pub mod load;
 pub mod oracle;
+pub mod preload;
 pub mod process;
 pub mod receipt;
 pub mod report;

@@ -23,6 +23,10 @@ impl Rig {
 
     pub async fn on(cluster: Cluster, setup: Setup) -> LabResult<Self> {
         let database = cluster.database().await?;
+        Self::on_database(cluster, database, setup).await
+    }
+
+    pub async fn on_database(cluster: Cluster, database: String, setup: Setup) -> LabResult<Self> {
         let manners = Manners { dedupe: true, fence: false };
         let setup = Setup { world: Some(cluster.url(&database)), manners, ..setup };
         Ok(Self { lab: Lab::open(setup).await?, cluster, database })

@@ -40,7 +40,7 @@ pub struct Scenario {
 
 const BOTH: &[On] = &[On::Sqlite, On::Postgres];
 const POSTGRES: &[On] = &[On::Postgres];
-/// A server keeps its own disk; ours is that of the file.
+/// A server has checksums of its own.
 const SQLITE: &[On] = &[On::Sqlite];
 
 macro_rules! scenarios {
@@ -72,9 +72,9 @@ scenarios! {
     poison "F23" BOTH,
     duplicates "F21" BOTH,
     timers "F25" BOTH,
-    disk_full "F17" SQLITE,
-    disk_error "F18" SQLITE,
-    disk_slow "F19" SQLITE,
+    disk_full "F17" BOTH,
+    disk_error "F18" BOTH,
+    disk_slow "F19" BOTH,
     disk_damage "F20" SQLITE,
 }
 

@@ -1,48 +1,35 @@
 //! A process's wall clock, set from outside while it runs: the C shim is preloaded and told where to look.
 
-use std::fs::{File, OpenOptions, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::Mutex;
+
+use crate::preload::Preload;
 
 const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/clock.so"));
 
 /// The clock of every process started with its environment.
 #[derive(Debug)]
 pub struct ShiftedClock {
-    shim: PathBuf,
-    offset: PathBuf,
-    file: File,
+    preload: Preload,
     shifted: Mutex<i64>,
 }
 
 impl ShiftedClock {
     /// A clock that is right. The folder must be one the processes can look into.
     pub fn new(folder: &Path, name: &str) -> io::Result<Self> {
-        let shim = folder.join(format!("{name}.so"));
-        let offset = folder.join(format!("{name}.offset"));
-        File::create(&shim)?.write_all(SHIM)?;
-        let mut file = OpenOptions::new().create(true).truncate(true).write(true).open(&offset)?;
-        file.write_all(&0i64.to_ne_bytes())?;
-        // A database server runs as somebody else.
-        for path in [&shim, &offset] {
-            std::fs::set_permissions(path, Permissions::from_mode(0o644))?;
-        }
-        Ok(Self { shim, offset, file, shifted: Mutex::new(0) })
+        Ok(Self { preload: Preload::new(folder, name, SHIM, 1)?, shifted: Mutex::new(0) })
     }
 
     /// What a process needs to live by this clock.
     pub fn environment(&self) -> Vec<(String, String)> {
-        let text = |path: &Path| path.display().to_string();
-        vec![("LD_PRELOAD".into(), text(&self.shim)), ("RHYTHM_CLOCK_OFFSET".into(), text(&self.offset))]
+        self.preload.environment("RHYTHM_CLOCK_OFFSET")
     }
 
     /// Moves the clock by so many milliseconds, for all its processes at once; gives how wrong it is now.
     pub fn jump(&self, millis: i64) -> io::Result<i64> {
         let mut shifted = self.shifted.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // In place and at once: the file is mapped, and eight aligned bytes are never seen half written.
-        self.file.write_all_at(&(*shifted + millis).to_ne_bytes(), 0)?;
+        self.preload.tell(0, *shifted + millis)?;
         *shifted += millis;
         Ok(*shifted)
     }
@@ -55,7 +42,7 @@ impl ShiftedClock {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{BufRead, BufReader};
+    use std::io::{BufRead, BufReader, Write};
     use std::process::{Command, Stdio};
 
     use super::*;
@@ -93,7 +80,7 @@ mod tests {
     fn a_shim_that_cannot_work_says_so() {
         let folder = tempfile::tempdir().unwrap();
         let clock = ShiftedClock::new(folder.path(), "clock").unwrap();
-        std::fs::remove_file(folder.path().join("clock.offset")).unwrap();
+        std::fs::remove_file(folder.path().join("clock.told")).unwrap();
         let output = Command::new("true").envs(clock.environment()).output().unwrap();
         assert!(!output.status.success());
         assert!(String::from_utf8_lossy(&output.stderr).contains("cannot map"));

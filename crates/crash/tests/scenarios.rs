@@ -52,5 +52,8 @@ played! {
     a_full_disk_is_waited_out_on_sqlite "disk_full" Sqlite,
     a_failed_sync_ends_the_worker_and_loses_nothing_on_sqlite "disk_error" Sqlite,
     a_slow_disk_gets_nobody_taken_for_dead_on_sqlite "disk_slow" Sqlite,
+    a_full_disk_is_waited_out_on_postgres "disk_full" Postgres,
+    a_failed_sync_of_the_server_loses_nothing_on_postgres "disk_error" Postgres,
+    a_slow_disk_gets_nobody_taken_for_dead_on_postgres "disk_slow" Postgres,
     damage_is_found_and_contained_on_sqlite "disk_damage" Sqlite,
 }

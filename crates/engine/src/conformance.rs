@@ -301,6 +301,7 @@ macro_rules! conformance_tests {
                 a_live_process_keeps_its_claims
                 a_silent_worker_is_given_up
                 a_worker_is_listed_while_it_is_there
+                whoever_leaves_takes_only_itself_off_the_list
                 a_death_frees_only_its_own_claims
             }
             children {

@@ -1,6 +1,7 @@
 //! How long somebody has been silent, told by a clock that may jump. Claims and heartbeats are stored as moments of the
 //! world's time. When that time leaps ahead of this process's own monotonic clock, everybody looks long dead at once; so
 //! for a while they are judged by the time it would be without the leap, and the living get to beat by the new time.
+//! Who has just come cannot tell whether there was a leap, so nobody is judged by a silence longer than one has listened.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,9 +12,14 @@ const TOLERANCE: Duration = Duration::from_millis(500);
 const DRIFT: u32 = 10;
 /// Three ordinary heartbeats.
 const GRACE: Duration = Duration::from_secs(15);
+/// How long, in milliseconds, one must have listened before a claim counts as run out.
+pub const BEFORE_EXPIRY: i64 = GRACE.as_millis() as i64;
 
-#[derive(Debug, Default)]
-pub struct Patience(Mutex<Option<Seen>>);
+#[derive(Debug)]
+pub struct Patience {
+    since: Instant,
+    seen: Mutex<Option<Seen>>,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Seen {
@@ -32,7 +38,18 @@ struct Moment {
     own: Instant,
 }
 
+impl Default for Patience {
+    fn default() -> Self {
+        Self { since: Instant::now(), seen: Mutex::default() }
+    }
+}
+
 impl Patience {
+    /// For how many milliseconds the world has been listened to.
+    pub fn listened(&self) -> i64 {
+        i64::try_from(self.since.elapsed().as_millis()).unwrap_or(i64::MAX)
+    }
+
     /// The latest time, in the world's milliseconds, by which anybody may be judged now.
     pub fn limit(&self) -> i64 {
         self.lock().map_or(i64::MAX, |seen| seen.believed.limit(Instant::now()))
@@ -63,7 +80,7 @@ impl Patience {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Seen>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What only PostgreSQL can get wrong: opening, reconnecting, partitions, what people see.
 
+mod newcomer;
 mod postgres_stage;
 
 use std::time::Duration;
@@ -61,6 +62,52 @@ async fn a_newer_database_and_a_changed_step_are_refused() {
     client.batch_execute(changed).await.unwrap();
     let error = refusal(&database.url, PostgresOptions::default()).await;
     assert_eq!(error, WorldError::Drift { version: 2 });
+}
+
+#[tokio::test]
+async fn a_newcomer_judges_by_what_it_heard() {
+    let database = Database::create().await;
+    let open =
+        async || PostgresWorld::connect(&database.url, PostgresOptions::default()).await.expect("it opens");
+    newcomer::judges_by_what_it_heard(&open().await, open).await;
+}
+
+/// A statement can be under way still when its process dies and a successor of the same name begins.
+#[tokio::test]
+async fn the_last_heartbeat_of_the_dead_does_not_stand_for_a_successor() {
+    let stage = PostgresStage::open().await;
+    let play = Play::on(&stage).await;
+    let client = stage.database.client().await;
+    let keys = || async { client.query("SELECT lock_key FROM rhythm.worker", &[]).await.unwrap() };
+    let before: i64 = keys().await[0].get(0);
+    client.batch_execute("SET search_path TO rhythm").await.unwrap();
+    let (nobody, none, numbers) = (before + 1, Vec::<String>::new(), Vec::<i64>::new());
+    let (worker, tenant, card) = (play.worker.as_str(), play.tenant.as_str(), "{}");
+    client
+        .query(
+            include_str!("../src/postgres/sql/extend.sql"),
+            &[
+                &None::<i64>,
+                &tenant,
+                &worker,
+                &card,
+                &none,
+                &none,
+                &none,
+                &1i32,
+                &nobody,
+                &false,
+                &1_000i64,
+                &none,
+                &none,
+                &numbers,
+                &none,
+                &1_000i64,
+            ],
+        )
+        .await
+        .unwrap();
+    assert_eq!(keys().await[0].get::<_, i64>(0), before);
 }
 
 /// Ends every connection of the world, and waits until they are gone.

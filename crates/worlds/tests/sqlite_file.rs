@@ -1,6 +1,8 @@
 //! What is special about a file: who may open it, what happens when the disk or another process is in the way, and
 //! what people find in it.
 
+mod newcomer;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -301,6 +303,12 @@ async fn time_does_not_go_back_behind_what_was_stored() {
     assert_eq!(at(9_000).now().await.unwrap(), Timestamp(9_000));
     // Even a time that was only told stays a lower bound.
     assert_eq!(at(3_000).now().await.unwrap(), Timestamp(9_000));
+}
+
+#[tokio::test]
+async fn a_newcomer_judges_by_what_it_heard() {
+    let place = Place::new();
+    newcomer::judges_by_what_it_heard(&place.open(), async || place.open()).await;
 }
 
 #[tokio::test]

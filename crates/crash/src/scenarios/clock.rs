@@ -10,7 +10,7 @@ use rhythm_core::cron::Cron;
 use rhythm_engine::client::NewSchedule;
 use rhythm_engine::world::{Control, ControlRequest};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, open_folder};
 use crate::crowd::{Crowd, repeated};
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::ledger::Manners;
@@ -29,9 +29,7 @@ const NAP: Duration = Duration::from_secs(1);
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("clock", on);
-    let folder = tempfile::tempdir()?;
-    // The database server's user looks into it.
-    std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    let folder = open_folder()?;
     let own = ShiftedClock::new(folder.path(), "worker")?;
     let shared = ShiftedClock::new(folder.path(), "world")?;
     match on {
@@ -55,7 +53,6 @@ async fn on_postgres(
     let mut crowd = Crowd::start(&rig.lab, &[worker.clone(), worker.clone(), worker], &[client])?;
     let lab = &rig.lab;
     let first = put_schedule(lab).await?;
-    all_have_looked(lab).await;
 
     let nap = begin_nap(lab).await?;
     let own_jumps: &[i64] = scale.pick(&[HOUR, -HOUR], &[HOUR, -2 * HOUR, DAY + HOUR, -2 * DAY, DAY]);
@@ -94,7 +91,6 @@ async fn on_sqlite(
         |clock: &ShiftedClock| Launch { environment: clock.environment(), pause: 50, ..Launch::default() };
     let crowd = Crowd::start(lab, &[launch(own), launch(host), launch(host)], &[launch(host)])?;
     let first = put_schedule(lab).await?;
-    all_have_looked(lab).await;
     let jumps: &[i64] = scale.pick(&[HOUR, -HOUR], &[HOUR, -HOUR, DAY, -2 * DAY, DAY]);
     for millis in jumps {
         jump(report, lab, host, "of the host's clock", *millis).await?;
@@ -111,18 +107,6 @@ async fn on_sqlite(
     pause_schedule(lab).await?;
     crowd.finish(lab, report, scale.pick(20, 200)).await?;
     schedule_is_whole(report, lab, first).await
-}
-
-/// Waits until every worker knows what time it was: one that first looks after a leap cannot tell that there was one.
-async fn all_have_looked(lab: &Lab) {
-    let there = || async {
-        let workers = lab.client.world().workers(lab.client.tenant()).await;
-        workers.is_ok_and(|workers| workers.len() == 3)
-    };
-    until(PATIENCE, there).await;
-    next_beginning(lab, 0, None, PATIENCE).await;
-    // A sweep a second.
-    tokio::time::sleep(Duration::from_secs(2)).await;
 }
 
 /// Moves a clock, and waits until work has gone on for a while.

@@ -1,18 +1,58 @@
 //! F18: the disk reports that it could not keep what was written (EIO on fsync, once). The worker must end with a
-//! clear error and must not try the sync again: a second one may report success for what the first one lost.
+//! clear error and must not try the sync again: a second one may report success for what the first one lost. A
+//! PostgreSQL server does the same with its own syncs: it crashes and recovers, which its clients outlive.
 
-use crate::lab::{Lab, LabResult, Launch, On, Scale};
+use crate::cluster::{Cluster, open_folder};
+use crate::crowd::Crowd;
+use crate::faulty_disk::FaultyDisk;
+use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::oracle::examine;
 use crate::report::Report;
+use crate::rig::{Rig, next_beginning};
 use crate::tracer;
 use crate::wait::{PATIENCE, until, wall_millis};
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("disk_error", on);
-    let lab = Lab::new(on).await?;
+    let times = scale.pick(3, 30);
+    match on {
+        On::Sqlite => of_the_file(&mut report, scale, times).await?,
+        On::Postgres => of_the_server(&mut report, scale, times).await?,
+    }
+    report.floor("syncs failed", times, report.faults["syncs failed"]);
+    Ok(report)
+}
+
+async fn of_the_server(report: &mut Report, scale: Scale, times: u64) -> LabResult<()> {
+    let folder = open_folder()?;
+    let disk = FaultyDisk::new(folder.path())?;
+    let cluster = Cluster::start_with(disk.environment(), "").await?;
+    let rig = Rig::on(cluster, Setup::new(On::Postgres)).await?;
+    let launch = Launch { fast: true, pause: 10, ..Launch::default() };
+    let crowd = Crowd::start(&rig.lab, &[launch.clone(), launch.clone()], &[launch])?;
+    for time in 1..=times {
+        let before = wall_millis();
+        let moved = next_beginning(&rig.lab, before, None, PATIENCE).await;
+        report.hold(moved.is_some(), || format!("nothing moved before time {time}"));
+        disk.fail_once()?;
+        let failed = until(PATIENCE, || std::future::ready(disk.failed().is_ok_and(|failed| failed == time)));
+        report.hold(failed.await, || "nothing was synced".into());
+        report.fault("syncs failed", 1);
+        let failed_at = wall_millis();
+        match next_beginning(&rig.lab, failed_at + 100, None, PATIENCE).await {
+            Some(began) => report.recoveries.push(began - failed_at),
+            None => report.violations.push("nothing began after the disk came back".into()),
+        }
+    }
+    let crashes = rig.cluster.log()?.matches("PANIC").count() as u64;
+    report.hold(crashes >= times, || format!("the server crashed {crashes} times only"));
+    crowd.finish(&rig.lab, report, scale.pick(20, 300)).await
+}
+
+async fn of_the_file(report: &mut Report, scale: Scale, times: u64) -> LabResult<()> {
+    let lab = Lab::new(On::Sqlite).await?;
     let launch = Launch { fast: true, pause: 10, ..Launch::default() };
     let mut client = lab.client_process("client", &launch)?;
-    let times: u64 = scale.pick(3, 30);
     for time in 1..=times {
         let trace = lab.folder().join(format!("{time}.trace"));
         // Another sync each time: in its beginning, then deeper and deeper into the load.
@@ -50,7 +90,6 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     }
     let findings = examine(&lab).await?;
     report.judge(&lab, findings);
-    report.floor("syncs failed", times, report.faults["syncs failed"]);
     report.floor("runs ended", scale.pick(20, 300), report.figures["runs ended"]);
-    Ok(report)
+    Ok(())
 }

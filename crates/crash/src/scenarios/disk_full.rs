@@ -1,10 +1,12 @@
-//! F17: the disk is full for a while. Nobody exits, nothing is damaged, and work goes on by itself once there is
-//! room again.
+//! F17: the disk is full for a while: that of the file, or that of the server's tables. Nobody exits, nothing is
+//! damaged, and work goes on by itself once there is room again.
 
 use crate::client_log;
+use crate::cluster::Cluster;
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::oracle::examine;
 use crate::report::Report;
+use crate::rig::Rig;
 use crate::small_disk::SmallDisk;
 use crate::wait::{PATIENCE, until, wall_millis};
 
@@ -14,8 +16,28 @@ const IN_VAIN: u64 = 5;
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("disk_full", on);
     let disk = SmallDisk::mount(scale.pick(64, 256))?;
-    let world = Some(format!("sqlite:{}", disk.path().join("rhythm.db").display()));
-    let lab = Lab::open(Setup { world, ..Setup::new(on) }).await?;
+    match on {
+        On::Sqlite => {
+            let world = Some(format!("sqlite:{}", disk.path().join("rhythm.db").display()));
+            let lab = Lab::open(Setup { world, ..Setup::new(on) }).await?;
+            fill_again_and_again(&mut report, &lab, &disk, scale).await?;
+        }
+        On::Postgres => {
+            let cluster = Cluster::start().await?;
+            let database = cluster.database_in(disk.path()).await?;
+            let rig = Rig::on_database(cluster, database, Setup::new(on)).await?;
+            fill_again_and_again(&mut report, &rig.lab, &disk, scale).await?;
+        }
+    }
+    Ok(report)
+}
+
+async fn fill_again_and_again(
+    report: &mut Report,
+    lab: &Lab,
+    disk: &SmallDisk,
+    scale: Scale,
+) -> LabResult<()> {
     let launch = Launch { fast: true, pause: 10, ..Launch::default() };
     let mut workers = [lab.worker(&launch)?, lab.worker(&launch)?];
     let mut client = lab.client_process("client", &launch)?;
@@ -24,12 +46,12 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         let lines = lab.count(|_| true)?;
         let moved = || std::future::ready(lab.count(|_| true).is_ok_and(|now| now > lines + 50));
         report.hold(until(PATIENCE, moved).await, || format!("nothing moved before time {time}"));
-        let before = in_vain(&lab);
+        let before = in_vain(lab);
         disk.fill()?;
         report.fault("full disks", 1);
-        let felt = until(PATIENCE, || std::future::ready(in_vain(&lab) >= before + IN_VAIN)).await;
+        let felt = until(PATIENCE, || std::future::ready(in_vain(lab) >= before + IN_VAIN)).await;
         report.hold(felt, || "nobody noticed that the disk was full".into());
-        report.figure("calls in vain", in_vain(&lab) - before);
+        report.figure("calls in vain", in_vain(lab) - before);
         let lines = lab.count(|_| true)?;
         disk.free()?;
         let freed_at = wall_millis();
@@ -42,14 +64,14 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     report.hold(ended.is_some_and(|status| status.success()), || client.messages());
     let rested = lab.comes_to_rest(PATIENCE).await;
     report.hold(rested, || "work was still open long after the last fault".into());
-    let findings = examine(&lab).await?;
+    let findings = examine(lab).await?;
     for worker in &mut workers {
         worker.kill();
     }
-    report.judge(&lab, findings);
+    report.judge(lab, findings);
     report.floor("full disks", times, report.faults["full disks"]);
     report.floor("runs ended", scale.pick(20, 500), report.figures["runs ended"]);
-    Ok(report)
+    Ok(())
 }
 
 /// How often the client was told nothing but "try again".

@@ -28,10 +28,11 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
             next_beginning(&rig.lab, before, Some(*pid), PATIENCE).await;
         }
         let silenced = proxy.counts().silenced;
-        let cut = wall_millis();
         proxy.set(Faults::half_open());
         // Every connection in use has lost something by then; those that did not are idle and stay well.
         until(PATIENCE, || std::future::ready(proxy.counts().silenced >= silenced + 6)).await;
+        // What was opened anew meanwhile may have turned last.
+        let cut = wall_millis();
         proxy.set(Faults::default());
         report.fault("connections turned half-open", proxy.counts().silenced - silenced);
         for pid in &pids {

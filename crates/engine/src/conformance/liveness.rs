@@ -170,6 +170,17 @@ pub async fn a_worker_is_listed_while_it_is_there(stage: &dyn Stage) {
     assert_eq!(play.world.workers(&play.tenant).await.unwrap(), []);
 }
 
+/// A process that goes away leaves the row of its successor of the same name alone.
+pub async fn whoever_leaves_takes_only_itself_off_the_list(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let successor = play.another("w1").await;
+    play.leave().await;
+    let workers = play.world.workers(&play.tenant).await.unwrap();
+    assert_eq!(workers.iter().map(|worker| worker.card.id.as_str()).collect::<Vec<_>>(), ["w1"]);
+    successor.leave().await;
+    assert_eq!(play.world.workers(&play.tenant).await.unwrap(), []);
+}
+
 /// A handle that opened long ago and closes cleanly takes nobody else's claims with it.
 pub async fn a_death_frees_only_its_own_claims(stage: &dyn Stage) {
     let play = Play::on(stage).await;

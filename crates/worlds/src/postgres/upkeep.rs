@@ -12,7 +12,7 @@ use super::link::Link;
 use super::rows::{count, from_json, time_option};
 use super::sql;
 use super::time::Time;
-use crate::patience::Patience;
+use crate::patience::{BEFORE_EXPIRY, Patience};
 
 /// Claims that ran out longer ago than this are looked for again from the beginning.
 const RESCAN: i64 = 60_000;
@@ -50,8 +50,12 @@ pub async fn sweep(
     limit: usize,
 ) -> WorldResult<(UpkeepReport, Vec<(TenantId, TaskId)>)> {
     let injected = time.param();
-    let latest = if injected.is_some() { i64::MAX } else { patience.limit() };
-    let params: &[super::link::Param<'_>] = &[&injected, &(limit as i64), &watermark.from(), &latest];
+    let (latest, listened) = match injected {
+        Some(_) => (i64::MAX, i64::MAX),
+        None => (patience.limit(), patience.listened()),
+    };
+    let params: &[super::link::Param<'_>] =
+        &[&injected, &(limit as i64), &watermark.from(), &latest, &listened, &(listened >= BEFORE_EXPIRY)];
     let rows = link.query(sql::SWEEP, params).await?;
     let row = &rows[0];
     let now: i64 = row.get("now");

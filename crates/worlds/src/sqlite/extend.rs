@@ -11,7 +11,7 @@ pub fn extend(tx: &Tx<'_>, request: &Extend) -> WorldResult<Extended> {
     let (tenant, worker) = (request.tenant.as_str(), request.card.id.as_str());
     let now = tx.now.millis();
     if request.leaving {
-        tx.run(sql!("extend", "leave"), params![tenant, worker])?;
+        tx.run(sql!("extend", "leave"), params![tenant, worker, tx.handle.id])?;
     } else {
         let silence = int(request.card.silence.as_u64());
         let row = params![tenant, worker, tx.handle.id, json(&request.card), now, request.running, silence];

@@ -285,6 +285,12 @@ CREATE TABLE worker (
     PRIMARY KEY (id, tenant)
 ) WITH (fillfactor = 50);
 
+-- the processes that are there: each holds its advisory lock
+CREATE VIEW living AS
+SELECT (l.classid::bigint << 32) | l.objid::bigint AS lock_key FROM pg_locks AS l
+WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
+    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database());
+
 CREATE TABLE blob (
     hash text COLLATE "C" NOT NULL,
     tenant text COLLATE "C" NOT NULL,

@@ -6,8 +6,10 @@ beat AS (
     ON CONFLICT (id, tenant) DO UPDATE SET card = excluded.card, kinds = excluded.kinds, workflows = excluded.workflows,
         queues = excluded.queues, running = excluded.running, beat_at = excluded.beat_at,
         silence = excluded.silence, lock_key = excluded.lock_key, missing_since = NULL
+    -- this statement may outlive its process, whose successor of the same name has the row by now
+    WHERE worker.lock_key = excluded.lock_key OR excluded.lock_key IN (SELECT lock_key FROM living)
 ),
-gone AS (DELETE FROM worker WHERE id = $3 AND tenant = $2 AND $10),
+gone AS (DELETE FROM worker WHERE id = $3 AND tenant = $2 AND $10 AND lock_key = $9),
 renewed AS (
     UPDATE task AS t SET claim_until = c.now + $11::bigint, progress = coalesce(i.progress, t.progress)
     FROM clock AS c CROSS JOIN unnest($12::text[], $13::text[], $14::bigint[], $15::text[]) AS i(tenant, id, claim, progress)

@@ -1,6 +1,7 @@
 -- The heartbeat of a world in one statement. Everything it takes is taken with SKIP LOCKED: it waits for nobody.
 -- $2 limit, $3 claims that ran out before this were looked for already, $4 the latest time by which anybody
--- may be taken for dead: the clock may have leapt.
+-- may be taken for dead: the clock may have leapt, $5 for how long whoever asks has listened, $6 whether that is
+-- long enough for claims to count as run out.
 WITH clock AS MATERIALIZED (
     SELECT t.now, least(t.now, $4::bigint) AS patient,
         -- a server that just came up has thrown out everybody, and was away for who knows how long: nobody is taken
@@ -18,11 +19,8 @@ room AS MATERIALIZED (
 ),
 -- who is gone: the advisory lock of its process is missing for a second, or it is silent
 seen AS MATERIALIZED (
-    SELECT w.id, w.tenant, w.beat_at, w.missing_since, c.patient - w.beat_at > w.silence AS silent,
-        w.lock_key NOT IN (
-            SELECT (l.classid::bigint << 32) | l.objid::bigint FROM pg_locks AS l
-            WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
-                AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS missing
+    SELECT w.id, w.tenant, w.beat_at, w.missing_since, least(c.patient - w.beat_at, $5::bigint) > w.silence AS silent,
+        w.lock_key NOT IN (SELECT l.lock_key FROM living AS l) AS missing
     FROM clock AS c CROSS JOIN worker AS w
     WHERE c.settled
 ),
@@ -50,7 +48,7 @@ buried AS (DELETE FROM worker AS w USING gone AS g WHERE w.id = g.id AND w.tenan
 -- claims that ran out, and those of the gone
 late_task AS MATERIALIZED (
     SELECT t.id, t.tenant FROM task AS t
-    WHERE t.state = 2 AND t.claim_until < (SELECT patient FROM clock WHERE settled) AND t.claim_until >= $3
+    WHERE t.state = 2 AND t.claim_until < (SELECT patient FROM clock WHERE settled AND $6) AND t.claim_until >= $3
     ORDER BY t.claim_until LIMIT $2 FOR UPDATE OF t SKIP LOCKED
 ),
 left_task AS MATERIALIZED (
@@ -66,7 +64,7 @@ freed_task AS (
 ),
 late_run AS MATERIALIZED (
     SELECT q.run, q.tenant FROM run_queue AS q JOIN live_run AS r ON r.id = q.run AND r.tenant = q.tenant
-    WHERE q.worker IS NOT NULL AND q.claim_until < (SELECT patient FROM clock WHERE settled)
+    WHERE q.worker IS NOT NULL AND q.claim_until < (SELECT patient FROM clock WHERE settled AND $6)
     ORDER BY q.claim_until LIMIT $2 FOR UPDATE OF q, r SKIP LOCKED
 ),
 left_run AS MATERIALIZED (
@@ -158,7 +156,7 @@ SELECT c.now, n.freed_tasks + n.freed_runs + n.fired + n.readied_tasks AS change
         (SELECT min(t.due_at) FROM timer AS t WHERE t.dormant AND t.due_at > c.now),
         (SELECT min(t.due_at) FROM task AS t WHERE t.state = 0 AND t.due_at > c.now),
         (SELECT min(q.ready_at) FROM run_queue AS q WHERE q.later AND q.ready_at > c.now)) END AS next_due,
-    c.settled AND (SELECT count(*) FROM late_task) < $2 AS all_late,
+    c.settled AND $6 AND (SELECT count(*) FROM late_task) < $2 AS all_late,
     ARRAY(SELECT f.tenant FROM freed_task AS f WHERE f.cancel ORDER BY f.tenant, f.id) AS unwanted_tenants,
     ARRAY(SELECT f.id FROM freed_task AS f WHERE f.cancel ORDER BY f.tenant, f.id) AS unwanted_tasks
 FROM clock AS c CROSS JOIN counts AS n CROSS JOIN room AS o

@@ -1,5 +1,5 @@
 -- name: leave
-DELETE FROM worker WHERE tenant = ?1 AND worker = ?2;
+DELETE FROM worker WHERE tenant = ?1 AND worker = ?2 AND handle = ?3;
 -- name: beat
 INSERT INTO worker (tenant, worker, handle, card, silence, started_at, beat_at, running)
 VALUES (?1, ?2, ?3, ?4, ?7, ?5, ?5, ?6)

@@ -7,6 +7,7 @@ use rhythm_core::{MessageId, Millis, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::{WorldResult, room_beside};
 use rusqlite::params;
 
+use crate::patience::BEFORE_EXPIRY;
 use crate::sqlite::claim_runs::ready_what_is_due;
 use crate::sqlite::inbox::Target;
 use crate::sqlite::runs::make_ready;
@@ -65,10 +66,17 @@ fn fire_timers(tx: &Tx<'_>, limit: usize) -> WorldResult<u64> {
 /// Frees what dead and silent workers held, and every claim that ran out.
 fn free_claims(tx: &Tx<'_>) -> WorldResult<u64> {
     let now = tx.now.millis();
-    let by = if tx.handle.clock.is_injected() { now } else { tx.handle.patience.judge(now) };
-    let mut tasks = tx.all(sql!("upkeep", "free_expired_tasks"), params![by, now], freed)?;
-    let mut runs = tx.run(sql!("upkeep", "free_expired_runs"), params![by])?;
-    for (tenant, worker) in give_up_workers(tx, Timestamp(by))? {
+    let patience = &tx.handle.patience;
+    let (by, listened) = match tx.handle.clock.is_injected() {
+        true => (now, i64::MAX),
+        false => (patience.judge(now), patience.listened()),
+    };
+    let (mut tasks, mut runs) = (Vec::new(), 0);
+    if listened >= BEFORE_EXPIRY {
+        tasks = tx.all(sql!("upkeep", "free_expired_tasks"), params![by, now], freed)?;
+        runs = tx.run(sql!("upkeep", "free_expired_runs"), params![by])?;
+    }
+    for (tenant, worker) in give_up_workers(tx, Timestamp(by), Millis(listened.unsigned_abs()))? {
         tasks.extend(tx.all(sql!("upkeep", "free_tasks_of"), params![tenant, worker, now], freed)?);
         runs += tx.run(sql!("upkeep", "free_runs_of"), params![tenant, worker])?;
     }
@@ -109,8 +117,8 @@ fn worker(row: &mut Columns<'_>) -> rusqlite::Result<Worker> {
     })
 }
 
-/// Removes the rows of workers whose process is gone or which have been silent too long.
-fn give_up_workers(tx: &Tx<'_>, by: Timestamp) -> WorldResult<Vec<(String, String)>> {
+/// Removes the rows of workers whose process is gone or which have been silent too long, as far as that was listened to.
+fn give_up_workers(tx: &Tx<'_>, by: Timestamp, listened: Millis) -> WorldResult<Vec<(String, String)>> {
     let mut looked: HashMap<String, bool> = HashMap::from([(tx.handle.id.clone(), true)]);
     let mut gone = Vec::new();
     let mut dead: HashSet<String> = HashSet::new();
@@ -119,8 +127,8 @@ fn give_up_workers(tx: &Tx<'_>, by: Timestamp) -> WorldResult<Vec<(String, Strin
         let alive = *looked.entry(row.handle.clone()).or_insert_with(|| marks.is_alive(&row.handle));
         let missing_since = if alive { None } else { Some(row.missing_since.unwrap_or(by)) };
         let is_dead = missing_since.is_some_and(|since| by.since(since) >= GRACE);
-        if is_dead || by.since(row.beat_at) > row.silence {
-            tx.run(sql!("extend", "leave"), params![row.tenant, row.worker])?;
+        if is_dead || by.since(row.beat_at).min(listened) > row.silence {
+            tx.run(sql!("extend", "leave"), params![row.tenant, row.worker, row.handle])?;
             if is_dead {
                 dead.insert(row.handle);
             }
