@@ -100,6 +100,14 @@ fn a_schedule_comes_and_goes_with_the_front_matter(rig: &Rig) {
     );
 }
 
+fn attempts_that_fail_are_shown_as_they_happen(rig: &Rig) {
+    let options = r#"{ retries: { max_attempts: 2, initial_delay: "200ms" } }"#;
+    rig.write("twice.flow", &format!(r#"await Task.run("fail", {{ message: "no courier" }}, {options})"#));
+    let stderr = rig.run(&["run", "twice.flow"]).stderr;
+    assert!(stderr.contains("  attempt 1  fail: FAILED: no courier"), "{stderr}");
+    assert!(stderr.contains("  failed     fail: "), "{stderr}");
+}
+
 fn a_declared_schedule_starts_runs(rig: &Rig) {
     rig.write("tick.flow", "```\nschedule: \"* * * * * *\"\n```\nreturn inputs\n");
     rig.ok(&["workflows", "register", "tick.flow"]);
@@ -386,6 +394,7 @@ fn a_fork_goes_on_by_itself(rig: &Rig) {
 on_both_worlds!(
     a_run_whose_input_does_not_fit_is_refused,
     a_schedule_comes_and_goes_with_the_front_matter,
+    attempts_that_fail_are_shown_as_they_happen,
     a_declared_schedule_starts_runs,
     versions_are_shown_and_compared,
     unknown_tasks_are_a_warning_at_registration,

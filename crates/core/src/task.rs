@@ -37,8 +37,9 @@ pub struct TaskOptions {
     pub priority: i32,
     #[serde(with = "crate::duration::lenient", skip_serializing_if = "is_default")]
     pub delay: Millis,
-    #[serde(skip_serializing_if = "is_default")]
-    pub retries: RetryPolicy,
+    /// See [`Self::policy`] for those that say nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retries: Option<RetryPolicy>,
     /// Per attempt; see [`Self::longest_attempt`] for those that say nothing.
     #[serde(with = "crate::duration::lenient_option", skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Millis>,
@@ -72,7 +73,7 @@ impl Default for TaskOptions {
             queue: DEFAULT_QUEUE.to_owned(),
             priority: 0,
             delay: Millis::ZERO,
-            retries: RetryPolicy::default(),
+            retries: None,
             timeout: None,
             deadline: None,
             heartbeat_timeout: None,
@@ -87,6 +88,28 @@ impl TaskOptions {
     pub fn longest_attempt(&self) -> Millis {
         self.timeout.unwrap_or(DEFAULT_TIMEOUT)
     }
+
+    /// How often and when it is tried again.
+    pub fn policy(&self) -> RetryPolicy {
+        self.retries.clone().unwrap_or_default()
+    }
+
+    /// What nobody said about this task is as its handler was registered with.
+    pub fn fall_back_on(&mut self, defaults: &TaskDefaults) {
+        self.retries = self.retries.take().or_else(|| defaults.retries.clone());
+        self.timeout = self.timeout.or(defaults.timeout);
+        self.heartbeat_timeout = self.heartbeat_timeout.or(defaults.heartbeat_timeout);
+    }
+}
+
+/// What a handler says about the tasks it handles, where neither the task nor its workflow does.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TaskDefaults {
+    pub retries: Option<RetryPolicy>,
+    /// Per attempt.
+    pub timeout: Option<Millis>,
+    /// It reports progress this often.
+    pub heartbeat_timeout: Option<Millis>,
 }
 
 /// A task a program asks for.
@@ -111,10 +134,23 @@ mod tests {
     }
 
     #[test]
+    fn a_handler_fills_in_what_nobody_said() {
+        let policy = |max_attempts| Some(RetryPolicy { max_attempts, ..RetryPolicy::default() });
+        let defaults = TaskDefaults { retries: policy(9), timeout: Some(Millis(5)), heartbeat_timeout: None };
+        let usual = RetryPolicy::default().max_attempts;
+        let mut said = TaskOptions { retries: policy(usual), ..TaskOptions::default() };
+        said.fall_back_on(&defaults);
+        assert_eq!((said.policy().max_attempts, said.timeout), (usual, Some(Millis(5))));
+        let mut silent = TaskOptions { timeout: Some(Millis(7)), ..TaskOptions::default() };
+        silent.fall_back_on(&defaults);
+        assert_eq!((silent.policy().max_attempts, silent.longest_attempt()), (9, Millis(7)));
+    }
+
+    #[test]
     fn options_are_read_leniently_but_unknown_ones_are_refused() {
         let options: TaskOptions =
             serde_json::from_str(r#"{"retries": 5, "timeout": 2.5, "deadline": "1h"}"#).unwrap();
-        assert_eq!(options.retries.max_attempts, 5);
+        assert_eq!(options.policy().max_attempts, 5);
         assert_eq!(options.timeout, Some(Millis(2_500)));
         assert_eq!(options.deadline, Some(Millis::from_secs(3_600)));
         assert!(serde_json::from_str::<TaskOptions>(r#"{"retrys": 5}"#).is_err());

@@ -367,7 +367,7 @@ fn check_task(name: &str, options: &TaskOptions) -> Result<(), EngineError> {
     if options.queue.is_empty() || options.queue.len() > 200 {
         return Err(EngineError::Invalid("a queue's name has 1 to 200 characters".into()));
     }
-    options.retries.check().map_err(|error| EngineError::Invalid(error.to_string()))
+    options.policy().check().map_err(|error| EngineError::Invalid(error.to_string()))
 }
 
 /// Ids sort by time of creation.

@@ -252,7 +252,7 @@ fn task_state_reason(task: &TaskSummary, queues: &[QueueRow], workers: &[WorkerR
     let queue = &task.options.queue;
     let title = format!("task {} ({})", task.name, task.id);
     let since = Some(task.since);
-    let attempt = format!("attempt {} of {}", task.attempt, task.options.retries.max_attempts);
+    let attempt = format!("attempt {} of {}", task.attempt, task.options.policy().max_attempts);
     match task.state {
         TaskState::Running => {
             let worker = task.worker.as_deref().unwrap_or("somebody");

@@ -231,8 +231,11 @@ impl Worker {
             }
         }
         let mut attempts = Vec::with_capacity(tasks.len());
-        for task in tasks {
+        for mut task in tasks {
             let Some(handler) = self.handlers.get(&task.name) else { continue };
+            if let Some(defaults) = self.handlers.defaults(&task.name) {
+                task.options.fall_back_on(defaults);
+            }
             let context = TaskContext::new(&task);
             let run = task.run.as_ref().map(|(run, _)| run.clone());
             if let Some(cached) = run.as_ref().and_then(|run| cache.get_mut(run)) {

@@ -51,7 +51,7 @@
 //!     .await?;
 //!
 //! let retries = RetryPolicy { max_attempts: 5, ..RetryPolicy::default() };
-//! let options = TaskOptions { queue: "payments".into(), retries, ..TaskOptions::default() };
+//! let options = TaskOptions { queue: "payments".into(), retries: Some(retries), ..TaskOptions::default() };
 //! let task = EnqueueTask { name: "charge".into(), input: Payload::of(&-1)?, options, ..Default::default() };
 //! let client = rhythm.client();
 //! let task = client.enqueue_task(task).await?;
@@ -85,7 +85,7 @@ pub use rhythm_core::cron::{CatchUp, Overlap};
 pub use rhythm_core::failure::codes;
 pub use rhythm_core::{
     Actor, Backoff, Event, EventData, Failure, Millis, OnExhausted, Payload, RetryPolicy, RunId, Status,
-    TaskId, TaskOptions, TenantId, Timestamp, Version, WorkerId, WorkflowKind,
+    TaskDefaults, TaskId, TaskOptions, TenantId, Timestamp, Version, WorkerId, WorkflowKind,
 };
 pub use rhythm_engine::client::{EnqueueTask, NewSchedule, StartRun};
 pub use rhythm_engine::error::EngineError;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rhythm_core::task::DEFAULT_QUEUE;
-use rhythm_core::{Millis, TenantId, WorkerId};
+use rhythm_core::{Millis, TaskDefaults, TenantId, WorkerId};
 use rhythm_engine::client::fresh_id;
 use rhythm_engine::config::Config;
 use rhythm_engine::drive::{Driver, HostClock, Stopper};
@@ -132,6 +132,12 @@ impl WorkerBuilder {
     /// Handles tasks of this name with raw payloads.
     pub fn handler(mut self, name: impl Into<String>, handler: Arc<dyn Handler>) -> Self {
         self.handlers.add(name, handler);
+        self
+    }
+
+    /// What is so about tasks of this name unless they, or the workflow that asks for them, say otherwise.
+    pub fn task_defaults(mut self, name: impl Into<String>, defaults: TaskDefaults) -> Self {
+        self.handlers.set_defaults(name, defaults);
         self
     }
 

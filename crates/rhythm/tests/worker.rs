@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use rhythm::{EnqueueTask, Error, Payload, Rhythm, TaskContext, TaskError, TaskOptions, WorkflowKind, codes};
+use rhythm::{
+    Backoff, EnqueueTask, Error, Millis, Payload, RetryPolicy, Rhythm, TaskContext, TaskDefaults, TaskError,
+    TaskOptions, WorkflowKind, codes,
+};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -19,7 +22,7 @@ async fn world() -> Rhythm {
 
 fn once(name: &str, input: &impl Serialize) -> EnqueueTask {
     let mut options = TaskOptions::default();
-    options.retries.max_attempts = 1;
+    options.retries.get_or_insert_default().max_attempts = 1;
     EnqueueTask { name: name.into(), input: Payload::of(input).unwrap(), options, ..EnqueueTask::default() }
 }
 
@@ -93,6 +96,44 @@ async fn failures_keep_code_type_data_and_permanence() {
     let bad = ended(bad).await;
     assert_eq!((bad.code.as_str(), bad.attempts), (codes::BAD_PAYLOAD, 1));
     assert!(bad.message.contains("customer: invalid type"), "{bad}");
+    worker.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_handler_may_say_how_often_its_tasks_are_tried() {
+    let rhythm = world().await;
+    let policy = |max_attempts| RetryPolicy {
+        max_attempts,
+        initial_delay: Millis(1),
+        backoff: Backoff::Constant,
+        ..RetryPolicy::default()
+    };
+    let defaults = TaskDefaults { retries: Some(policy(5)), ..TaskDefaults::default() };
+    let worker = rhythm
+        .worker()
+        .task("fails", |_ctx, (): ()| async move { Err::<(), _>(TaskError::new("not today")) })
+        .task_defaults("fails", defaults)
+        .start()
+        .await
+        .unwrap();
+    let client = rhythm.client();
+    let attempts = async |retries: Option<RetryPolicy>| {
+        let options = TaskOptions { retries, ..TaskOptions::default() };
+        let task = EnqueueTask { options, ..once("fails", &()) };
+        failure(client.task_result(&client.enqueue_task(task).await.unwrap()).await).attempts
+    };
+    assert_eq!(attempts(None).await, 5);
+    assert_eq!(attempts(Some(policy(2))).await, 2, "the task's own word comes first");
+    // A script says so for its tasks in front matter, or says nothing.
+    let run = async |name: &str, front: &str| {
+        let script = r#"try { await Task.run("fails", null) } catch (e) { return e.attempts }"#;
+        let source = format!("```\nname: {name}\n{front}```\n{script}\n");
+        client.register(name, WorkflowKind::Flow, &source).await.unwrap();
+        let run = client.start(name, &()).await.unwrap();
+        client.result::<u32>(&run).await.unwrap()
+    };
+    assert_eq!(run("silent", "").await, 5);
+    assert_eq!(run("outspoken", "retries: { max_attempts: 3, initial_delay: 1ms }\n").await, 3);
     worker.stop().await.unwrap();
 }
 

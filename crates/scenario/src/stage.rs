@@ -334,7 +334,7 @@ impl Stage {
         let any = !claimed.is_empty();
         for mut task in claimed {
             // Policies are real, but nothing is left to chance.
-            task.options.retries.jitter = 0.0;
+            task.options.retries.get_or_insert_default().jitter = 0.0;
             self.begin(task);
         }
         Ok(any)

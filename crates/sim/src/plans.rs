@@ -113,7 +113,7 @@ pub fn options(dice: &mut Dice) -> TaskOptions {
         queue: (*dice.pick(QUEUES)).to_owned(),
         priority: i32::try_from(dice.number(0..3)).unwrap_or(0) - 1,
         delay: if dice.chance(0.15) { Millis(dice.skewed(20_000)) } else { Millis::ZERO },
-        retries,
+        retries: Some(retries),
         timeout: Some(Millis(dice.number(2_000..30_000))),
         deadline: dice.chance(0.1).then(|| Millis(dice.number(5_000..60_000))),
         heartbeat_timeout: dice.chance(0.1).then(|| Millis(dice.number(1_000..10_000))),

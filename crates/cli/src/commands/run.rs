@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use clap::Args;
 use rhythm::StartRun;
-use rhythm_core::{CommandId, Event, EventData, RunId, WorkflowKind};
+use rhythm_core::{CommandId, Event, EventData, RunId, TaskId, WorkflowKind};
 use rhythm_engine::definitions::{Refused, define};
-use rhythm_engine::world::HistoryQuery;
+use rhythm_engine::world::{HistoryQuery, TaskSummary};
 
 use crate::builtin::Allowed;
 use crate::commands::start::tell;
@@ -58,8 +58,9 @@ impl Run {
         let worker = self.allowed.add_to(session.rhythm.worker(), &settings.worker)?.start().await?;
         let mut shown = Shown::default();
         let interrupted = loop {
-            shown.go_on(&session, &run).await?;
-            if session.client.picture(&run).await?.summary.status.is_final() {
+            let picture = session.client.picture(&run).await?;
+            shown.go_on(&session, &run, &picture.tasks).await?;
+            if picture.summary.status.is_final() {
                 break false;
             }
             tokio::select! {
@@ -74,7 +75,7 @@ impl Run {
             );
             return Err(CliError::Interrupted { run: run.to_string(), help });
         }
-        shown.go_on(&session, &run).await?;
+        shown.go_on(&session, &run, &[]).await?;
         tell(&session, &run, session.client.picture(&run).await?).await
     }
 }
@@ -105,20 +106,32 @@ async fn registered(session: &Session, target: &str) -> CliResult<String> {
 #[derive(Default)]
 struct Shown {
     seq: u64,
+    /// Attempts that were not the last word.
+    attempts: usize,
     names: BTreeMap<CommandId, String>,
+    tasks: BTreeMap<TaskId, String>,
 }
 
 impl Shown {
     /// One line for each thing that happened since the last look.
-    async fn go_on(&mut self, session: &Session, run: &RunId) -> CliResult {
-        let (tenant, run) = (session.client.tenant().clone(), run.clone());
+    async fn go_on(&mut self, session: &Session, run: &RunId, tasks: &[TaskSummary]) -> CliResult {
+        self.tasks.extend(tasks.iter().map(|task| (task.id.clone(), task.name.clone())));
+        let (world, tenant) = (session.client.world(), session.client.tenant());
+        let attempts = world.attempts(tenant, run).await?;
+        let (tenant, run) = (tenant.clone(), run.clone());
         let query = HistoryQuery { tenant, run, after: self.seq, limit: 1_000 };
-        for event in session.client.world().history(query).await? {
+        for event in world.history(query).await? {
             self.seq = event.seq;
             if let Some(line) = self.line(&event) {
                 session.out.note(format!("  {line}"));
             }
         }
+        for past in attempts.iter().skip(self.attempts) {
+            let name = self.tasks.get(&past.task).map_or(past.task.as_str(), String::as_str);
+            let (attempt, failure) = (past.attempt, &past.failure);
+            session.out.note(format!("  attempt {attempt}  {name}: {failure}"));
+        }
+        self.attempts = self.attempts.max(attempts.len());
         Ok(())
     }
 

@@ -140,7 +140,7 @@ fn task(call: &TaskCall, cancel: bool) -> String {
 }
 
 fn options(options: &TaskOptions, cancel: bool) -> Value {
-    let retries = &options.retries;
+    let retries = options.policy();
     let mut object = json!({
         "queue": options.queue,
         "priority": options.priority,

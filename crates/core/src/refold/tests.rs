@@ -80,7 +80,7 @@ fn the_past_is_what_the_fold_was_and_what_was_under_way() {
     let begun = run.past("r", 1);
     assert_eq!((begun.state, begun.end), (first, None));
     assert_eq!((numbers(&begun.open.tasks), numbers(&begun.open.timers)), (vec![1], vec![2]));
-    assert_eq!(begun.open.tasks[&CommandId(1)].options.retries.max_attempts, 7);
+    assert_eq!(begun.open.tasks[&CommandId(1)].options.policy().max_attempts, 7);
     let later = run.past("r", 4);
     assert_eq!((numbers(&later.open.tasks), numbers(&later.open.timers)), (vec![1, 4], vec![]));
     assert_eq!(numbers(&later.open.children), [3]);

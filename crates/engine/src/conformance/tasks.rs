@@ -266,13 +266,13 @@ pub async fn options_travel_with_their_task(stage: &dyn Stage) {
     let options = TaskOptions {
         queue: "default".to_owned(),
         priority: -3,
-        retries: RetryPolicy {
+        retries: Some(RetryPolicy {
             max_attempts: 9,
             backoff: Backoff::Linear,
             multiplier: 1.25,
             no_retry_on: vec!["FATAL".to_owned()],
             ..RetryPolicy::default()
-        },
+        }),
         timeout: Some(secs(7)),
         deadline: Some(secs(70)),
         heartbeat_timeout: Some(secs(3)),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rhythm_core::{Failure, Payload};
+use rhythm_core::{Failure, Payload, TaskDefaults};
 
 use super::context::TaskContext;
 
@@ -17,23 +17,35 @@ pub trait Handler: Send + Sync {
 
 /// The handlers of a worker, by task name.
 #[derive(Clone, Default)]
-pub struct Handlers(BTreeMap<String, Arc<dyn Handler>>);
+pub struct Handlers {
+    handlers: BTreeMap<String, Arc<dyn Handler>>,
+    defaults: BTreeMap<String, TaskDefaults>,
+}
 
 impl Handlers {
     /// Later registrations of a name win.
     pub fn add(&mut self, name: impl Into<String>, handler: Arc<dyn Handler>) {
-        self.0.insert(name.into(), handler);
+        self.handlers.insert(name.into(), handler);
+    }
+
+    /// What is so about tasks of this name unless somebody says otherwise.
+    pub fn set_defaults(&mut self, name: impl Into<String>, defaults: TaskDefaults) {
+        self.defaults.insert(name.into(), defaults);
+    }
+
+    pub fn defaults(&self, name: &str) -> Option<&TaskDefaults> {
+        self.defaults.get(name)
     }
 
     pub fn get(&self, name: &str) -> Option<Arc<dyn Handler>> {
-        self.0.get(name).cloned()
+        self.handlers.get(name).cloned()
     }
 
     pub fn names(&self) -> Vec<String> {
-        self.0.keys().cloned().collect()
+        self.handlers.keys().cloned().collect()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.handlers.is_empty()
     }
 }

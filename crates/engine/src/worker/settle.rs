@@ -330,7 +330,7 @@ pub fn last_word(
 }
 
 fn verdict(task: &ClaimedTask, failure: &Failure, now: Timestamp) -> Verdict {
-    let policy = &task.options.retries;
+    let policy = task.options.policy();
     let key = task.id.as_str();
     let verdict = policy.verdict(key, task.attempt, &failure.code, &failure.kind, failure.retryable);
     match (verdict, task.deadline_at) {

@@ -148,7 +148,7 @@ impl Early {
 
 /// The bounds of the wait after an attempt, for the growing delays the workload uses.
 fn delay_after(attempt: u32, options: &TaskOptions) -> (Millis, Millis) {
-    let policy = &options.retries;
+    let policy = options.policy();
     let grown =
         policy.initial_delay.as_u64() as f64 * policy.multiplier.powi(attempt.saturating_sub(1) as i32);
     let most = policy.max_delay.as_u64() as f64;

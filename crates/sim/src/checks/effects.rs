@@ -26,7 +26,7 @@ impl Check for Effects {
             Applied::ClaimTasks(request, claimed) if !request.overdue => {
                 for task in &claimed.tasks {
                     *self.handed_out.entry((task.id.clone(), task.attempt)).or_default() += 1;
-                    if task.attempt > task.options.retries.max_attempts {
+                    if task.attempt > task.options.policy().max_attempts {
                         return Err(Objection::of_task(
                             &task.id,
                             format!("attempt {} of too many", task.attempt),

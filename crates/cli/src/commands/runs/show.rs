@@ -116,7 +116,7 @@ async fn tell(session: &Session, shown: &Shown) -> CliResult {
     }
     let mut tasks = Table::new(&["TASK", "NAME", "STATE", "ATTEMPT", "SINCE"]);
     for task in &shown.tasks {
-        let attempt = format!("{}/{}", task.attempt, task.options.retries.max_attempts);
+        let attempt = format!("{}/{}", task.attempt, task.options.policy().max_attempts);
         let state = super::super::tasks::list::word(task.state).to_owned();
         tasks.row(vec![task.id.to_string(), task.name.clone(), state, attempt, relative(now, task.since)]);
     }

@@ -58,7 +58,7 @@ impl List {
                 task.name.clone(),
                 task.options.queue.clone(),
                 word(task.state).to_owned(),
-                format!("{}/{}", task.attempt, task.options.retries.max_attempts),
+                format!("{}/{}", task.attempt, task.options.policy().max_attempts),
                 relative(now, task.since),
                 relative(now, task.created_at),
             ]

@@ -36,7 +36,7 @@ impl OptionArgs {
         Ok(TaskOptions {
             queue: self.queue.clone().unwrap_or(usual.queue),
             priority: self.priority.unwrap_or(usual.priority),
-            retries: self.retries.as_deref().map(input::retries).transpose()?.unwrap_or(usual.retries),
+            retries: self.retries.as_deref().map(input::retries).transpose()?,
             timeout: input::optional_duration("--timeout", self.timeout.as_deref())?.or(usual.timeout),
             deadline: input::optional_duration("--deadline", self.deadline.as_deref())?,
             ..TaskOptions::default()

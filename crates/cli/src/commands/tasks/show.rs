@@ -59,7 +59,7 @@ async fn tell(session: &Session, task: &TaskSummary) -> CliResult {
         ("since", time(task.since)),
         ("created", time(task.created_at)),
         ("deadline", task.deadline_at.map(time).unwrap_or_default()),
-        ("attempt", format!("{} of {}", task.attempt, options.retries.max_attempts)),
+        ("attempt", format!("{} of {}", task.attempt, options.policy().max_attempts)),
         ("timeout", options.longest_attempt().to_string()),
         ("worker", task.worker.clone().unwrap_or_default()),
         ("progress", task.progress.as_ref().map(value).unwrap_or_default()),

@@ -35,9 +35,7 @@ impl Defaults {
             options.queue.clone_from(queue);
         }
         options.timeout = self.timeout;
-        if let Some(retries) = &self.retries {
-            options.retries.clone_from(retries);
-        }
+        options.retries.clone_from(&self.retries);
         options
     }
 }

@@ -102,7 +102,7 @@ impl Machine<'_> {
         let mut again = Again {
             ended: 0,
             now: Now::Running(number.0),
-            retries: options.task.retries.clone(),
+            retries: options.task.policy(),
             input,
             priority: options.task.priority,
             timeout: options.task.timeout.filter(|_| given("timeout")),

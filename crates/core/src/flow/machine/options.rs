@@ -39,7 +39,7 @@ impl Machine<'_> {
         for (key, value) in object.iter() {
             options.set(key, value)?;
         }
-        if let Err(error) = options.task.retries.check() {
+        if let Some(Err(error)) = options.task.retries.as_ref().map(RetryPolicy::check) {
             return wrong_argument(format!("option `retries` of {function}: {error}"));
         }
         Ok(options)
@@ -71,7 +71,7 @@ impl Options {
         let (_, unit) = unit_of(key);
         let task = &mut self.task;
         match choice.key {
-            "retries" => retries(&mut task.retries, value)?,
+            "retries" => retries(task.retries.get_or_insert_default(), value)?,
             "timeout" => task.timeout = optional_length(value, unit, key)?,
             "deadline" => task.deadline = optional_length(value, unit, key)?,
             "heartbeat_timeout" => task.heartbeat_timeout = optional_length(value, unit, key)?,

@@ -34,7 +34,7 @@ fn every_option_of_a_task_reaches_it() {
         queue: "slow".into(),
         priority: -2,
         delay: Millis::from_secs(5),
-        retries,
+        retries: Some(retries),
         timeout: Some(Millis::from_secs(30)),
         deadline: Some(Millis::from_secs(3600)),
         heartbeat_timeout: Some(Millis::from_secs(4)),
@@ -46,7 +46,7 @@ fn every_option_of_a_task_reaches_it() {
 
 #[test]
 fn a_number_of_retries_is_a_number_of_attempts() {
-    assert_eq!(options(r#"task("t", {}, { retries: 7 })"#).retries.max_attempts, 7);
+    assert_eq!(options(r#"task("t", {}, { retries: 7 })"#).policy().max_attempts, 7);
     assert_eq!(options(r#"task("t")"#), TaskOptions::default());
 }
 
@@ -57,7 +57,7 @@ fn names_ending_in_ms_count_milliseconds_and_others_seconds() {
     );
     assert_eq!((found.timeout, found.delay), (Some(Millis(1500)), Millis(2000)));
     assert_eq!(found.deadline, Some(Millis(2500)));
-    assert_eq!((found.retries.initial_delay, found.retries.max_delay), (Millis(250), Millis(300)));
+    assert_eq!((found.policy().initial_delay, found.policy().max_delay), (Millis(250), Millis(300)));
     assert_eq!(options(r#"task("t", {}, { timeout: 1.5 })"#).timeout, Some(Millis(1500)));
 }
 
@@ -76,10 +76,10 @@ fn the_front_matter_gives_the_defaults_and_the_call_decides() {
     );
     let started = run.start("null");
     let [a, b, c] = [0, 1, 2].map(|place| task(&started, place).options.clone());
-    assert_eq!((&*a.queue, a.timeout, a.retries.max_attempts), ("mail", Some(Millis::from_secs(9)), 2));
-    assert_eq!((&*b.queue, b.timeout, b.retries.max_attempts), ("other", Some(Millis::from_secs(1)), 4));
-    assert_eq!(b.retries.backoff, Backoff::Constant);
-    assert_eq!((c.retries.max_attempts, c.retries.multiplier), (2, 3.0));
+    assert_eq!((&*a.queue, a.timeout, a.policy().max_attempts), ("mail", Some(Millis::from_secs(9)), 2));
+    assert_eq!((&*b.queue, b.timeout, b.policy().max_attempts), ("other", Some(Millis::from_secs(1)), 4));
+    assert_eq!(b.policy().backoff, Backoff::Constant);
+    assert_eq!((c.policy().max_attempts, c.policy().multiplier), (2, 3.0));
 }
 
 #[test]
@@ -103,5 +103,5 @@ fn a_child_gets_its_priority_and_the_shorter_of_timeout_and_deadline() {
 #[test]
 fn shortening_the_longest_delay_shortens_the_first_one_too() {
     let found = options(r#"task("t", {}, { retries: { max_delay: "100ms" } })"#);
-    assert_eq!((found.retries.initial_delay, found.retries.max_delay), (Millis(100), Millis(100)));
+    assert_eq!((found.policy().initial_delay, found.policy().max_delay), (Millis(100), Millis(100)));
 }

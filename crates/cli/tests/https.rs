@@ -1,0 +1,74 @@
+//! `http.request` over TLS: a certificate the machine trusts, and one it does not.
+
+mod rig;
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+
+use rig::Rig;
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+/// Answers everything with the same JSON, until the process ends; gives its port and its certificate.
+fn serve() -> (u16, String) {
+    let rcgen::CertifiedKey { cert, signing_key } =
+        rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = PrivatePkcs8KeyDer::from(signing_key.serialize_der());
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![cert.der().clone()], key.into())
+        .unwrap();
+    let (config, listener) = (Arc::new(config), TcpListener::bind(("127.0.0.1", 0)).unwrap());
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            // Whoever does not trust us hangs up.
+            let _ = answer(stream, config.clone());
+        }
+    });
+    (port, cert.pem())
+}
+
+fn answer(stream: TcpStream, config: Arc<ServerConfig>) -> std::io::Result<()> {
+    let session = ServerConnection::new(config).map_err(std::io::Error::other)?;
+    let mut reader = BufReader::new(StreamOwned::new(session, stream));
+    let mut line = String::new();
+    while reader.read_line(&mut line)? > 2 {
+        line.clear();
+    }
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 15\r\nconnection: close";
+    let mut stream = reader.into_inner();
+    stream.write_all(format!("{head}\r\n\r\n{{\"secret\":true}}").as_bytes())?;
+    stream.conn.send_close_notify();
+    stream.flush()
+}
+
+#[test]
+fn a_certificate_must_be_trusted() {
+    let rig = Rig::sqlite();
+    let (port, certificate) = serve();
+    rig.write("trusted.pem", &certificate);
+    let url = format!("https://localhost:{port}/");
+    let options = "{ retries: 1 }";
+    rig.write(
+        "ask.flow",
+        &format!("return (await Task.run(\"http.request\", {{ url: \"{url}\" }}, {options})).json"),
+    );
+    let ask = |trusted: bool| {
+        let mut command =
+            rig.command(&["run", "ask.flow", "--quiet", "--allow-host", &format!("localhost:{port}")]);
+        if trusted {
+            command.env("SSL_CERT_FILE", rig.path().join("trusted.pem"));
+        }
+        rig::answer(command)
+    };
+    let answer = ask(true);
+    assert_eq!((answer.code, answer.stdout.trim()), (0, r#"{"secret":true}"#), "{answer:?}");
+    let answer = ask(false);
+    assert_eq!(answer.code, 1, "{answer:?}");
+    assert!(answer.stderr.contains("certificate"), "it says why: {answer:?}");
+}
