@@ -53,10 +53,11 @@ fn a_certificate_must_be_trusted() {
     let (port, certificate) = serve();
     rig.write("trusted.pem", &certificate);
     let url = format!("https://localhost:{port}/");
-    let options = "{ retries: 1 }";
     rig.write(
         "ask.flow",
-        &format!("return (await Task.run(\"http.request\", {{ url: \"{url}\" }}, {options})).json"),
+        &format!(
+            "let answer = await Task.run(\"http.request\", {{ url: \"{url}\" }}, {{ retries: 1 }})\nreturn answer.json\n"
+        ),
     );
     let ask = |trusted: bool| {
         let mut command =

@@ -12,7 +12,6 @@ use rhythm_core::fold::spill;
 use rhythm_core::message::{ApprovalDecided, Cancel, Message, MessageBody, Patched, SignalReceived};
 use rhythm_core::{
     Actor, Event, MessageId, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version,
-    WorkflowKind,
 };
 
 use crate::error::EngineError;
@@ -101,26 +100,6 @@ impl Client {
     /// A name nobody has chosen.
     pub(crate) fn fresh_id(&self) -> String {
         (self.ids)()
-    }
-
-    /// Registers workflow versions and makes them current.
-    pub async fn register(
-        &self,
-        workflow: &str,
-        kind: WorkflowKind,
-        source: &str,
-    ) -> Result<Version, EngineError> {
-        let version = Version::of(source.as_bytes());
-        let definition = Definition {
-            workflow: workflow.to_owned(),
-            version: version.clone(),
-            kind,
-            source: source.to_owned(),
-            compiled: Vec::new(),
-            format: 1,
-        };
-        self.world.register(Register { tenant: self.tenant.clone(), definitions: vec![definition] }).await?;
-        Ok(version)
     }
 
     /// Starts runs; gives their ids in order. A key that was used before with the same input gives the run

@@ -35,6 +35,8 @@ pub enum EngineError {
     UnknownEvent { run: String, event: u64, count: usize },
     #[error("the input does not fit workflow {workflow}: {misfit}")]
     Misfit { workflow: String, misfit: Misfit },
+    #[error("workflow {workflow} cannot be registered:\n{problems}")]
+    Refused { workflow: String, problems: String },
     #[error("{0}")]
     Invalid(String),
 }
@@ -58,6 +60,7 @@ impl EngineError {
             Self::Misfit { .. } => "ENGINE012",
             Self::UnknownVersion { .. } => "ENGINE013",
             Self::UnknownEvent { .. } => "ENGINE014",
+            Self::Refused { .. } => "ENGINE015",
         }
     }
 
@@ -76,6 +79,9 @@ impl EngineError {
             Self::Invalid(_) => "correct the request",
             Self::PastDeadline(_) => "start a new run with a later deadline",
             Self::UnknownEvent { .. } => "`rhythm runs events RUN` shows the events with their numbers",
+            Self::Refused { .. } => {
+                "each message says what to write instead; `rhythm check FILE` shows the same"
+            }
             Self::UnknownVersion { .. } => "`rhythm workflows versions NAME` shows the versions there are",
             Self::Misfit { .. } => {
                 "correct the input; `rhythm workflows show NAME` has the schema in the front matter"

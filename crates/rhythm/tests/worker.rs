@@ -133,6 +133,8 @@ async fn a_handler_may_say_how_often_its_tasks_are_tried() {
         client.result::<u32>(&run).await.unwrap()
     };
     assert_eq!(run("silent", "").await, 5);
+    let refused = client.register("broken", WorkflowKind::Flow, "let let").await.unwrap_err();
+    assert!(refused.to_string().contains("broken:1:5"), "{refused}");
     assert_eq!(run("outspoken", "retries: { max_attempts: 3, initial_delay: 1ms }\n").await, 3);
     worker.stop().await.unwrap();
 }

@@ -1,14 +1,31 @@
 //! Registering flows, with the schedules their front matter declares.
 
-use rhythm_core::Payload;
 use rhythm_core::cron::{CatchUp, Cron, Overlap};
+use rhythm_core::flow::render::{Style, render};
+use rhythm_core::{Payload, Version, WorkflowKind};
 
 use super::Client;
-use crate::definitions::Defined;
+use crate::definitions::{Defined, define};
 use crate::error::EngineError;
 use crate::world::*;
 
 impl Client {
+    /// Registers a workflow and makes this version of it current. A flow is read, checked and compiled first.
+    pub async fn register(
+        &self,
+        workflow: &str,
+        kind: WorkflowKind,
+        source: &str,
+    ) -> Result<Version, EngineError> {
+        let defined = define(workflow, kind, source).map_err(|refused| EngineError::Refused {
+            workflow: workflow.to_owned(),
+            problems: render(workflow, source, &refused.diagnostics, Style::Plain).trim_end().to_owned(),
+        })?;
+        let version = defined.definition.version.clone();
+        self.register_defined(defined).await?;
+        Ok(version)
+    }
+
     /// Registers what [`define`](crate::definitions::define) made of a text and makes it current; its schedule comes,
     /// changes or goes with it.
     ///
