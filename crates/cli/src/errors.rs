@@ -189,7 +189,10 @@ fn engine_exit(error: &EngineError) -> u8 {
         | EngineError::InboxFull(_)
         | EngineError::KeyConflict(_)
         | EngineError::PastDeadline(_) => 4,
-        EngineError::TooLarge { .. } | EngineError::Misfit { .. } | EngineError::Invalid(_) => 2,
+        EngineError::TooLarge { .. }
+        | EngineError::Misfit { .. }
+        | EngineError::Refused { .. }
+        | EngineError::Invalid(_) => 2,
     }
 }
 
