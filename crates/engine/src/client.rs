@@ -316,7 +316,7 @@ impl Client {
     }
 
     /// Checks a value's size and moves large ones into blobs.
-    pub(crate) async fn store(&self, payload: Payload) -> Result<Payload, EngineError> {
+    pub async fn store(&self, payload: Payload) -> Result<Payload, EngineError> {
         let size = payload.size();
         if size > MAX_PAYLOAD_BYTES {
             return Err(EngineError::TooLarge { size, limit: MAX_PAYLOAD_BYTES });

@@ -43,6 +43,12 @@ impl TaskError {
         self
     }
 
+    /// Gives the failure a type of its own, which `no_retry_on` knows too.
+    pub fn with_type(mut self, kind: impl Into<String>) -> Self {
+        self.0.kind = kind.into();
+        self
+    }
+
     /// Attaches a value for whoever handles the failure. What cannot be written as JSON is left out.
     pub fn with_data<T: Serialize + ?Sized>(mut self, data: &T) -> Self {
         self.0.data = Payload::of(data).ok();

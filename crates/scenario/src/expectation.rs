@@ -17,13 +17,29 @@ pub struct Expectation {
     pub rejected: Option<Words>,
     pub calls: Option<Vec<(String, Value)>>,
     pub order: Option<Vec<String>>,
-    pub counts: BTreeMap<String, u64>,
+    pub counts: BTreeMap<String, Whole>,
     pub before: Vec<(String, String)>,
     pub not_executed: Vec<String>,
-    pub counter: Option<i64>,
+    pub counter: Option<Whole>,
     pub waiting: Option<Vec<String>>,
     pub patch_rejected: Option<bool>,
     pub elapsed: Option<f64>,
+}
+
+/// A whole number, however it is written: `1` and `1.0`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "f64")]
+pub struct Whole(i64);
+
+impl TryFrom<f64> for Whole {
+    type Error = String;
+
+    fn try_from(number: f64) -> Result<Self, String> {
+        match number.fract() == 0.0 && number.abs() < 9e15 {
+            true => Ok(Self(number as i64)),
+            false => Err(format!("{number} is no whole number")),
+        }
+    }
 }
 
 /// An expected `null` is something else than nothing expected.
@@ -95,8 +111,14 @@ impl Expectation {
         if let Some(output) = &self.output
             && !outcome.output.as_ref().is_some_and(|got| same(output, got))
         {
-            let got = outcome.output.as_ref().map_or("nothing".to_owned(), Value::to_string);
-            differs("output", output.to_string(), got);
+            match &outcome.output {
+                None => differs("output", output.to_string(), "nothing".into()),
+                Some(got) => {
+                    for Difference { path, expected, got } in differences("output", output, got) {
+                        differs(&path, expected, got);
+                    }
+                }
+            }
         }
         if let Some(words) = &self.error {
             match &outcome.error {
@@ -130,7 +152,11 @@ impl Expectation {
             let right = calls.len() == outcome.calls.len()
                 && calls.iter().zip(&outcome.calls).all(|(a, b)| a.0 == b.0 && same(&a.1, &b.1));
             if !right {
-                differs("calls", word(calls), word(&outcome.calls));
+                for Difference { path, expected, got } in
+                    differences("calls", &json(calls), &json(&outcome.calls))
+                {
+                    differs(&path, expected, got);
+                }
             }
         }
         if let Some(order) = &self.order
@@ -140,8 +166,8 @@ impl Expectation {
         }
         for (name, count) in &self.counts {
             let got = outcome.counts.get(name).copied().unwrap_or(0);
-            if got != *count {
-                differs(&format!("counts.{name}"), count.to_string(), got.to_string());
+            if i64::try_from(got) != Ok(count.0) {
+                differs(&format!("counts.{name}"), count.0.to_string(), got.to_string());
             }
         }
         for (first, then) in &self.before {
@@ -156,10 +182,10 @@ impl Expectation {
             }
         }
         if let Some(counter) = self.counter
-            && outcome.counter != Some(counter)
+            && outcome.counter != Some(counter.0)
         {
             let got = outcome.counter.map_or("no counter".to_owned(), |counter| counter.to_string());
-            differs("counter", counter.to_string(), got);
+            differs("counter", counter.0.to_string(), got);
         }
         if let Some(waiting) = &self.waiting {
             let sorted = |names: &[String]| {
@@ -204,6 +230,49 @@ fn word<T: serde::Serialize + ?Sized>(value: &T) -> String {
         Ok(Value::String(text)) => text,
         Ok(value) => value.to_string(),
         Err(error) => error.to_string(),
+    }
+}
+
+fn json<T: serde::Serialize + ?Sized>(value: &T) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// One place where two values are not the same.
+struct Difference {
+    path: String,
+    expected: String,
+    got: String,
+}
+
+/// More places than this help nobody.
+const MOST_DIFFERENCES: usize = 10;
+
+/// Where two values differ: the smallest parts that do, by their paths.
+fn differences(path: &str, expected: &Value, got: &Value) -> Vec<Difference> {
+    let mut found = Vec::new();
+    compare(path.to_owned(), Some(expected), Some(got), &mut found);
+    found.truncate(MOST_DIFFERENCES);
+    found
+}
+
+fn compare(path: String, expected: Option<&Value>, got: Option<&Value>, found: &mut Vec<Difference>) {
+    match (expected, got) {
+        (Some(a), Some(b)) if same(a, b) => {}
+        (Some(Value::Object(a)), Some(Value::Object(b))) => {
+            let keys: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            for key in keys {
+                compare(format!("{path}.{key}"), a.get(key), b.get(key), found);
+            }
+        }
+        (Some(Value::Array(a)), Some(Value::Array(b))) => {
+            for place in 0..a.len().max(b.len()) {
+                compare(format!("{path}[{place}]"), a.get(place), b.get(place), found);
+            }
+        }
+        (expected, got) => {
+            let shown = |value: Option<&Value>| value.map_or("nothing".to_owned(), Value::to_string);
+            found.push(Difference { path, expected: shown(expected), got: shown(got) });
+        }
     }
 }
 

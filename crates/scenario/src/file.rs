@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::expectation::Expectation;
 use crate::ordered::Ordered;
-use crate::script::Answer;
+use crate::script::{Answer, moment};
 
 /// One scenario as it is written.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -68,7 +68,7 @@ pub struct Signal {
     pub name: String,
     pub payload: Option<Box<RawValue>>,
     /// Virtual seconds after the start.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "moment")]
     pub at: f64,
 }
 
@@ -82,7 +82,7 @@ pub struct Decision {
     pub comments: String,
     #[serde(default)]
     pub data: Value,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "moment")]
     pub at: f64,
 }
 
@@ -96,7 +96,7 @@ pub struct Patch {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cancel {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "moment")]
     pub at: f64,
 }
 
@@ -190,12 +190,16 @@ fn collect(path: &Path, named: bool, found: &mut Vec<(PathBuf, Vec<Scenario>)>) 
         return Ok(());
     }
     let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
-    let value = parse(&text, yaml).map_err(&unreadable)?;
-    if !named && !looks_like_scenarios(&value) {
+    let value = parse(&text, yaml);
+    if !named && !value.as_ref().is_ok_and(looks_like_scenarios) && !is_called_scenario(path) {
         return Ok(());
     }
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    let scenarios = scenarios(value).map_err(&unreadable)?;
+    // What is wrong with one file keeps nobody from playing the others.
+    let scenarios = value.and_then(scenarios).unwrap_or_else(|mistake| {
+        let name = path.display().to_string();
+        vec![Scenario { name, mistake: Some(mistake), ..Scenario::default() }]
+    });
     let placed = scenarios.into_iter().map(|scenario| Scenario { folder: folder.clone(), ..scenario });
     found.push((path.to_owned(), placed.collect()));
     Ok(())
@@ -206,19 +210,24 @@ fn parse(text: &str, yaml: bool) -> Result<Ordered, String> {
         // As YAML 1.2 has it: `n` and `on` are texts.
         true => {
             let options = serde_saphyr::options! { strict_booleans: true };
-            serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())
+            let read: Result<Ordered, _> = serde_saphyr::from_str_with_options(text, options);
+            read.map_err(|error| error.to_string())
         }
         false => serde_json::from_str(text).map_err(|error| error.to_string()),
     }
 }
 
+fn is_called_scenario(path: &Path) -> bool {
+    path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with(".scenario"))
+}
+
 fn looks_like_scenarios(value: &Ordered) -> bool {
     let is_one = |value: &Ordered| {
         let has = |keys: &[&str]| keys.iter().any(|key| value.get(key).is_some());
-        has(&["expect", "any_of", "tasks", "signals"]) && has(&["workflow", "source", "graph"])
+        has(&["expect", "any_of"]) || has(&["tasks", "signals"]) && has(&["workflow", "source", "graph"])
     };
     match value {
-        Ordered::List(list) => list.first().is_some_and(is_one),
+        Ordered::List(list) => list.iter().any(is_one),
         other => other.get("scenarios").is_some() || is_one(other),
     }
 }
@@ -249,12 +258,27 @@ fn scenarios(value: Ordered) -> Result<Vec<Scenario>, String> {
 }
 
 fn scenario(value: &Ordered) -> Result<Scenario, String> {
+    if !matches!(value, Ordered::Object(_)) {
+        return Err("a scenario is an object with `source`, `workflow` or `graph`, and `expect`".into());
+    }
     let text = serde_json::to_string(value).map_err(|error| error.to_string())?;
-    let scenario: Scenario = serde_json::from_str(&text).map_err(|error| {
-        // Where in the text made above it stands helps nobody.
-        let told = error.to_string();
-        told.split_once(" at line ").map_or(told.clone(), |(problem, _)| problem.to_owned())
+    let mut reader = serde_json::Deserializer::from_str(&text);
+    let scenario: Scenario = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        // Where in the text made above it stands helps nobody; the key does.
+        let told = error.inner().to_string();
+        let problem = told.split_once(" at line ").map_or(told.as_str(), |(problem, _)| problem);
+        match error.path().to_string() {
+            path if path == "." => problem.to_owned(),
+            path => format!("{path}: {problem}"),
+        }
     })?;
+    for (name, answers) in &scenario.tasks {
+        for (place, answer) in answers.iter().enumerate() {
+            if let Some(mistake) = answer.mistake() {
+                return Err(format!("tasks.{name}[{place}]: {mistake}"));
+            }
+        }
+    }
     match scenario.expect.is_some() && scenario.any_of.is_some() {
         true => Err("write one of `expect` and `any_of`".into()),
         false => Ok(scenario),

@@ -19,15 +19,34 @@ pub struct Answer {
     pub err: Option<Error>,
     pub never: bool,
     /// Virtual seconds after its start.
+    #[serde(deserialize_with = "moment")]
     pub after: f64,
 }
 
+/// Seconds after something, never before it.
+pub fn moment<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let seconds = f64::deserialize(deserializer)?;
+    match seconds >= 0.0 {
+        true => Ok(seconds),
+        false => Err(serde::de::Error::custom(format!("{seconds} s is before the start"))),
+    }
+}
+
 /// A failure as a scenario writes it; a text is its message.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug)]
 pub enum Error {
     Message(String),
     Whole(WholeError),
+}
+
+impl<'de> Deserialize<'de> for Error {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::String(message) => Ok(Self::Message(message)),
+            // By itself, so that what is wrong with it is named.
+            whole => serde_json::from_value(whole).map(Self::Whole).map_err(serde::de::Error::custom),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -48,6 +67,13 @@ fn yes() -> bool {
 }
 
 impl Answer {
+    /// What is wrong with it.
+    pub fn mistake(&self) -> Option<&'static str> {
+        let ways = [self.ok.is_some(), self.err.is_some(), self.never];
+        let several = ways.into_iter().filter(|way| *way).count() > 1;
+        several.then_some("an attempt ends in one way: write one of `ok`, `err` and `never`")
+    }
+
     pub fn delay(&self) -> Millis {
         seconds(self.after)
     }

@@ -1,4 +1,4 @@
-//! `fail` does what it says: `{"message": "...", "code": "...", "retryable": false}`.
+//! `fail` does what it says: `{"message": "...", "code": "...", "type": "...", "retryable": false}`.
 
 use rhythm::{TaskContext, TaskError};
 use serde::Deserialize;
@@ -8,6 +8,8 @@ use serde::Deserialize;
 pub struct Input {
     message: String,
     code: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
     retryable: Option<bool>,
 }
 
@@ -16,6 +18,9 @@ pub async fn fail(_context: TaskContext, input: Option<Input>) -> Result<(), Tas
     let mut error = TaskError::new(input.message);
     if let Some(code) = input.code {
         error = error.with_code(code);
+    }
+    if let Some(kind) = input.kind {
+        error = error.with_type(kind);
     }
     Err(if input.retryable == Some(false) { error.no_retry() } else { error })
 }

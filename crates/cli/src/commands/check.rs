@@ -1,9 +1,10 @@
 use clap::Args;
 use rhythm_core::WorkflowKind;
+use rhythm_core::flow::code::{Place, Step};
 use rhythm_core::flow::render::locate;
 use rhythm_core::flow::{Checked, Code, Severity};
 use rhythm_engine::definitions::{define, examine};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
@@ -39,9 +40,11 @@ impl Check {
             let code = (self.steps && wrong == 0).then(|| compiled(path, source)).flatten();
             if out.is_json() {
                 let tasks: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
-                let steps = code.map(|code| code.steps);
+                let steps = code.as_ref().map(steps);
+                let handlers = code.as_ref().map(|code| &code.handlers);
                 rows.push(json!({
                     "file": path, "diagnostics": locate(source, &diagnostics), "tasks": tasks, "steps": steps,
+                    "handlers": handlers,
                 }));
                 continue;
             }
@@ -75,11 +78,17 @@ fn compiled(path: &str, source: &str) -> Option<Code> {
     Code::from_json(&defined.definition.compiled).ok()
 }
 
-/// One line a step: its number, where it comes from, what it does.
+/// One line a step: its number, where it comes from, what it does. Then who takes their errors.
 fn shown(code: &Code) -> String {
-    let lines = code.steps.iter().zip(&code.places).enumerate().map(|(number, (step, place))| {
-        let step = serde_json::to_string(step).unwrap_or_default();
-        format!("{number:>5}  line {:<5} {step}\n", place.line)
-    });
-    lines.collect()
+    let steps =
+        code.places.iter().enumerate().map(|(number, place)| {
+            format!("{number:>5}  line {:<5} {}\n", place.line, code.step_text(number))
+        });
+    let handlers = code.handlers.iter().map(|handler| format!("       {}\n", code.handler_text(handler)));
+    steps.chain(handlers).collect()
+}
+
+fn steps(code: &Code) -> Vec<Value> {
+    let step = |(number, (step, place)): (usize, (&Step, &Place))| json!({ "step": step, "text": code.step_text(number), "line": place.line, "column": place.column });
+    code.steps.iter().zip(&code.places).enumerate().map(step).collect()
 }

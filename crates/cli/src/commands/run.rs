@@ -6,6 +6,7 @@ use clap::Args;
 use rhythm::StartRun;
 use rhythm_core::{CommandId, Event, EventData, RunId, TaskId, WorkflowKind};
 use rhythm_engine::definitions::{Refused, define};
+use rhythm_engine::explain::explain;
 use rhythm_engine::world::{HistoryQuery, TaskSummary};
 
 use crate::builtin::Allowed;
@@ -16,6 +17,8 @@ use crate::flow_files;
 use crate::input;
 use crate::session::Session;
 
+/// How long a run may stand still before it is looked into why.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// How often the run is looked at.
 const GLANCE: Duration = Duration::from_millis(50);
 
@@ -57,11 +60,21 @@ impl Run {
         session.out.note(format!("run {run}"));
         let worker = self.allowed.add_to(session.rhythm.worker(), &settings.worker)?.start().await?;
         let mut shown = Shown::default();
+        let began = std::time::Instant::now();
+        let mut warned = false;
         let interrupted = loop {
             let picture = session.client.picture(&run).await?;
             shown.go_on(&session, &run, &picture.tasks).await?;
             if picture.summary.status.is_final() {
                 break false;
+            }
+            // Nobody here can do it, and perhaps nobody anywhere.
+            if !warned
+                && began.elapsed() > PATIENCE
+                && let Some(reason) = stuck(&session, &run).await?
+            {
+                session.out.note(format!("  waiting    {reason}"));
+                warned = true;
             }
             tokio::select! {
                 () = tokio::time::sleep(GLANCE) => {}
@@ -80,6 +93,14 @@ impl Run {
     }
 }
 
+/// Why the run waits for something that no living worker does.
+async fn stuck(session: &Session, run: &RunId) -> CliResult<Option<String>> {
+    let explained = explain(&session.client, run).await?;
+    let unserved =
+        explained.reasons.iter().find(|reason| matches!(reason.code, "no_worker" | "unknown_task"));
+    Ok(unserved.map(|reason| format!("{}; it goes on when {}", reason.what, reason.moves_when)))
+}
+
 /// The name to start; a file is registered first.
 async fn registered(session: &Session, target: &str) -> CliResult<String> {
     if !target.ends_with(".flow") && !Path::new(target).is_file() {
@@ -92,6 +113,9 @@ async fn registered(session: &Session, target: &str) -> CliResult<String> {
     match define(&file.stem(), WorkflowKind::Flow, &file.source) {
         Ok(defined) => {
             let workflow = defined.definition.workflow.clone();
+            if !session.out.is_quiet() && !defined.remarks.is_empty() {
+                session.out.complain(&flow_files::rendered(&file.path, &file.source, &defined.remarks));
+            }
             session.client.register_defined(defined).await?;
             Ok(workflow)
         }

@@ -40,17 +40,28 @@ impl Test {
         let wanted = |scenario: &Scenario| {
             self.filter.as_ref().is_none_or(|text| scenario.name.contains(text.as_str()))
         };
-        let scenarios: Vec<Scenario> =
-            files.into_iter().flat_map(|(_, scenarios)| scenarios).filter(wanted).collect();
-        if scenarios.is_empty() {
-            let filter = self.filter.as_deref().unwrap_or_default();
-            return Err(CliError::BadValue(format!("no scenario's name contains {filter:?}")));
+        // With several files, a name alone says too little.
+        let several = files.len() > 1;
+        let (mut scenarios, mut places): (Vec<Scenario>, Vec<String>) = (Vec::new(), Vec::new());
+        for (path, found) in files {
+            for scenario in found.into_iter().filter(wanted) {
+                places.push(if several { format!("{}: ", path.display()) } else { String::new() });
+                scenarios.push(scenario);
+            }
         }
+        if scenarios.is_empty() {
+            return Err(CliError::BadValue(match &self.filter {
+                Some(filter) => format!("no scenario's name contains {filter:?}"),
+                None => "there is no scenario in these files".to_owned(),
+            }));
+        }
+        let mut places = places.into_iter();
         let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
         let options = Options { three_ways: self.three_ways || in_ci, jobs: self.jobs, seed: self.seed };
         let (mut passed, mut failed) = (0_u64, 0_u64);
         let mut told = Ok(());
         run_all(&scenarios, options, |report| {
+            let place = places.next().unwrap_or_default();
             if report.passed {
                 passed += 1
             } else {
@@ -68,7 +79,8 @@ impl Test {
             } else {
                 let word = if report.passed { "ok    " } else { "FAILED" };
                 let problems = report.problems.iter().map(|problem| format!("        {problem}"));
-                let lines = std::iter::once(format!("{word}  {}", report.name)).chain(problems);
+                let place = if report.passed { "" } else { &place };
+                let lines = std::iter::once(format!("{word}  {place}{}", report.name)).chain(problems);
                 lines.into_iter().try_for_each(|line| out.line(line))
             };
         });

@@ -3,6 +3,7 @@
 
 mod check;
 mod defaults;
+mod listing;
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Every code a `.flow` diagnostic can have, with its title: FLOW001-019 syntax and front matter, FLOW020-059 what
-//! the checker refuses, FLOW100-199 warnings, FLOW200-299 hints. A code is never given a second meaning.
+//! Every code a `.flow` diagnostic can have, with its title: FLOW001-019 syntax, front matter and where `await` may stand,
+//! FLOW020-059 what else is refused, FLOW100-199 warnings, FLOW200-299 hints. A code is never given a second meaning.
 
 use super::diagnostic::Severity;
 
@@ -27,7 +27,7 @@ codes! {
     BAD_NUMBER = Error "FLOW004" "this number cannot be read",
     OPEN_COMMENT = Error "FLOW005" "a comment has no end",
     TOO_LONG = Error "FLOW006" "the source is too long",
-    TOO_DEEP = Error "FLOW007" "the program is nested too deeply",
+    AWAIT_PLACE = Error "FLOW007" "`await` cannot stand here",
     UNEXPECTED = Error "FLOW008" "something else belongs here",
     BRACKET = Error "FLOW009" "a bracket has no partner",
     RESERVED = Error "FLOW010" "a reserved word cannot be a name",
@@ -39,7 +39,7 @@ codes! {
     EMPTY = Error "FLOW016" "the program is empty",
     FRONT_MATTER = Error "FLOW017" "the front matter cannot be read",
     FRONT_MATTER_VALUE = Error "FLOW018" "a value of the front matter is wrong",
-    AWAIT_PLACE = Error "FLOW020" "`await` cannot stand here",
+    TOO_DEEP = Error "FLOW020" "the program is nested too deeply",
     NESTED_TASK = Error "FLOW021" "a task cannot be started among the inputs of another",
     TASK_PLACE = Error "FLOW022" "`task(..)` cannot wait here",
     CLOSURE = Error "FLOW023" "a value cannot be a function: there are no closures",

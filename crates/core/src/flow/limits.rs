@@ -3,8 +3,10 @@
 
 use crate::failure::{Failure, codes};
 
-/// Statements per transition; long work inside a library call counts too.
+/// Statements per transition.
 pub const MAX_STEPS: u64 = 1_000_000;
+/// Bytes that are copied, compared or read per transition, whatever becomes of them.
+pub const MAX_WORK: u64 = 2 * 1024 * 1024 * 1024;
 /// Bytes of all values alive at once, and of one value as a tree.
 pub const MAX_VALUE_BYTES: u64 = 64 * 1024 * 1024;
 /// How deep lists and objects may nest.
@@ -14,6 +16,7 @@ pub const MAX_VALUE_DEPTH: u16 = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     Steps,
+    Work,
     Memory,
     Depth,
     /// Commands and events of one transition.
@@ -32,6 +35,9 @@ impl std::fmt::Display for Limit {
             Self::Steps => {
                 write!(f, "more than 1,000,000 steps without waiting: the limit of one transition")
             }
+            Self::Work => {
+                write!(f, "more than 2 GiB copied or compared without waiting: the limit of one transition")
+            }
             Self::Memory => write!(f, "more than 64 MiB of values: the limit of one transition"),
             Self::Depth => write!(f, "a value nests more than {MAX_VALUE_DEPTH} deep: the limit of a value"),
             Self::Output => {
@@ -43,13 +49,15 @@ impl std::fmt::Display for Limit {
 
 /// What a command or event takes beside its content.
 const OUTPUT: u64 = 512;
-/// One step in the meter's small change.
-const STEP: u64 = 64;
+/// What looking at one part of an expression takes.
+const NODE: u64 = 16;
 
 /// Counts what one transition uses up.
 #[derive(Clone, Debug)]
 pub struct Meter {
-    left: u64,
+    steps: u64,
+    /// Bytes that may still be looked at.
+    work: u64,
     /// Bytes allocated by the statement being executed; none of them may be free yet.
     fresh: u64,
     /// Bytes of commands and events.
@@ -58,7 +66,7 @@ pub struct Meter {
 
 impl Default for Meter {
     fn default() -> Self {
-        Self { left: MAX_STEPS * STEP, fresh: 0, output: 0 }
+        Self { steps: MAX_STEPS, work: MAX_WORK, fresh: 0, output: 0 }
     }
 }
 
@@ -66,22 +74,32 @@ impl Meter {
     /// One statement.
     pub fn step(&mut self) -> Result<(), Limit> {
         self.fresh = 0;
-        self.spend(STEP)
+        self.steps = self.steps.checked_sub(1).ok_or(Limit::Steps)?;
+        Ok(())
     }
 
     /// One operation inside a statement.
     pub fn node(&mut self) -> Result<(), Limit> {
-        self.spend(1)
+        self.scan(NODE)
     }
 
     /// Looks at this many bytes one by one: comparing, hashing, parsing.
     pub fn scan(&mut self, bytes: u64) -> Result<(), Limit> {
-        self.spend(bytes / 16)
+        match self.work.checked_sub(bytes) {
+            Some(left) => {
+                self.work = left;
+                Ok(())
+            }
+            None => {
+                self.work = 0;
+                Err(Limit::Work)
+            }
+        }
     }
 
-    /// Makes a new value that takes this many bytes. Copying costs as much as looking: a gigabyte in a transition.
+    /// Makes a new value that takes this many bytes. Copying costs as much as looking.
     pub fn allocate(&mut self, bytes: u64) -> Result<(), Limit> {
-        self.spend(bytes / 16)?;
+        self.scan(bytes)?;
         self.fresh = self.fresh.saturating_add(bytes);
         if self.fresh > MAX_VALUE_BYTES { Err(Limit::Memory) } else { Ok(()) }
     }
@@ -90,19 +108,6 @@ impl Meter {
     pub fn output(&mut self, bytes: usize) -> Result<(), Limit> {
         self.output = self.output.saturating_add(bytes as u64).saturating_add(OUTPUT);
         if self.output > MAX_VALUE_BYTES { Err(Limit::Output) } else { Ok(()) }
-    }
-
-    fn spend(&mut self, units: u64) -> Result<(), Limit> {
-        match self.left.checked_sub(units) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None => {
-                self.left = 0;
-                Err(Limit::Steps)
-            }
-        }
     }
 }
 
@@ -115,7 +120,6 @@ mod tests {
         let mut meter = Meter::default();
         assert!((0..MAX_STEPS).all(|_| meter.step().is_ok()));
         assert_eq!(meter.step(), Err(Limit::Steps));
-        assert_eq!(meter.node(), Err(Limit::Steps));
     }
 
     #[test]
@@ -128,8 +132,9 @@ mod tests {
     }
 
     #[test]
-    fn long_work_in_one_call_uses_up_steps() {
+    fn long_work_is_bounded_however_few_the_statements_are() {
         let mut meter = Meter::default();
-        assert_eq!(meter.scan(u64::MAX), Err(Limit::Steps));
+        assert_eq!(meter.scan(u64::MAX), Err(Limit::Work));
+        assert_eq!(meter.node(), Err(Limit::Work));
     }
 }

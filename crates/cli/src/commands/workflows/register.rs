@@ -4,6 +4,7 @@ use std::path::Path;
 use clap::Args;
 use rhythm_core::WorkflowKind;
 use rhythm_core::drill::Drill;
+use rhythm_core::flow::render::locate;
 use rhythm_engine::definitions::{Defined, Refused, define};
 use rhythm_engine::world::Definition;
 use serde_json::json;
@@ -41,13 +42,25 @@ impl Register {
                 false => found.extend(read_flows(path, settings.output)?),
             }
         }
+        let mut names = BTreeSet::new();
+        for FoundFile { path, defined, .. } in &found {
+            if !names.insert(defined.definition.workflow.clone()) {
+                let name = &defined.definition.workflow;
+                let reason = format!("another of these files is named {name} too");
+                return Err(CliError::BadWorkflow { path: path.clone(), reason });
+            }
+        }
         let session = Session::open(&settings).await?;
         let known: BTreeSet<String> = {
             let workers = session.rhythm.world().workers(session.client.tenant()).await?;
             workers.into_iter().flat_map(|worker| worker.card.tasks).collect()
         };
         let mut rows = Vec::new();
-        for defined in found {
+        for FoundFile { path, source, defined } in found {
+            if !session.out.is_json() && !session.out.is_quiet() && !defined.remarks.is_empty() {
+                session.out.complain(&flow_files::rendered(&path, &source, &defined.remarks));
+            }
+            let diagnostics = locate(&source, &defined.remarks);
             let Definition { workflow, version, kind, .. } = defined.definition.clone();
             let tasks: BTreeSet<String> = defined.tasks.iter().map(|task| task.name.clone()).collect();
             session.client.register_defined(defined).await?;
@@ -59,9 +72,10 @@ impl Register {
                 let names: Vec<&str> = unserved.iter().map(|task| task.as_str()).collect();
                 session.out.note(format!("warning: {workflow}: no live worker knows {}", names.join(", ")));
             }
-            rows.push(
-                json!({ "workflow": workflow, "kind": kind, "version": version, "unserved": unserved }),
-            );
+            rows.push(json!({
+                "workflow": workflow, "kind": kind, "version": version, "unserved": unserved,
+                "diagnostics": diagnostics,
+            }));
         }
         match session.out.is_json() {
             true => session.out.json(&json!({ "rows": rows, "next": null })),
@@ -70,8 +84,15 @@ impl Register {
     }
 }
 
+/// A workflow that can be registered, and where it comes from.
+struct FoundFile {
+    path: String,
+    source: String,
+    defined: Defined,
+}
+
 /// The flows of a file or folder; what is wrong with any of them keeps all from being registered.
-fn read_flows(path: &str, out: Output) -> CliResult<Vec<Defined>> {
+fn read_flows(path: &str, out: Output) -> CliResult<Vec<FoundFile>> {
     let files = flow_files::find(&[path.to_owned()])?;
     let mut found = Vec::new();
     let mut wrong = 0;
@@ -81,7 +102,9 @@ fn read_flows(path: &str, out: Output) -> CliResult<Vec<Defined>> {
             return Err(CliError::BadWorkflow { path: file.path.clone(), reason });
         }
         match define(&file.stem(), WorkflowKind::Flow, &file.source) {
-            Ok(defined) => found.push(defined),
+            Ok(defined) => {
+                found.push(FoundFile { path: file.path.clone(), source: file.source.clone(), defined })
+            }
             Err(Refused { diagnostics }) => {
                 wrong += 1;
                 if !out.is_json() {
@@ -96,7 +119,7 @@ fn read_flows(path: &str, out: Output) -> CliResult<Vec<Defined>> {
     }
 }
 
-fn read_drill(path: &str) -> CliResult<Defined> {
+fn read_drill(path: &str) -> CliResult<FoundFile> {
     let wrong = |reason: &str| CliError::BadWorkflow { path: path.to_owned(), reason: reason.to_owned() };
     let name = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let workflow = name.strip_suffix(DRILL).ok_or_else(|| wrong("its name does not end in .drill.json"))?;
@@ -105,5 +128,6 @@ fn read_drill(path: &str) -> CliResult<Defined> {
     }
     let source = input::read_text(path)?;
     Drill::parse(source.as_bytes()).map_err(|error| wrong(&error.to_string()))?;
-    define(workflow, WorkflowKind::Drill, &source).map_err(|_| wrong("it cannot be read"))
+    let defined = define(workflow, WorkflowKind::Drill, &source).map_err(|_| wrong("it cannot be read"))?;
+    Ok(FoundFile { path: path.to_owned(), source, defined })
 }

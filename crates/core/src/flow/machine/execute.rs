@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::Machine;
-use super::handle::State;
-use crate::flow::code::{Next, Step, Walk};
+use crate::flow::code::{Index, Next, Step, Walk};
 use crate::flow::limits::{Limit, MAX_VALUE_BYTES};
 use crate::flow::thrown::{Evaluated, Stop, codes, throw, type_error};
 use crate::flow::value::{ErrorValue, List, Number, Value};
@@ -138,24 +137,28 @@ impl Machine<'_> {
     }
 
     fn await_handle(&mut self, number: u64) -> Evaluated<Outcome> {
-        match self.memory.handles.get(&number).map(|handle| &handle.state) {
-            Some(State::Open) => Ok(Outcome::Wait(number)),
-            Some(State::Done(value, _)) => {
-                self.awaited = value.clone();
+        if !self.memory.handles.contains_key(&number) {
+            return type_error("this handle belongs to nothing that was started");
+        }
+        match self.given(number)? {
+            None => Ok(Outcome::Wait(number)),
+            Some(Ok(value)) => {
+                self.awaited = value;
                 Ok(Outcome::Next)
             }
-            Some(State::Failed(error, _)) => Err(Stop::Thrown(error.clone())),
-            None => type_error("this handle belongs to nothing that was started"),
+            Some(Err(error)) => Err(Stop::Thrown(error)),
         }
     }
 
     /// Loops walk what was there at their start.
     fn walk(&mut self, walk: &Walk) -> Evaluated<()> {
-        let items = match (self.looked(walk.items)?, walk.keys) {
-            (Value::List(list), false) => list,
+        let given = self.evaluate(walk.items)?;
+        let items = match (self.look(given.clone())?, walk.keys) {
+            // What lives elsewhere stays there: only the way to it is remembered.
+            (Value::List(_), false) => given,
             (Value::List(list), true) => {
                 self.meter.allocate(24 * list.len() as u64)?;
-                List::new((0..list.len()).map(|place| Value::integer(place as i64)).collect())?
+                Value::List(List::new((0..list.len()).map(|place| Value::integer(place as i64)).collect())?)
             }
             (Value::Object(object), keys) => {
                 self.meter.allocate(24 * object.len() as u64)?;
@@ -163,26 +166,26 @@ impl Machine<'_> {
                     true => Value::Text(key.clone()),
                     false => value.clone(),
                 };
-                List::new(object.iter().map(item).collect())?
+                Value::List(List::new(object.iter().map(item).collect())?)
             }
             (other, _) => {
                 return type_error(format!("a loop walks a list or an object, not {}", other.described()));
             }
         };
-        self.set(walk.list, Value::List(items))?;
+        self.set(walk.list, items)?;
         self.set(walk.place, Value::integer(0))
     }
 
     fn next(&mut self, next: &Next) -> Evaluated<Outcome> {
-        let list = self.memory.slots.get(next.list as usize);
-        let place = self.memory.slots.get(next.place as usize);
-        let (Some(Some(Value::List(list))), Some(Some(Value::Number(Number::Integer(place))))) =
-            (list, place)
-        else {
+        let slot = |slot: Index| self.memory.slots.get(slot as usize).cloned().flatten();
+        let (list, place) = (slot(next.list), slot(next.place));
+        let (Some(list), Some(Value::Number(Number::Integer(place)))) = (list, place) else {
             return throw(codes::UNDEFINED_VARIABLE, "the loop has lost its place");
         };
-        let (item, place) =
-            (usize::try_from(*place).ok().and_then(|at| list.items().get(at)).cloned(), *place);
+        let Value::List(list) = self.look(list)? else {
+            return throw(codes::UNDEFINED_VARIABLE, "the loop has lost its list");
+        };
+        let item = usize::try_from(place).ok().and_then(|at| list.items().get(at)).cloned();
         let Some(item) = item else { return Ok(Outcome::Next) };
         self.set(next.variable, item)?;
         self.set(next.place, Value::integer(place + 1))?;

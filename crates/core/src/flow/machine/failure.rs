@@ -20,8 +20,10 @@ impl Machine<'_> {
             fields.push((Arc::from("data"), data));
         }
         let kind = if failure.kind.is_empty() { &failure.code } else { &failure.kind };
+        // A program has one word for being out of time; the type tells which time that was.
+        let out_of_time = failure.code == crate::failure::codes::DEADLINE_EXCEEDED;
         let error = ErrorValue {
-            code: Arc::from(failure.code.as_str()),
+            code: Arc::from(if out_of_time { codes::TIMEOUT } else { failure.code.as_str() }),
             message: Arc::from(failure.message.as_str()),
             kind: Arc::from(kind.as_str()),
             fields: Object::new(fields)?,

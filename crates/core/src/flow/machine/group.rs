@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Machine;
 use super::child::Now;
-use super::handle::{Group, Handle, Kind, State};
+use super::handle::{Group, Handle, Kind, Outcome, State};
 use super::message::report;
 use crate::command::Command;
 use crate::event::{EventData, Group as GroupEvent};
@@ -42,7 +42,7 @@ impl Machine<'_> {
     pub fn decide(&mut self, number: u64, order: u64) -> Evaluated<bool> {
         let Some(handle) = self.memory.handles.get(&number) else { return Ok(false) };
         let decided = match &handle.kind {
-            Kind::Timeout { of, timer } => self.timeout_outcome(*of, *timer, order),
+            Kind::Timeout { of, timer } => self.timeout_outcome(*of, *timer, order)?,
             Kind::Group(group) => self.group_outcome(group, order)?,
             _ => None,
         };
@@ -65,14 +65,12 @@ impl Machine<'_> {
         members.iter().map(|member| CommandId(*member)).collect()
     }
 
-    fn timeout_outcome(&self, of: u64, timer: u64, order: u64) -> Option<State> {
-        match self.memory.handles.get(&of).map(|handle| &handle.state) {
-            Some(State::Done(value, _)) => return Some(State::Done(value.clone(), order)),
-            Some(State::Failed(error, _)) => return Some(State::Failed(error.clone(), order)),
-            Some(State::Open) | None => {}
+    fn timeout_outcome(&self, of: u64, timer: u64, order: u64) -> Evaluated<Option<State>> {
+        if let Some(outcome) = self.given(of)? {
+            return Ok(Some(State::of(outcome, order)));
         }
         let fired = self.memory.handles.get(&timer).is_some_and(|timer| !timer.is_open());
-        fired.then(|| {
+        Ok(fired.then(|| {
             let what = match self.memory.handles.get(&of).map(|handle| &handle.kind) {
                 Some(Kind::Task { name, .. }) => format!("task {name:?} did not end in time"),
                 Some(Kind::Child { workflow, .. }) => format!("workflow {workflow:?} did not end in time"),
@@ -80,43 +78,59 @@ impl Machine<'_> {
                 _ => "what was waited for did not end in time".to_owned(),
             };
             State::Failed(Arc::new(ErrorValue::new(codes::TIMEOUT, what)), order)
-        })
+        }))
     }
 
     fn group_outcome(&self, group: &Group, order: u64) -> Evaluated<Option<State>> {
         let settled = Settled::of(self, group);
         let state = match group.combinator {
-            Combinator::All => match (settled.first(false), settled.open) {
-                (Some((_, Err(error))), _) => State::Failed(error, order),
-                (_, 0) => State::Done(self.shaped(group, |outcome| outcome.or(Ok(Value::Null)))?, order),
+            Combinator::All => match (settled.earliest(|member| member.throws()), settled.open) {
+                (Some(Member { outcome: Err(error), .. }), _) => State::Failed(error.clone(), order),
+                (_, 0) => State::Done(self.shaped(group, |member| self.given(member))?, order),
                 _ => return Ok(None),
             },
             Combinator::AllSettled if settled.open > 0 => return Ok(None),
-            Combinator::AllSettled => State::Done(self.shaped(group, report)?, order),
-            Combinator::Any | Combinator::AnyKv => match (settled.first(true), settled.open) {
-                (Some((place, Ok(value))), _) => State::Done(keyed(group, place, value)?, order),
-                (_, 0) => State::Failed(Arc::new(settled.aggregate()?), order),
-                _ => return Ok(None),
-            },
+            Combinator::AllSettled => {
+                let report =
+                    |member: u64| self.ended(member).map(report).transpose().map(|value| value.map(Ok));
+                State::Done(self.shaped(group, report)?, order)
+            }
+            Combinator::Any | Combinator::AnyKv => {
+                match (settled.earliest(|member| member.outcome.is_ok()), settled.open) {
+                    (Some(member), _) => self.chosen(group, member, order)?,
+                    (_, 0) => State::Failed(Arc::new(settled.aggregate()?), order),
+                    _ => return Ok(None),
+                }
+            }
             Combinator::Race | Combinator::RaceKv => match settled.earliest(|_| true) {
-                Some((place, Ok(value))) => State::Done(keyed(group, place, value)?, order),
-                Some((_, Err(error))) => State::Failed(error, order),
+                Some(member) => self.chosen(group, member, order)?,
                 None => return Ok(None),
             },
         };
         Ok(Some(state))
     }
 
+    fn ended(&self, number: u64) -> Option<Outcome> {
+        self.memory.handles.get(&number)?.outcome().map(|(outcome, _)| outcome)
+    }
+
+    /// What `any` and `race` come to, with its key where they are asked for it.
+    fn chosen(&self, group: &Group, member: &Member, order: u64) -> Evaluated<State> {
+        let given = match group.members.get(member.place) {
+            Some(number) => self.given(*number)?,
+            None => None,
+        };
+        Ok(match given.unwrap_or_else(|| member.outcome.clone()) {
+            Ok(value) => State::Done(keyed(group, member.place, value)?, order),
+            Err(error) => State::Failed(error, order),
+        })
+    }
+
     /// One value for every member, in the shape of what the group was made of.
-    fn shaped(&self, group: &Group, each: impl Fn(Outcome) -> Evaluated) -> Evaluated {
+    fn shaped(&self, group: &Group, each: impl Fn(u64) -> Evaluated<Option<Outcome>>) -> Evaluated {
         let mut values = Vec::with_capacity(group.members.len());
         for member in &group.members {
-            let outcome = match self.memory.handles.get(member).map(|handle| &handle.state) {
-                Some(State::Done(value, _)) => Ok(value.clone()),
-                Some(State::Failed(error, _)) => Err(error.clone()),
-                Some(State::Open) | None => Ok(Value::Null),
-            };
-            values.push(each(outcome)?);
+            values.push(each(*member)?.and_then(Result::ok).unwrap_or(Value::Null));
         }
         Ok(match &group.keys {
             Some(keys) => Value::Object(Object::new(keys.iter().cloned().zip(values))?),
@@ -165,42 +179,50 @@ impl Machine<'_> {
     }
 }
 
-type Outcome = Result<Value, Arc<ErrorValue>>;
-
-/// The members of a group that have settled, with when and where.
+/// The members of a group that have settled.
 struct Settled {
-    outcomes: Vec<(u64, usize, Outcome)>,
+    members: Vec<Member>,
     open: usize,
+}
+
+/// One of them: when and where, and how it ended.
+struct Member {
+    order: u64,
+    place: usize,
+    /// Whoever awaits it is told of a failure by a value.
+    settles: bool,
+    outcome: Outcome,
+}
+
+impl Member {
+    fn throws(&self) -> bool {
+        self.outcome.is_err() && !self.settles
+    }
 }
 
 impl Settled {
     fn of(machine: &Machine<'_>, group: &Group) -> Self {
-        let mut settled = Self { outcomes: Vec::new(), open: 0 };
+        let mut settled = Self { members: Vec::new(), open: 0 };
         for (place, member) in group.members.iter().enumerate() {
-            match machine.memory.handles.get(member).map(|handle| &handle.state) {
-                Some(State::Done(value, order)) => settled.outcomes.push((*order, place, Ok(value.clone()))),
-                Some(State::Failed(error, order)) => {
-                    settled.outcomes.push((*order, place, Err(error.clone())))
+            let handle = machine.memory.handles.get(member);
+            match handle.and_then(|handle| Some((handle.outcome()?, handle.settles()))) {
+                Some(((outcome, order), settles)) => {
+                    settled.members.push(Member { order, place, settles, outcome })
                 }
-                Some(State::Open) | None => settled.open += 1,
+                None => settled.open += 1,
             }
         }
         settled
     }
 
-    /// The first that succeeded, or failed: the earlier completion, then the earlier member.
-    fn first(&self, success: bool) -> Option<(usize, Outcome)> {
-        self.earliest(|outcome| outcome.is_ok() == success)
-    }
-
-    fn earliest(&self, wanted: impl Fn(&Outcome) -> bool) -> Option<(usize, Outcome)> {
-        let wanted = self.outcomes.iter().filter(|(_, _, outcome)| wanted(outcome));
-        let first = wanted.min_by_key(|(order, place, _)| (*order, *place))?;
-        Some((first.1, first.2.clone()))
+    /// The earlier completion, then the earlier member.
+    fn earliest(&self, wanted: impl Fn(&Member) -> bool) -> Option<&Member> {
+        let wanted = self.members.iter().filter(|member| wanted(member));
+        wanted.min_by_key(|member| (member.order, member.place))
     }
 
     fn aggregate(&self) -> Evaluated<ErrorValue> {
-        let errors = self.outcomes.iter().filter_map(|(_, _, outcome)| outcome.as_ref().err());
+        let errors = self.members.iter().filter_map(|member| member.outcome.as_ref().err());
         let errors: Vec<Value> = errors.map(|error| Value::Error(error.clone())).collect();
         let message = match errors.len() {
             0 => "there was nothing to wait for".to_owned(),
@@ -214,7 +236,7 @@ impl Settled {
     }
 }
 
-/// What `any` and `race` give, with its key where they are asked for it.
+/// A value, with its key where that is asked for.
 fn keyed(group: &Group, place: usize, value: Value) -> Evaluated {
     if !matches!(group.combinator, Combinator::AnyKv | Combinator::RaceKv) {
         return Ok(value);

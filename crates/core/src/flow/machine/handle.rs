@@ -45,7 +45,7 @@ pub enum Kind {
 /// How a task or child answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Manner {
-    /// A failure is a value too: `{status, result, error}`.
+    /// To whoever awaits it, a failure is a value too: `{status, result, error}`.
     pub settle: bool,
     /// To be cancelled when it loses a race.
     pub cancel: bool,
@@ -71,6 +71,8 @@ pub struct Group {
     pub cancel: bool,
 }
 
+pub type Outcome = Result<Value, Arc<ErrorValue>>;
+
 #[derive(Clone, Debug)]
 pub enum State {
     Open,
@@ -79,9 +81,32 @@ pub enum State {
     Failed(Arc<ErrorValue>, u64),
 }
 
+impl State {
+    pub fn of(outcome: Outcome, order: u64) -> Self {
+        match outcome {
+            Ok(value) => Self::Done(value, order),
+            Err(error) => Self::Failed(error, order),
+        }
+    }
+}
+
 impl Handle {
     pub fn is_open(&self) -> bool {
         matches!(self.state, State::Open)
+    }
+
+    /// Whether an await of it gives how it ended instead of throwing.
+    pub fn settles(&self) -> bool {
+        matches!(&self.kind, Kind::Task { how, .. } | Kind::Child { how, .. } if how.settle)
+    }
+
+    /// How it ended, and when.
+    pub fn outcome(&self) -> Option<(Outcome, u64)> {
+        match &self.state {
+            State::Open => None,
+            State::Done(value, order) => Some((Ok(value.clone()), *order)),
+            State::Failed(error, order) => Some((Err(error.clone()), *order)),
+        }
     }
 
     /// The handles this one waits for.

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use super::Machine;
-use super::handle::{Kind, Manner, State};
+use super::handle::{Kind, Outcome, State};
 use super::memory::Stage;
-use crate::failure::Failure;
 use crate::flow::thrown::{Evaluated, codes, throw};
 use crate::flow::value::{ErrorValue, Object, Value};
 use crate::message::{Message, MessageBody};
@@ -66,19 +65,23 @@ impl Machine<'_> {
             self.memory.last_signal = Some(message.id.as_str().to_owned());
         }
         self.settle(number, state)?;
-        let waited = self.memory.wait.and_then(|wait| self.memory.handles.get(&wait));
-        match waited.map(|handle| &handle.state) {
-            Some(State::Done(value, _)) => {
-                let value = value.clone();
+        match self.memory.wait.map(|wait| self.given(wait)).transpose()?.flatten() {
+            Some(outcome) => {
                 self.memory.wait = None;
-                self.resume(Ok(value)).map(Some)
+                self.resume(outcome).map(Some)
             }
-            Some(State::Failed(error, _)) => {
-                let error = error.clone();
-                self.memory.wait = None;
-                self.resume(Err(error)).map(Some)
-            }
-            _ => Ok(Some(Progress::Waiting)),
+            None => Ok(Some(Progress::Waiting)),
+        }
+    }
+
+    /// What an await of this handle gives or throws, if it has settled.
+    pub fn given(&self, number: u64) -> Evaluated<Option<Outcome>> {
+        let Some(handle) = self.memory.handles.get(&number) else { return Ok(None) };
+        let outcome = handle.outcome().map(|(outcome, _)| outcome);
+        if handle.settles() {
+            outcome.map(report).transpose().map(|value| value.map(Ok))
+        } else {
+            Ok(outcome)
         }
     }
 
@@ -86,25 +89,29 @@ impl Machine<'_> {
         let order = self.memory.clock + 1;
         match &message.body {
             MessageBody::TaskCompleted(done) => {
-                let Some(how) = self.open_task(done.task.0) else { return Ok(Answer::Nothing) };
-                Ok(Answer::Settles(done.task.0, self.received(&done.output, how, order)?))
+                if !self.is_open_task(done.task.0) {
+                    return Ok(Answer::Nothing);
+                }
+                Ok(Answer::Settles(done.task.0, self.received(&done.output, order)?))
             }
             MessageBody::TaskFailed(failed) => {
-                let Some(how) = self.open_task(failed.task.0) else { return Ok(Answer::Nothing) };
-                Ok(Answer::Settles(failed.task.0, self.failed(&failed.failure, how, order)?))
+                if !self.is_open_task(failed.task.0) {
+                    return Ok(Answer::Nothing);
+                }
+                Ok(Answer::Settles(failed.task.0, State::Failed(self.error_of(&failed.failure)?, order)))
             }
             MessageBody::ChildCompleted(done) => {
-                let Some((number, how)) = self.open_child(done.child.0) else { return Ok(Answer::Nothing) };
-                Ok(Answer::Settles(number, self.received(&done.output, how, order)?))
+                let Some(number) = self.child(done.child.0) else { return Ok(Answer::Nothing) };
+                Ok(Answer::Settles(number, self.received(&done.output, order)?))
             }
             MessageBody::ChildFailed(failed) => {
-                let Some((number, how)) = self.open_child(failed.child.0) else { return Ok(Answer::Nothing) };
+                let Some(number) = self.child(failed.child.0) else { return Ok(Answer::Nothing) };
                 if self.tries_again(number, &failed.failure) {
                     return Ok(Answer::Noted);
                 }
                 let mut failure = failed.failure.clone();
                 failure.attempts = self.attempts(number).unwrap_or(failure.attempts);
-                Ok(Answer::Settles(number, self.failed(&failure, how, order)?))
+                Ok(Answer::Settles(number, State::Failed(self.error_of(&failure)?, order)))
             }
             MessageBody::TimerFired(fired) => Ok(self.timer_fired(fired.timer.0, order)),
             MessageBody::Signal(signal) => {
@@ -112,10 +119,7 @@ impl Machine<'_> {
                 let again = self.memory.last_signal.as_deref() == Some(message.id.as_str());
                 match self.oldest_wait(&signal.name).filter(|_| !again) {
                     None => Ok(Answer::Nothing),
-                    Some(number) => {
-                        let state = self.received(&signal.payload, Manner::default(), order)?;
-                        Ok(Answer::Settles(number, state))
-                    }
+                    Some(number) => Ok(Answer::Settles(number, self.received(&signal.payload, order)?)),
                 }
             }
             _ => Ok(Answer::Nothing),
@@ -136,20 +140,9 @@ impl Machine<'_> {
         }
     }
 
-    fn open_task(&self, number: u64) -> Option<Manner> {
-        let handle = self.memory.handles.get(&number).filter(|handle| handle.is_open())?;
-        match &handle.kind {
-            Kind::Task { how, .. } => Some(*how),
-            _ => None,
-        }
-    }
-
-    fn open_child(&self, number: u64) -> Option<(u64, Manner)> {
-        let own = self.child(number)?;
-        match &self.memory.handles.get(&own)?.kind {
-            Kind::Child { how, .. } => Some((own, *how)),
-            _ => None,
-        }
+    fn is_open_task(&self, number: u64) -> bool {
+        let handle = self.memory.handles.get(&number);
+        handle.is_some_and(|handle| handle.is_open() && matches!(handle.kind, Kind::Task { .. }))
     }
 
     /// Several may wait for one name: the first come is the first served.
@@ -160,18 +153,9 @@ impl Machine<'_> {
         })
     }
 
-    fn failed(&mut self, failure: &Failure, how: Manner, order: u64) -> Evaluated<State> {
-        let error = self.error_of(failure)?;
-        if how.settle { settled(Err(error), order) } else { Ok(State::Failed(error, order)) }
-    }
-
     /// A value from outside. What is no value for a program is an error where it is awaited.
-    fn received(&mut self, payload: &Payload, how: Manner, order: u64) -> Evaluated<State> {
-        Ok(match self.value_of(payload)? {
-            Ok(value) if how.settle => settled(Ok(value), order)?,
-            Ok(value) => State::Done(value, order),
-            Err(error) => State::Failed(Arc::new(error), order),
-        })
+    fn received(&mut self, payload: &Payload, order: u64) -> Evaluated<State> {
+        Ok(State::of(self.value_of(payload)?.map_err(Arc::new), order))
     }
 }
 
@@ -185,13 +169,8 @@ enum Answer {
     Settles(u64, State),
 }
 
-/// How something ended, as a value.
-pub fn settled(outcome: Result<Value, Arc<ErrorValue>>, order: u64) -> Evaluated<State> {
-    Ok(State::Done(report(outcome)?, order))
-}
-
 /// `{status, result, error}`
-pub fn report(outcome: Result<Value, Arc<ErrorValue>>) -> Evaluated {
+pub fn report(outcome: Outcome) -> Evaluated {
     let (status, result, error) = match outcome {
         Ok(value) => ("completed", value, Value::Null),
         Err(error) => ("failed", Value::Null, Value::Error(error)),

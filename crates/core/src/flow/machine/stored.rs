@@ -81,17 +81,22 @@ fn write_handles(memory: &Memory, out: &mut Vec<u8>) {
                 put(out, format_args!(",\"step\":{}", handle.step));
             }
             State::Done(value, order) => {
-                put(out, format_args!("\"order\":{order},\"done\":"));
+                write_settled(handle, *order, "done", out);
                 write_stored(value, out);
             }
             State::Failed(error, order) => {
-                put(out, format_args!("\"order\":{order},\"failed\":"));
+                write_settled(handle, *order, "failed", out);
                 write_stored_error(error, out);
             }
         }
         out.push(b'}');
     }
     out.push(b'}');
+}
+
+fn write_settled(handle: &Handle, order: u64, how: &str, out: &mut Vec<u8>) {
+    let settle = if handle.settles() { "\"settle\":true," } else { "" };
+    put(out, format_args!("{settle}\"order\":{order},\"{how}\":"));
 }
 
 fn write_kind(kind: &Kind, out: &mut Vec<u8>) {
@@ -296,9 +301,9 @@ impl StoredHandle {
                 }
                 Kind::Group(Group { combinator, members: self.of, keys, cancel: self.cancel })
             }
-            // Of what has settled, only the outcome matters.
+            // Of what has settled, only the outcome matters, and what an await makes of it.
             (None, None, None, None, None, None) if !matches!(state, State::Open) => {
-                Kind::Timer { at: Timestamp::default() }
+                Kind::Task { name: Arc::from(""), how }
             }
             _ => return Err(bad()),
         };

@@ -220,8 +220,8 @@ fn nesting_ends_at_the_limit_and_is_reported_once() {
         let levels = if open.contains("try") { 2 } else { 1 };
         let nested = |times: usize| format!("{begin}{}{inside}{}", open.repeat(times), close.repeat(times));
         accepts(&nested(DEPTH_LIMIT as usize / levels));
-        assert_eq!(codes_of(&nested(DEPTH_LIMIT as usize / levels + 1)), ["FLOW007"], "{open}");
-        assert_eq!(codes_of(&nested(10_000)), ["FLOW007"], "{open}");
+        assert_eq!(codes_of(&nested(DEPTH_LIMIT as usize / levels + 1)), ["FLOW020"], "{open}");
+        assert_eq!(codes_of(&nested(10_000)), ["FLOW020"], "{open}");
         // Never closed at all.
         assert!(!codes_of(&format!("{begin}{}", open.repeat(10_000))).is_empty());
     }
