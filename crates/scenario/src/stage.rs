@@ -626,7 +626,6 @@ fn may_cancel(event: &EventData) -> bool {
             | EventData::StepScheduled(_)
             | EventData::StepCompleted(_)
             | EventData::TimerScheduled(_)
-            | EventData::TimerFired(_)
             | EventData::Log(_)
     )
 }

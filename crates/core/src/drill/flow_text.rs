@@ -140,12 +140,18 @@ fn task(call: &TaskCall, cancel: bool) -> String {
 }
 
 fn options(options: &TaskOptions, cancel: bool) -> Value {
-    let retries = options.policy();
     let mut object = json!({
         "queue": options.queue,
         "priority": options.priority,
         "delay_ms": options.delay.as_u64(),
-        "retries": {
+        "timeout_ms": options.timeout.map(Millis::as_u64),
+        "deadline_ms": options.deadline.map(Millis::as_u64),
+        "heartbeat_timeout_ms": options.heartbeat_timeout.map(Millis::as_u64),
+        "on_exhausted": if options.on_exhausted == OnExhausted::Hold { "hold" } else { "fail" },
+        "cancel": cancel,
+    });
+    if let Some(retries) = &options.retries {
+        object["retries"] = json!({
             "max_attempts": retries.max_attempts,
             "backoff": retries.backoff,
             "initial_delay_ms": retries.initial_delay.as_u64(),
@@ -153,13 +159,8 @@ fn options(options: &TaskOptions, cancel: bool) -> Value {
             "multiplier": retries.multiplier,
             "jitter": retries.jitter,
             "no_retry_on": retries.no_retry_on,
-        },
-        "timeout_ms": options.timeout.map(Millis::as_u64),
-        "deadline_ms": options.deadline.map(Millis::as_u64),
-        "heartbeat_timeout_ms": options.heartbeat_timeout.map(Millis::as_u64),
-        "on_exhausted": if options.on_exhausted == OnExhausted::Hold { "hold" } else { "fail" },
-        "cancel": cancel,
-    });
+        });
+    }
     if let Some(key) = &options.key {
         object["key"] = Value::from(key.as_str());
     }

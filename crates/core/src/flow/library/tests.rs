@@ -186,8 +186,8 @@ fn nothing_long_runs_for_free() {
             Err(stop) => break stop,
         }
     };
-    assert!(matches!(stop, Stop::Limit(crate::flow::limits::Limit::Steps)), "{stop:?}");
-    assert!(rounds < 200, "{rounds}");
+    assert!(matches!(stop, Stop::Limit(crate::flow::limits::Limit::Work)), "{stop:?}");
+    assert!(rounds < 400, "{rounds}");
 }
 
 #[test]
