@@ -46,12 +46,23 @@ pub struct Failure {
     pub attempts: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Payload>,
+    /// What else a program threw with it: an object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fields: Option<Payload>,
 }
 
 impl Failure {
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         let code = code.into();
-        Self { kind: code.clone(), code, message: message.into(), retryable: true, attempts: 0, data: None }
+        Self {
+            kind: code.clone(),
+            code,
+            message: message.into(),
+            retryable: true,
+            attempts: 0,
+            data: None,
+            fields: None,
+        }
     }
 
     pub fn permanent(code: impl Into<String>, message: impl Into<String>) -> Self {

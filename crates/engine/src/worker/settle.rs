@@ -353,6 +353,7 @@ fn bounded(mut failure: Failure) -> Failure {
         failure.data.as_ref().map(Payload::size).filter(|size| *size > INLINE_MAX_BYTES as u64)
     {
         failure.data = None;
+        failure.fields = None;
         failure.message.push_str(&format!(" (its data of {size} bytes was left out)"));
     }
     failure

@@ -104,7 +104,7 @@ impl Call<'_> {
 
     pub fn refuse<T>(&self, place: usize, wanted: &str, found: &Value) -> Evaluated<T> {
         let which = match self.arguments.len() {
-            1 => String::new(),
+            1 => "the argument of ".to_owned(),
             _ => format!("argument {} of ", place + 1),
         };
         wrong_argument(format!("{which}{} must be {wanted}, not {}", self.name(), found.described()))

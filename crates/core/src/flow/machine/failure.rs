@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::flow::json::Handles;
 use crate::flow::thrown::{Evaluated, codes, type_error};
 use crate::flow::value::{ErrorValue, Number, Object, Value};
+use crate::payload::{BlobRef, Payload};
 
 impl Machine<'_> {
     /// What a program catches when a task or child has failed.
@@ -18,6 +19,12 @@ impl Machine<'_> {
         if let Some(data) = &failure.data {
             let data = self.value_of(data)?.unwrap_or(Value::Null);
             fields.push((Arc::from("data"), data));
+        }
+        if let Some(more) = &failure.fields {
+            let more = self.value_of(more)?.unwrap_or(Value::Null);
+            if let Value::Object(more) = self.look(more)? {
+                fields.extend(more.iter().map(|(key, value)| (key.clone(), value.clone())));
+            }
         }
         let kind = if failure.kind.is_empty() { &failure.code } else { &failure.kind };
         // A program has one word for being out of time; the type tells which time that was.
@@ -68,21 +75,15 @@ impl Machine<'_> {
         if let Some(Value::Number(Number::Integer(attempts))) = error.fields.get("attempts") {
             failure.attempts = u32::try_from(*attempts).unwrap_or(0);
         }
-        let extra: Vec<_> =
-            error.fields.iter().filter(|(key, _)| !matches!(&***key, "attempts" | "data")).collect();
-        let data = match error.fields.get("data") {
-            Some(Value::Blob(blob)) if extra.is_empty() => {
-                failure.data = Some(crate::payload::Payload::Blob(crate::payload::BlobRef::clone(blob)));
-                return failure;
-            }
-            Some(data) if extra.is_empty() => Some(data.clone()),
-            None if extra.is_empty() => None,
-            _ => {
-                let all = error.fields.iter().filter(|(key, _)| &***key != "attempts");
-                Object::new(all.map(|(key, value)| (key.clone(), value.clone()))).ok().map(Value::Object)
-            }
+        failure.data = match error.fields.get("data") {
+            Some(Value::Blob(blob)) => Some(Payload::Blob(BlobRef::clone(blob))),
+            Some(data) => self.written(data, Handles::Shown).ok(),
+            None => None,
         };
-        failure.data = data.and_then(|data| self.written(&data, Handles::Shown).ok());
+        let more = error.fields.iter().filter(|(key, _)| !matches!(&***key, "attempts" | "data"));
+        let more = Object::new(more.map(|(key, value)| (key.clone(), value.clone()))).ok();
+        let more = more.filter(|more| more.len() > 0).map(Value::Object);
+        failure.fields = more.and_then(|more| self.written(&more, Handles::Shown).ok());
         failure
     }
 }

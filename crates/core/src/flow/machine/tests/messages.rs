@@ -154,19 +154,20 @@ fn an_answer_no_program_can_hold_is_an_error_at_its_await() {
 #[test]
 fn what_an_uncaught_error_carries_goes_into_the_failure() {
     let cases = [
-        ("throw { message: \"m\", code: \"C\", orderId: 7 }", Some(r#"{"orderId":7}"#)),
-        ("throw { message: \"m\", code: \"C\", data: [1] }", Some("[1]")),
-        ("throw { message: \"m\", code: \"C\", data: 1, x: 2 }", Some(r#"{"data":1,"x":2}"#)),
-        ("throw { message: \"m\", code: \"C\", h: Timer.delay(1) }", Some(r#"{"h":"[handle 1]"}"#)),
-        ("throw { message: \"m\", code: \"C\" }", None),
+        ("throw { message: \"m\", code: \"C\", orderId: 7 }", None, Some(r#"{"orderId":7}"#)),
+        ("throw { message: \"m\", code: \"C\", data: [1] }", Some("[1]"), None),
+        ("throw { message: \"m\", code: \"C\", data: 1, x: 2 }", Some("1"), Some(r#"{"x":2}"#)),
+        ("throw { message: \"m\", code: \"C\", h: Timer.delay(1) }", None, Some(r#"{"h":"[handle 1]"}"#)),
+        ("throw { message: \"m\", code: \"C\" }", None, None),
     ];
-    for (source, data) in cases {
+    for (source, data, fields) in cases {
         let ended = Rehearsal::of(source).start("null");
         let Some(End::Failed(failure)) = &ended.end else { panic!("{source}") };
         assert_eq!((&*failure.code, &*failure.message, &*failure.kind), ("C", "m", "C"));
         assert_eq!(failure.data.as_ref().and_then(|data| data.text()), data, "{source}");
+        assert_eq!(failure.fields.as_ref().and_then(|fields| fields.text()), fields, "{source}");
     }
     let ended = Rehearsal::of("await Promise.any([])").start("null");
     let Some(End::Failed(failure)) = &ended.end else { panic!() };
-    assert_eq!(failure.data.as_ref().and_then(|data| data.text()), Some(r#"{"errors":[]}"#));
+    assert_eq!(failure.fields.as_ref().and_then(|fields| fields.text()), Some(r#"{"errors":[]}"#));
 }
