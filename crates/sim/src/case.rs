@@ -27,14 +27,14 @@ impl Case {
     pub fn of(seed: u64) -> Self {
         let mut dice = Dice::new(seed, "setups");
         let setups = (0..dice.number(2..4)).map(|number| Setup::new(&mut dice, number)).collect();
-        Self { seed, rates: rates(seed), setups, workload: Workload::new(seed, false) }
+        Self { seed, rates: rates(seed), setups, workload: Workload::new(seed) }
     }
 
-    /// Nothing in it depends on luck: no faults, workers all alike, no races between clients and runs.
+    /// Nothing in it depends on luck: no faults, and workers all alike.
     pub fn tame(seed: u64) -> Self {
         let mut dice = Dice::new(seed, "setups");
         let setups = (0..dice.number(2..4)).map(Setup::plain).collect();
-        Self { seed, rates: Rates::new(), setups, workload: Workload::new(seed, true) }
+        Self { seed, rates: Rates::new(), setups, workload: Workload::new(seed) }
     }
 }
 

@@ -111,8 +111,7 @@ impl Act {
 }
 
 impl Workload {
-    /// `tame` leaves out what makes a history depend on luck: races between clients and runs.
-    pub fn new(seed: u64, tame: bool) -> Self {
+    pub fn new(seed: u64) -> Self {
         let mut dice = Dice::new(seed, "workload");
         let chaos_ms = dice.number(8_000..50_000);
         let runs: Vec<String> = (0..dice.number(5..70)).map(|number| format!("r{number}")).collect();
@@ -122,15 +121,12 @@ impl Workload {
         for run in &runs {
             let at = dice.skewed(chaos_ms);
             actions.push(Action { at, act: start(&mut dice, run, &names) });
-            let visits = if tame { dice.number(0..2) } else { dice.number(0..5) };
-            for visit in 0..visits {
-                let act = visit_run(&mut dice, run, visit, tame);
+            for visit in 0..dice.number(0..5) {
+                let act = visit_run(&mut dice, run, visit);
                 actions.push(Action { at: at + dice.skewed(chaos_ms), act });
             }
         }
-        if !tame {
-            bystanders(&mut dice, &names, chaos_ms, &mut actions);
-        }
+        bystanders(&mut dice, &names, chaos_ms, &mut actions);
         actions.sort_by_key(|action| action.at);
         Self { workflows, actions, chaos_ms }
     }
@@ -163,10 +159,9 @@ fn start(dice: &mut Dice, run: &str, workflows: &[String]) -> Act {
 }
 
 /// Something a client does to a run.
-fn visit_run(dice: &mut Dice, run: &str, visit: u64, tame: bool) -> Act {
+fn visit_run(dice: &mut Dice, run: &str, visit: u64) -> Act {
     let run = run.to_owned();
-    let kind = if tame { dice.number(0..40) } else { dice.number(0..100) };
-    match kind {
+    match dice.number(0..100) {
         0..40 => {
             let name = (*dice.pick(SIGNALS)).to_owned();
             Act::Signal { id: format!("{run}-{visit}"), run, name, payload: plans::value(dice) }

@@ -117,8 +117,17 @@ async fn open(lab: &Lab, tasks: &BTreeMap<TaskId, Illness>) -> LabResult<usize> 
 
 /// Every poisonous task ended as it should, was tried as often as it may, and left a letter.
 async fn judge(lab: &Lab, report: &mut Report, tasks: &BTreeMap<TaskId, Illness>) -> LabResult<()> {
-    let query = DeadQuery { tenant: lab.client.tenant().clone(), limit: 500, ..DeadQuery::default() };
-    let letters = lab.client.world().list_dead(query).await?.rows;
+    let mut query = DeadQuery { tenant: lab.client.tenant().clone(), limit: 500, ..DeadQuery::default() };
+    let mut letters = Vec::new();
+    // Others of the load fail too.
+    loop {
+        let page = lab.client.world().list_dead(query.clone()).await?;
+        letters.extend(page.rows);
+        match page.next {
+            Some(next) => query.cursor = Some(next),
+            None => break,
+        }
+    }
     let ledger = lab.ledger()?;
     for (task, illness) in tasks {
         let (_, code, most) = ENDINGS.into_iter().find(|(ill, _, _)| ill == illness).ok_or("no ending")?;

@@ -10,17 +10,14 @@ use rhythm_engine::world::*;
 
 use super::{AHEAD, Applied, Check, Moment, Objection};
 
-/// So long after a claim it may be asked for again.
-const CLAIMED_TWICE: Millis = Millis::from_secs(60);
-
 pub struct Asked {
     plans: BTreeMap<String, Plan>,
     workflows: BTreeMap<RunId, String>,
     /// What patches say; absent for a run whose patch cannot be read here.
     patches: BTreeMap<RunId, Option<Vec<Instruction>>>,
-    /// The world's time at the newest claim.
-    runs_claimed: BTreeMap<RunId, Timestamp>,
-    tasks_claimed: BTreeMap<TaskId, Timestamp>,
+    /// The world's time at each claim, when it was first told of: an answer that was lost is asked for again.
+    runs_claimed: BTreeMap<(RunId, u64), Timestamp>,
+    tasks_claimed: BTreeMap<(TaskId, u64), Timestamp>,
 }
 
 impl Asked {
@@ -55,18 +52,22 @@ impl Check for Asked {
                 }
             }
             Applied::ClaimRuns(_, claimed) => {
-                let claims = claimed.runs.iter().map(|run| (run.run.id.clone(), claimed.at));
-                self.runs_claimed.extend(claims);
+                for run in &claimed.runs {
+                    self.runs_claimed.entry((run.run.id.clone(), run.claim)).or_insert(claimed.at);
+                }
             }
             Applied::ClaimTasks(_, claimed) => {
-                self.tasks_claimed.extend(claimed.tasks.iter().map(|task| (task.id.clone(), claimed.at)));
+                for task in &claimed.tasks {
+                    self.tasks_claimed.entry((task.id.clone(), task.claim)).or_insert(claimed.at);
+                }
             }
             Applied::Commit(commit, committed) => {
                 for (item, outcome) in commit.items.iter().zip(&committed.outcomes) {
                     let CommitOutcome::Done(done) = outcome else { continue };
                     self.created(&item.children);
-                    let claims = done.claimed.iter().map(|claim| (claim.task.clone(), committed.at));
-                    self.tasks_claimed.extend(claims);
+                    for TaskClaim { task, claim } in &done.claimed {
+                        self.tasks_claimed.entry((task.clone(), *claim)).or_insert(committed.at);
+                    }
                     self.committed(item, committed.at).map_err(|what| Objection::of_run(&item.run, what))?;
                 }
             }
@@ -131,13 +132,13 @@ impl Asked {
             return Err(format!("timer {} lasts {length}, its plan says {lengths:?}", timer.timer));
         }
         let since = match item.fence {
-            Fence::Claim(_) => self.runs_claimed.get(&item.run).copied(),
+            Fence::Claim(claim) => self.runs_claimed.get(&(item.run.clone(), claim)).copied(),
             Fence::Fused => {
-                item.finished.iter().filter_map(|task| self.tasks_claimed.get(&task.task)).min().copied()
+                let claimed = |task: &FinishedTask| self.tasks_claimed.get(&(task.task.clone(), task.claim));
+                item.finished.iter().filter_map(claimed).min().copied()
             }
         };
-        // A claim that is asked for again has two times; which one its holder heard of is not known here.
-        if since.is_none_or(|since| row.at.plus(CLAIMED_TWICE) < since) {
+        if since.is_none_or(|since| row.at < since) {
             return Err(format!("timer {} counts from {}, the claim is of {since:?}", timer.timer, row.at));
         }
         if row.at > at.plus(AHEAD) {

@@ -252,7 +252,9 @@ fn is_failure(step: &Instruction, failure: &Failure) -> bool {
 
 /// Whether a run failed with what it was told. A program may pass it on as its own: then nothing is retried any more.
 fn same(told: &Failure, own: &Failure) -> bool {
-    (&told.code, &told.message, &told.kind) == (&own.code, &own.message, &own.kind)
+    // To a flow, a deadline that passed is a timeout.
+    let word = told.code == codes::DEADLINE_EXCEEDED && own.code == codes::TIMEOUT;
+    (word || told.code == own.code) && (&told.message, &told.kind) == (&own.message, &own.kind)
 }
 
 /// Whether a run ever ended with what its parent was told.

@@ -2,12 +2,15 @@
 //! could be done is left lying.
 
 use rhythm_core::{Millis, Timestamp};
-use rhythm_engine::world::TaskState;
+use rhythm_engine::world::{TaskState, TaskSummary};
 
 use super::{Check, Objection, Seen, View};
 
 /// Sweeps and polls come every few seconds.
 const BOUND: Millis = Millis(30_000);
+
+/// What a task of the workload takes at most.
+const LONGEST_TASK: Millis = Millis(8_000);
 
 pub struct Lateness;
 
@@ -33,12 +36,16 @@ impl Check for Lateness {
                 return Err(Objection::of_run(run, format!("{message} lies in its inbox, unconsumed")));
             }
         }
+        // All that can be handed out at once; whoever is behind them has to wait, however long that takes.
+        let at_hand = |task: &&TaskSummary| matches!(task.state, TaskState::Ready | TaskState::Running);
+        let at_hand = view.tasks.iter().filter(at_hand).count() as u64;
+        let queue = Millis(at_hand * LONGEST_TASK.as_u64() / view.slots.max(1) as u64);
         for task in &view.tasks {
             let paused = view.queues.iter().any(|queue| queue.paused && queue.name == task.options.queue);
             let waits = match task.state {
                 TaskState::Delayed => long_ago(task.since),
                 // Some tasks have no handler anywhere.
-                TaskState::Ready => long_ago(task.since) && !paused && task.name != "unknown",
+                TaskState::Ready => long_ago(task.since.plus(queue)) && !paused && task.name != "unknown",
                 TaskState::Running | TaskState::Held => false,
                 TaskState::Completed | TaskState::Failed | TaskState::Cancelled => false,
             };

@@ -126,6 +126,7 @@ impl Scene {
             queues: Vec::new(),
             schedules: Vec::new(),
             workflows: Vec::new(),
+            slots: 4,
             ledger: &self.ledger,
             client: &self.client,
         }

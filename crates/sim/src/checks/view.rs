@@ -16,6 +16,8 @@ pub struct View<'a> {
     pub queues: Vec<QueueRow>,
     pub schedules: Vec<Schedule>,
     pub workflows: Vec<WorkflowRow>,
+    /// How many tasks all processes do at once.
+    pub slots: usize,
     pub ledger: &'a Ledger,
     pub client: &'a ClientLog,
 }

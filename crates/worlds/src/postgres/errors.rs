@@ -2,7 +2,7 @@
 
 use rhythm_engine::world::WorldError;
 use tokio_postgres::Error;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, Severity, SqlState};
 
 /// Why something inside this world did not happen.
 #[derive(Debug)]
@@ -45,6 +45,11 @@ pub fn world_error(error: &Error) -> WorldError {
         None => with_causes(error),
     };
     let Some(state) = error.code() else { return WorldError::Unavailable(text) };
+    let severity = error.as_db_error().and_then(DbError::parsed_severity);
+    // A server that goes down does not say what became of the statement it was at.
+    if severity == Some(Severity::Panic) {
+        return WorldError::Unavailable(text);
+    }
     match (state.code(), &state.code()[..2]) {
         ("53100", _) => WorldError::Full(text),
         ("25006", _) => WorldError::ReadOnly(text),
@@ -53,6 +58,7 @@ pub fn world_error(error: &Error) -> WorldError {
         // Deadlocks, timeouts, shutdown, too many connections: all pass.
         ("55P03" | "57014", _) | (_, "08" | "40" | "53" | "57") => WorldError::Unavailable(text),
         (_, "22") => WorldError::Invalid(text),
+        _ if severity == Some(Severity::Fatal) => WorldError::Unavailable(text),
         _ => WorldError::Corrupt(format!("{text} ({})", state.code())),
     }
 }
