@@ -48,7 +48,7 @@ pub struct Failure {
     pub data: Option<Payload>,
     /// What else a program threw with it: an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fields: Option<Payload>,
+    pub fields: Option<Box<Payload>>,
 }
 
 impl Failure {

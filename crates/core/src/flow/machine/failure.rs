@@ -82,8 +82,8 @@ impl Machine<'_> {
         };
         let more = error.fields.iter().filter(|(key, _)| !matches!(&***key, "attempts" | "data"));
         let more = Object::new(more.map(|(key, value)| (key.clone(), value.clone()))).ok();
-        let more = more.filter(|more| more.len() > 0).map(Value::Object);
-        failure.fields = more.and_then(|more| self.written(&more, Handles::Shown).ok());
+        let more = more.filter(|more| !more.is_empty()).map(Value::Object);
+        failure.fields = more.and_then(|more| self.written(&more, Handles::Shown).ok()).map(Box::new);
         failure
     }
 }
