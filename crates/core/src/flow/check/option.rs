@@ -83,7 +83,7 @@ impl<'t> Checker<'t> {
                     format!("it has {}", all.join(", "))
                 }
             };
-            Diagnostic::new(codes::UNKNOWN_OPTION, property.key.span, "nothing reads this")
+            Diagnostic::new(codes::UNKNOWN_OPTION, property.key.span, "this call will throw `WRONG_ARG_TYPE`")
                 .titled(format!("`{owner}` has no option `{written}`"))
                 .helped(help)
         });

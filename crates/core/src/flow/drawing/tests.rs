@@ -52,7 +52,7 @@ fn waits_branches_loops_and_ends_are_nodes() {
         drawn(ORDER).nodes.into_iter().map(|node| (node.kind, node.title, node.note)).collect();
     let expected = [
         (NodeKind::Start, "order", ""),
-        (NodeKind::Task, "reserve", "task, not awaited, line 2"),
+        (NodeKind::Task, "reserve", "task, started, line 2"),
         (NodeKind::Task, "charge", "task, line 4"),
         (NodeKind::Decision, "inputs.express", "line 5"),
         (NodeKind::Timer, "1h", "timer, line 6"),

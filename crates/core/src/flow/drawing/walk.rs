@@ -220,7 +220,7 @@ impl<'t> Walk<'t> {
     fn call(&mut self, call: &Call<'_>, at: &Expression, how: How) {
         let first = call.arguments.first();
         let named = first.map(|name| self.name(name)).unwrap_or_default();
-        let kept = if how == How::Kept { ", not awaited" } else { "" };
+        let kept = if how == How::Kept { ", started" } else { "" };
         match call.effect {
             Effect::RunTask => self.work(NodeKind::Task, named, format!("task{kept}"), at, how),
             Effect::RunWorkflow => self.work(NodeKind::Child, named, format!("workflow{kept}"), at, how),
@@ -290,7 +290,7 @@ impl<'t> Walk<'t> {
             Combinator::AllSettled => "all settled",
         };
         let text = if kept.is_empty() { word.to_owned() } else { format!("{word}: {}", kept.join(", ")) };
-        let what = if how == How::Kept { "together, not awaited" } else { "together" };
+        let what = if how == How::Kept { "together, started" } else { "together" };
         self.work(NodeKind::Gather, text, what.to_owned(), at, how);
     }
 
