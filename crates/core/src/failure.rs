@@ -29,6 +29,8 @@ pub mod codes {
     pub const UNKNOWN_WORKFLOW: &str = "UNKNOWN_WORKFLOW";
     /// The input of a child does not fit its workflow's schema.
     pub const INVALID_INPUT: &str = "INVALID_INPUT";
+    /// A warning in a history: the run remembers a lot.
+    pub const LARGE_SNAPSHOT: &str = "LARGE_SNAPSHOT";
     /// A failure that carries no code of its own.
     pub const FAILED: &str = "FAILED";
 }

@@ -168,7 +168,7 @@ impl Page {
                 self.describe(facts, state, &transition);
                 if size > SNAPSHOT_WARN_BYTES {
                     self.write(EventData::Warning(Warning {
-                        code: "LARGE_SNAPSHOT".into(),
+                        code: codes::LARGE_SNAPSHOT.into(),
                         message: format!("the snapshot has {size} bytes; keep large values in blobs"),
                     }));
                 }

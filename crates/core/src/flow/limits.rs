@@ -6,7 +6,7 @@ use crate::failure::{Failure, codes};
 /// Statements per transition.
 pub const MAX_STEPS: u64 = 1_000_000;
 /// Bytes that are copied, compared or read per transition, whatever becomes of them.
-pub const MAX_WORK: u64 = 2 * 1024 * 1024 * 1024;
+pub const MAX_WORK: u64 = 1024 * 1024 * 1024;
 /// Bytes of all values alive at once, and of one value as a tree.
 pub const MAX_VALUE_BYTES: u64 = 64 * 1024 * 1024;
 /// How deep lists and objects may nest.
@@ -36,7 +36,7 @@ impl std::fmt::Display for Limit {
                 write!(f, "more than 1,000,000 steps without waiting: the limit of one transition")
             }
             Self::Work => {
-                write!(f, "more than 2 GiB copied or compared without waiting: the limit of one transition")
+                write!(f, "more than 1 GiB copied or compared without waiting: the limit of one transition")
             }
             Self::Memory => write!(f, "more than 64 MiB of values: the limit of one transition"),
             Self::Depth => write!(f, "a value nests more than {MAX_VALUE_DEPTH} deep: the limit of a value"),

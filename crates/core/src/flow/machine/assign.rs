@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Machine;
 use super::access::{key_cost, no_item, no_property};
-use crate::flow::code::{Index, Part};
+use crate::flow::code::{Access, Index, Node, Part};
 use crate::flow::limits::Meter;
 use crate::flow::thrown::{Evaluated, codes, short, throw, type_error};
 use crate::flow::value::Value;
@@ -13,6 +13,19 @@ use crate::flow::value::Value;
 enum Key {
     Field(Arc<str>),
     Item(usize),
+}
+
+impl<'m> Machine<'m> {
+    /// What is appended by `x = x.concat(..)`, when `x` is a list that is at hand.
+    pub fn grown(&self, slot: Index, value: Index) -> Option<&'m [Index]> {
+        let flow = self.flow;
+        let node = |index: Index| flow.code.nodes.get(index as usize);
+        let Some(Node::Path(base, accesses)) = node(value) else { return None };
+        let [Access::Method(name, more)] = accesses.as_slice() else { return None };
+        let own = matches!(node(*base), Some(Node::Local(from)) if *from == slot);
+        let list = matches!(self.memory.slots.get(slot as usize), Some(Some(Value::List(_))));
+        (own && list && &**name == "concat").then_some(more.as_slice())
+    }
 }
 
 impl Machine<'_> {
@@ -79,6 +92,32 @@ impl Machine<'_> {
         let inner = self.expand_along(inner, rest)?;
         write(&mut value, std::slice::from_ref(key), inner, &mut self.meter)?;
         Ok(value)
+    }
+
+    /// Appends in place: a list that grows item by item is not copied each time.
+    pub fn grow(&mut self, slot: Index, more: &[Index]) -> Evaluated<()> {
+        let mut items = Vec::with_capacity(more.len());
+        for argument in more {
+            items.push(self.looked(*argument)?);
+        }
+        let Some(place) = self.memory.slots.get_mut(slot as usize) else { return Ok(()) };
+        let Some(Value::List(mut list)) = place.take() else { return Ok(()) };
+        let old = list.bulk().weight;
+        if list.is_shared() {
+            self.meter.allocate(24 * list.len() as u64)?;
+        }
+        for item in items {
+            match item {
+                Value::List(more) => {
+                    self.meter.allocate(24 * more.len() as u64)?;
+                    more.items().iter().try_for_each(|item| list.push(item.clone()))?;
+                }
+                item => list.push(item)?,
+            }
+        }
+        let new = list.bulk().weight;
+        *place = Some(Value::List(list));
+        self.weigh(old, new)
     }
 
     pub fn take_fields(&mut self, fields: &[(Arc<str>, Index)], value: Index) -> Evaluated<()> {

@@ -88,10 +88,13 @@ impl Machine<'_> {
         }
         self.meter.step()?;
         match step {
-            Step::Set(slot, value) => {
-                let value = self.evaluate(*value)?;
-                self.set(*slot, value)?;
-            }
+            Step::Set(slot, value) => match self.grown(*slot, *value) {
+                Some(more) => self.grow(*slot, more)?,
+                None => {
+                    let value = self.evaluate(*value)?;
+                    self.set(*slot, value)?;
+                }
+            },
             Step::SetPath(slot, path, value) => self.set_path(*slot, path, *value)?,
             Step::TakeFields(fields, value) => self.take_fields(fields, *value)?,
             Step::TakeItems(slots, value) => self.take_items(slots, *value)?,
