@@ -300,11 +300,7 @@ impl Stage {
             let Ok(picture) = self.client.picture(run).await else { return Ok(()) };
             let earlier =
                 |timer: &TimerRow| timer.due_at <= now && timer.timer.is_some_and(|timer| timer < *number);
-            let swept = match picture.timers.iter().any(earlier) {
-                true => self.world.upkeep(Upkeep::Sweep { limit: 1 }).await?,
-                false => return Ok(()),
-            };
-            if swept.changed == 0 {
+            if !picture.timers.iter().any(earlier) || self.sweep().await?.changed == 0 {
                 return Ok(());
             }
         }
