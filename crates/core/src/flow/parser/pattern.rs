@@ -56,7 +56,9 @@ impl Parser<'_> {
 
     fn refuse_pattern(&mut self, start: usize, partner: Option<usize>, rule: &str) {
         self.skip_item(partner);
-        let span = Span::new(self.token_at(start).span.range().start, self.previous_end());
+        let first = self.token_at(start).span.range();
+        // Nothing may have been skipped.
+        let span = Span::new(first.start, self.previous_end().max(first.end));
         self.complained_at = None;
         self.report(
             Diagnostic::new(codes::PATTERN, span, "more than a name").titled(rule).helped(
