@@ -140,25 +140,9 @@ struct Sheet {
 impl Sheet {
     fn new(row: &RunRow, fence: Fence, commit: CommitId) -> Self {
         let item = CommitItem {
-            run: row.id.clone(),
-            commit,
-            fence,
             revision: row.revision,
             arrived: row.arrived,
-            consumed: Vec::new(),
-            finished: Vec::new(),
-            events: Vec::new(),
-            state: row.state.clone(),
-            end: None,
-            failed_by: None,
-            more: false,
-            tasks: Vec::new(),
-            timers: Vec::new(),
-            children: Vec::new(),
-            deliveries: Vec::new(),
-            cancel_tasks: Vec::new(),
-            cancel_timers: Vec::new(),
-            cancel_open: None,
+            ..CommitItem::new(row.id.clone(), commit, fence, row.state.clone())
         };
         Self { state: row.state.clone(), item, children: Vec::new(), blobs: Vec::new(), trace: None }
     }

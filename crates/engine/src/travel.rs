@@ -165,27 +165,9 @@ impl Making<'_> {
             trace: None,
             data: EventData::Forked(Forked { from: self.origin.clone(), at_seq: last }),
         });
-        let mut item = CommitItem {
-            run: self.id.clone(),
-            commit: CommitId::new(format!("fork:{}", self.id)),
-            fence: Fence::Fused,
-            revision: 0,
-            arrived: 0,
-            consumed: Vec::new(),
-            finished: Vec::new(),
-            events,
-            state,
-            end: None,
-            failed_by: None,
-            more: false,
-            tasks: Vec::new(),
-            timers: Vec::new(),
-            children: Vec::new(),
-            deliveries: Vec::new(),
-            cancel_tasks: Vec::new(),
-            cancel_timers: Vec::new(),
-            cancel_open: None,
-        };
+        let commit = CommitId::new(format!("fork:{}", self.id));
+        let mut item = CommitItem::new(self.id.clone(), commit, Fence::Fused, state);
+        item.events = events;
         self.start(open, &mut item).await?;
         Ok(item)
     }

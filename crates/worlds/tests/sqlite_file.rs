@@ -185,26 +185,11 @@ async fn a_write_that_fails_half_way_is_undone_alone() {
             trace: None,
             data: EventData::of_message(&run.messages[0].body),
         };
+        let (fence, state) = (Fence::Claim(run.claim), RunState { seq: 1, ..RunState::default() });
         let item = CommitItem {
-            run: run.run.id.clone(),
-            commit: "c".into(),
-            fence: Fence::Claim(run.claim),
-            revision: 0,
-            arrived: 0,
-            consumed: Vec::new(),
-            finished: Vec::new(),
             events: vec![started],
-            state: RunState { seq: 1, ..RunState::default() },
-            end: None,
-            failed_by: None,
-            more: false,
-            tasks: Vec::new(),
-            timers: Vec::new(),
             children: vec![new_run(&format!("{}.1", run.run.id))],
-            deliveries: Vec::new(),
-            cancel_tasks: Vec::new(),
-            cancel_timers: Vec::new(),
-            cancel_open: None,
+            ..CommitItem::new(run.run.id.clone(), "c".into(), fence, state)
         };
         let hold = Millis::from_secs(30);
         world.commit(Commit {

@@ -287,7 +287,6 @@ impl Worker {
     }
 }
 
-/// A failure that fits into history, inbox and dead letter, however much a handler wrote.
 /// The last word on an attempt: what the world writes and what the run hears.
 pub fn last_word(
     task: &ClaimedTask,
@@ -340,6 +339,7 @@ fn verdict(task: &ClaimedTask, failure: &Failure, now: Timestamp) -> Verdict {
     }
 }
 
+/// A failure that fits into history, inbox and dead letter, however much a handler wrote.
 fn bounded(mut failure: Failure) -> Failure {
     const MESSAGE_MAX: usize = 16 * 1024;
     if failure.message.len() > MESSAGE_MAX {

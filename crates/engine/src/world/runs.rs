@@ -227,6 +227,33 @@ pub struct CommitItem {
     pub cancel_open: Option<Message>,
 }
 
+impl CommitItem {
+    /// A commit that changes nothing but the revision yet.
+    pub fn new(run: RunId, commit: CommitId, fence: Fence, state: RunState) -> Self {
+        Self {
+            run,
+            commit,
+            fence,
+            revision: 0,
+            arrived: 0,
+            consumed: Vec::new(),
+            finished: Vec::new(),
+            events: Vec::new(),
+            state,
+            end: None,
+            failed_by: None,
+            more: false,
+            tasks: Vec::new(),
+            timers: Vec::new(),
+            children: Vec::new(),
+            deliveries: Vec::new(),
+            cancel_tasks: Vec::new(),
+            cancel_timers: Vec::new(),
+            cancel_open: None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReleasedRun {
     pub run: RunId,

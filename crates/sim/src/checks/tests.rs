@@ -169,27 +169,8 @@ fn claim_runs() -> ClaimRuns {
 }
 
 fn item(commit: &str, claim: u64) -> CommitItem {
-    CommitItem {
-        run: run(),
-        commit: CommitId::new(commit),
-        fence: Fence::Claim(claim),
-        revision: 1,
-        arrived: 0,
-        consumed: Vec::new(),
-        finished: Vec::new(),
-        events: Vec::new(),
-        state: RunState::default(),
-        end: None,
-        failed_by: None,
-        more: false,
-        tasks: Vec::new(),
-        timers: Vec::new(),
-        children: Vec::new(),
-        deliveries: Vec::new(),
-        cancel_tasks: Vec::new(),
-        cancel_timers: Vec::new(),
-        cancel_open: None,
-    }
+    let fence = Fence::Claim(claim);
+    CommitItem { revision: 1, ..CommitItem::new(run(), CommitId::new(commit), fence, RunState::default()) }
 }
 
 fn new_task(options: TaskOptions) -> NewTask {

@@ -39,26 +39,11 @@ impl Draft {
     fn begin(run: &RunRow, fence: Fence) -> Draft {
         let snapshot = Snapshot { format: 7, bytes: Arc::from(format!("after {}", run.revision).as_bytes()) };
         let state = RunState { snapshot: Some(snapshot), ..run.state.clone() };
+        let commit = CommitId(format!("commit-{}", DRAFTS.fetch_add(1, Ordering::Relaxed)));
         let item = CommitItem {
-            run: run.id.clone(),
-            commit: CommitId(format!("commit-{}", DRAFTS.fetch_add(1, Ordering::Relaxed))),
-            fence,
             revision: run.revision,
             arrived: run.arrived,
-            consumed: vec![],
-            finished: vec![],
-            events: vec![],
-            state,
-            end: None,
-            failed_by: None,
-            more: false,
-            tasks: vec![],
-            timers: vec![],
-            children: vec![],
-            deliveries: vec![],
-            cancel_tasks: vec![],
-            cancel_timers: vec![],
-            cancel_open: None,
+            ..CommitItem::new(run.id.clone(), commit, fence, state)
         };
         Draft { item }
     }
