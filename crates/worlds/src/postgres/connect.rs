@@ -47,6 +47,29 @@ pub struct Dial {
     suspicion: Arc<watch::Sender<u64>>,
 }
 
+/// Shared by all sessions of a handle: when one is found to be dead, those opened before it was are too.
+#[derive(Clone)]
+pub struct Suspicion {
+    raised: Arc<watch::Sender<u64>>,
+    seen: watch::Receiver<u64>,
+}
+
+impl Suspicion {
+    pub fn raise(&self) {
+        self.raised.send_modify(|count| *count += 1);
+    }
+
+    /// Whether it was raised since this value was made.
+    pub fn is_raised(&self) -> bool {
+        self.seen.has_changed().unwrap_or(false)
+    }
+
+    pub async fn until_raised(&self) {
+        // The sender lives as long as this.
+        let _ = self.seen.clone().changed().await;
+    }
+}
+
 /// What a session is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -88,12 +111,11 @@ impl Dial {
 
     /// The way to the server is dead: nobody waits any longer for sessions opened until now.
     pub fn suspect_all(&self) {
-        self.suspicion.send_modify(|count| *count += 1);
+        self.suspicion().raise();
     }
 
-    /// Changes when the sessions opened before are found to be dead.
-    pub fn suspicion(&self) -> watch::Receiver<u64> {
-        self.suspicion.subscribe()
+    pub fn suspicion(&self) -> Suspicion {
+        Suspicion { raised: self.suspicion.clone(), seen: self.suspicion.subscribe() }
     }
 
     /// A connected client and the half that must be polled for it to move.

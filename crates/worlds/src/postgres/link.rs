@@ -8,12 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rhythm_engine::world::{WorldError, WorldResult};
-use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
-use super::connect::{Dial, Purpose};
+use super::connect::{Dial, Purpose, Suspicion};
 use super::errors::Fault;
 use super::sql::Sql;
 
@@ -99,18 +98,16 @@ pub struct Session {
     broken: AtomicBool,
     /// How long to wait for an answer.
     patience: Duration,
-    /// Changes when this session, with all others of its time, is found to be dead.
-    suspicion: watch::Receiver<u64>,
+    suspicion: Suspicion,
 }
 
 impl Session {
-    pub fn new(client: Client, patience: Duration, suspicion: watch::Receiver<u64>) -> Self {
+    pub fn new(client: Client, patience: Duration, suspicion: Suspicion) -> Self {
         Self { client, statements: Mutex::default(), broken: AtomicBool::new(false), patience, suspicion }
     }
 
     pub fn is_usable(&self) -> bool {
-        let suspected = self.suspicion.has_changed().unwrap_or(false);
-        !self.client.is_closed() && !suspected && !self.broken.load(Ordering::Acquire)
+        !self.client.is_closed() && !self.suspicion.is_raised() && !self.broken.load(Ordering::Acquire)
     }
 
     pub async fn prepare(&self, sql: Sql) -> Result<Statement, Fault> {
@@ -156,12 +153,15 @@ impl Session {
         if !self.is_usable() {
             return Err(self.give_up());
         }
-        let mut suspicion = self.suspicion.clone();
         tokio::select! {
             biased;
             answer = call => answer.map_err(Into::into),
-            () = tokio::time::sleep(self.patience) => Err(self.give_up()),
-            Ok(()) = suspicion.changed() => Err(self.give_up()),
+            () = tokio::time::sleep(self.patience) => {
+                // The server would have refused by now: the others wait in vain too, and must not find out one by one.
+                self.suspicion.raise();
+                Err(self.give_up())
+            }
+            () = self.suspicion.until_raised() => Err(self.give_up()),
         }
     }
 

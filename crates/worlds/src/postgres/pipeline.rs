@@ -120,4 +120,17 @@ mod tests {
         let kept = other.query("SELECT n FROM kept", &[]).await.expect("the table is there");
         assert_eq!(kept.len(), 0);
     }
+
+    #[tokio::test]
+    async fn whoever_waits_in_vain_warns_the_other_sessions_of_its_time() {
+        let (dial, other) = session().await;
+        let client = dial.open(Purpose::Plain).await.expect("the server answers");
+        let silent = Session::new(client, std::time::Duration::from_millis(20), dial.suspicion());
+        let nothing = std::future::pending::<Result<(), tokio_postgres::Error>>();
+        assert!(silent.answered(nothing).await.is_err());
+        assert!(!silent.is_usable() && !other.is_usable());
+        let client = dial.open(Purpose::Plain).await.expect("the server answers");
+        let later = Session::new(client, Purpose::Plain.patience(), dial.suspicion());
+        assert!(later.query(PUT, &[]).await.is_ok(), "what is opened afterwards is not suspected");
+    }
 }
