@@ -20,6 +20,10 @@ use crate::args::Cli;
 use crate::config::Settings;
 use crate::errors::{CliError, Reporter};
 
+// A step allocates a few hundred small things on one thread and frees them on another, which glibc is slow at.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
     let reporter = Reporter::guess(&arguments);

@@ -143,7 +143,7 @@ impl Engine {
                 row: &row,
                 fence: Fence::Claim(number),
                 commit: process.commit_id(),
-                messages: messages.clone(),
+                messages: &messages,
                 more,
                 now: process.time.now(),
                 blobs: &blobs,

@@ -45,7 +45,7 @@ pub struct Folding<'a> {
     pub row: &'a RunRow,
     pub fence: Fence,
     pub commit: CommitId,
-    pub messages: Vec<Message>,
+    pub messages: &'a [Message],
     /// More messages wait than are listed.
     pub more: bool,
     pub now: Timestamp,
@@ -56,7 +56,7 @@ impl Folding<'_> {
     /// Folds as many messages as one commit may carry. `claim` decides which new tasks to take at once.
     pub fn plan(self, claim: &mut dyn FnMut(&TaskSpec) -> bool) -> Planned {
         let mut sheet = Sheet::new(self.row, self.fence, self.commit.clone());
-        let mut waiting = order_for_start(self.messages.clone());
+        let mut waiting = order_for_start(self.messages.to_vec());
         while let Some(place) = next_consumable(&waiting, &sheet.state) {
             // What cancels open work starts a commit of its own: it applies to everything committed before.
             if waiting[place].body.ends_a_pending_run() && !sheet.item.consumed.is_empty() {
@@ -140,9 +140,10 @@ struct Sheet {
 impl Sheet {
     fn new(row: &RunRow, fence: Fence, commit: CommitId) -> Self {
         let item = CommitItem {
+            created_at: Some(row.created_at),
             revision: row.revision,
             arrived: row.arrived,
-            ..CommitItem::new(row.id.clone(), commit, fence, row.state.clone())
+            ..CommitItem::new(row.id.clone(), commit, fence, RunState::default())
         };
         Self { state: row.state.clone(), item, children: Vec::new(), blobs: Vec::new(), trace: None }
     }

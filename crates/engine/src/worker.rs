@@ -4,6 +4,7 @@
 
 mod context;
 mod handler;
+mod running;
 mod settle;
 mod slots;
 mod watch;
@@ -20,6 +21,7 @@ pub use settle::{Finished, MAX_PAYLOAD_BYTES, last_word};
 pub use slots::Slots;
 pub use watch::Watch;
 
+use self::running::{Running, RunningTasks};
 use crate::process::{Process, Settled};
 use crate::world::*;
 
@@ -27,7 +29,7 @@ pub struct Worker {
     process: Arc<Process>,
     handlers: Handlers,
     card: WorkerCard,
-    running: Mutex<BTreeMap<TaskId, Running>>,
+    running: Mutex<RunningTasks>,
     /// Room that requests on their way may use.
     reserved: Mutex<slots::Reserved>,
     unanswered: Mutex<Option<Unanswered>>,
@@ -61,15 +63,8 @@ struct Unanswered {
     kept: slots::Reserved,
 }
 
-struct Running {
-    claim: u64,
-    queue: String,
-    run: Option<RunId>,
-    context: TaskContext,
-}
-
 struct Cached {
-    row: RunRow,
+    row: Arc<RunRow>,
     running: usize,
 }
 
@@ -223,11 +218,12 @@ impl Worker {
     fn accept(&self, tasks: Vec<ClaimedTask>, rows: Vec<RunRow>) -> Vec<Attempt> {
         let mut running = self.lock_running();
         let mut cache = self.lock_rows();
-        for row in &rows {
-            let entry = cache.entry(row.id.clone());
-            let cached = entry.or_insert_with(|| Cached { row: row.clone(), running: 0 });
-            if cached.row.revision <= row.revision {
-                cached.row = row.clone();
+        let known: Vec<RunId> = rows.iter().map(|row| row.id.clone()).collect();
+        for row in rows {
+            match cache.get_mut(&row.id) {
+                Some(cached) if cached.row.revision > row.revision => {}
+                Some(cached) => cached.row = Arc::new(row),
+                None => drop(cache.insert(row.id.clone(), Cached { row: Arc::new(row), running: 0 })),
             }
         }
         let mut attempts = Vec::with_capacity(tasks.len());
@@ -245,9 +241,9 @@ impl Worker {
             running.insert(task.id.clone(), Running { claim, queue, run, context: context.clone() });
             attempts.push(Attempt { task, context, handler });
         }
-        for row in rows {
-            if cache.get(&row.id).is_some_and(|cached| cached.running == 0) {
-                cache.remove(&row.id);
+        for run in known {
+            if cache.get(&run).is_some_and(|cached| cached.running == 0) {
+                cache.remove(&run);
             }
         }
         attempts
@@ -358,12 +354,12 @@ impl Worker {
 
     /// Asks everything that runs to stop.
     pub fn cancel_all(&self, reason: Cancellation) {
-        for running in self.lock_running().values() {
+        for (_, running) in self.lock_running().iter() {
             running.context.cancel(reason);
         }
     }
 
-    fn lock_running(&self) -> MutexGuard<'_, BTreeMap<TaskId, Running>> {
+    fn lock_running(&self) -> MutexGuard<'_, RunningTasks> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -168,7 +168,7 @@ impl Worker {
                 row: &row,
                 fence: Fence::Fused,
                 commit: process.commit_id(),
-                messages: messages.clone(),
+                messages: &messages,
                 more: false,
                 now: process.time.now(),
                 blobs: &blobs,

@@ -52,13 +52,9 @@ impl<'a> Slots<'a> {
         let mut reserved = worker.lock_reserved();
         let free = config.concurrency.saturating_sub(running.len()).saturating_sub(reserved.total);
         let mut queues: BTreeMap<String, usize> = config.queues.iter().cloned().collect();
-        for task in running.values() {
-            if let Some(room) = queues.get_mut(&task.queue) {
-                *room = room.saturating_sub(1);
-            }
-        }
         let mut kept = Reserved { total: free, queues: BTreeMap::new() };
         for (queue, room) in &mut queues {
+            *room = room.saturating_sub(running.of_queue(queue));
             *room = room.saturating_sub(reserved.queues.get(queue).copied().unwrap_or(0));
             kept.add(queue, free.min(*room));
         }

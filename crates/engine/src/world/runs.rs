@@ -1,6 +1,6 @@
 //! Requests about runs: creating, delivering, claiming, committing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use rhythm_core::event::Event;
 use rhythm_core::fold::{End, RunState};
@@ -194,6 +194,8 @@ pub enum Fence {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommitItem {
     pub run: RunId,
+    /// When the run was created, if the caller knows: worlds that keep histories by that need not look it up.
+    pub created_at: Option<Timestamp>,
     /// Chosen by the caller; a repeated id gets the first answer.
     pub commit: CommitId,
     pub fence: Fence,
@@ -232,6 +234,7 @@ impl CommitItem {
     pub fn new(run: RunId, commit: CommitId, fence: Fence, state: RunState) -> Self {
         Self {
             run,
+            created_at: None,
             commit,
             fence,
             revision: 0,
@@ -251,6 +254,17 @@ impl CommitItem {
             cancel_timers: Vec::new(),
             cancel_open: None,
         }
+    }
+
+    /// The consumed messages that can be in the inbox at all: the results of this very commit never were, nor was the
+    /// start of a run that was not reopened since.
+    pub fn taken_out(&self) -> impl Iterator<Item = &MessageId> {
+        let numbers = self.finished.iter().filter_map(|finished| finished.task.as_str().rsplit_once(':'));
+        let finished_here: HashSet<&str> = numbers.map(|(_, number)| number).collect();
+        self.consumed.iter().filter(move |message| match message.as_str().strip_prefix("task:") {
+            Some(number) => !finished_here.contains(number),
+            None => message.as_str() != "start" || self.revision > 0,
+        })
     }
 }
 

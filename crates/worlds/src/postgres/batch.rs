@@ -7,7 +7,9 @@ use rhythm_core::{Failure, MessageId};
 use rhythm_engine::world::{CommitItem, Fence, TaskOutcome};
 
 use super::answers::{Places, Written};
-use super::columns::{EventColumns, MessageColumns, RunColumns, TaskColumns, awaiting_text, json, number};
+use super::columns::{
+    EventColumns, MessageColumns, RunColumns, TaskColumns, awaiting_text, json, month_of, number,
+};
 use super::errors::Fault;
 use super::finish::FinishColumns;
 use super::link::Session;
@@ -192,7 +194,7 @@ impl<'a> Batch<'a> {
         let (mut tenants, mut runs, mut ids) = (vec![], vec![], vec![]);
         let (mut timer_tenants, mut timer_runs, mut timer_ids) = (vec![], vec![], vec![]);
         for Transition { by, item } in self.items {
-            for id in item.consumed.iter().filter(|id| may_wait(item, id)) {
+            for id in item.taken_out() {
                 tenants.push(by.tenant.as_str());
                 runs.push(item.run.as_str());
                 ids.push(id.0.clone());
@@ -224,7 +226,8 @@ impl<'a> Batch<'a> {
         let (mut tenants, mut runs, mut ids, mut due, mut numbers, mut bodies) =
             (vec![], vec![], vec![], vec![], vec![], vec![]);
         for Transition { by, item } in self.items {
-            item.events.iter().for_each(|event| events.push(&by.tenant, item.run.as_str(), event));
+            let born = item.created_at.and_then(month_of);
+            item.events.iter().for_each(|event| events.push(&by.tenant, item.run.as_str(), born, event));
             item.tasks.iter().for_each(|task| tasks.push(&by.tenant, task, Some((&by.worker, by.hold))));
             item.children.iter().for_each(|child| children.push(&by.tenant, child));
             for timer in &item.timers {
@@ -240,7 +243,7 @@ impl<'a> Batch<'a> {
             self.pipeline.add(sql::INSERT_EVENTS, events.into_params()).await?;
         }
         if !tasks.is_empty() {
-            let place = self.pipeline.add(sql::INSERT_TASKS, tasks.into_params(self.now)).await?;
+            let place = self.pipeline.add(sql::COMMIT_TASKS, tasks.into_params(self.now)).await?;
             self.places.tasks = Some(place);
         }
         if !ids.is_empty() {
@@ -330,20 +333,6 @@ impl<'a> Batch<'a> {
         }
         Ok(())
     }
-}
-
-/// Whether a consumed message can be in the inbox at all: the results of this very commit never were, nor was the
-/// start of a run that was not reopened since.
-fn may_wait(item: &CommitItem, id: &MessageId) -> bool {
-    let of_finished = || {
-        let number = id.as_str().strip_prefix("task:");
-        number.is_some_and(|number| {
-            item.finished.iter().any(|finished| {
-                finished.task.as_str().rsplit_once(':').is_some_and(|(_, suffix)| suffix == number)
-            })
-        })
-    };
-    (id.as_str() != "start" || item.revision > 0) && !of_finished()
 }
 
 /// The failure of a task cancelled before it ran, open at its end: the number of attempts may follow.

@@ -2,7 +2,7 @@
 
 use rhythm_core::event::Event;
 use rhythm_core::message::{Message, MessageBody};
-use rhythm_core::{Millis, Payload};
+use rhythm_core::{Millis, Payload, Timestamp};
 use rhythm_engine::world::{NewRun, NewTask};
 
 use super::pipeline::{Owned, params};
@@ -14,6 +14,12 @@ pub fn millis(length: Millis) -> i64 {
 
 pub fn number(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// The month of a moment as `month_of` counts it: runs and their histories are kept by the month they began in.
+pub fn month_of(at: Timestamp) -> Option<i32> {
+    let date = jiff::Timestamp::from_millisecond(at.millis()).ok()?.to_zoned(jiff::tz::TimeZone::UTC).date();
+    Some(i32::from(date.year()) * 12 + i32::from(date.month()))
 }
 
 pub fn json<T: serde::Serialize>(value: &T) -> String {
@@ -80,6 +86,7 @@ impl<'a> MessageColumns<'a> {
 pub struct EventColumns<'a> {
     tenant: Vec<&'a str>,
     run: Vec<&'a str>,
+    born: Vec<Option<i32>>,
     seq: Vec<i64>,
     at: Vec<i64>,
     cause: Vec<Option<i64>>,
@@ -91,9 +98,10 @@ pub struct EventColumns<'a> {
 }
 
 impl<'a> EventColumns<'a> {
-    pub fn push(&mut self, tenant: &'a str, run: &'a str, event: &'a Event) {
+    pub fn push(&mut self, tenant: &'a str, run: &'a str, born: Option<i32>, event: &'a Event) {
         self.tenant.push(tenant);
         self.run.push(run);
+        self.born.push(born);
         self.seq.push(number(event.seq));
         self.at.push(event.at.millis());
         self.cause.push(event.cause.map(number));
@@ -112,6 +120,7 @@ impl<'a> EventColumns<'a> {
         params![
             self.tenant,
             self.run,
+            self.born,
             self.seq,
             self.at,
             self.cause,

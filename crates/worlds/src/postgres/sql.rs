@@ -25,6 +25,7 @@ statements! {
     REFUSE_ENDED_RUNS = "refuse_ended_runs";
     KNOWN_RUNS = "known_runs";
     INSERT_TASKS = "insert_tasks";
+    COMMIT_TASKS = "commit_tasks";
     REFUSE_ENDED_TASKS = "refuse_ended_tasks";
     KNOWN_TASKS = "known_tasks";
     LOCK_RUNS = "lock_runs";

@@ -125,7 +125,8 @@ impl Committer<'_> {
     fn cancel(&self, item: &CommitItem, key: i64) -> WorldResult<()> {
         let (tx, tenant) = (self.tx, &self.request.tenant);
         if let Some(message) = &item.cancel_open {
-            let open: Vec<TaskId> = tx.all(sql!("tasks", "of_run"), params![key], |row| row.id())?;
+            let open: Vec<TaskId> =
+                tx.all(sql!("tasks", "of_run"), params![key, item.run.as_str()], |row| row.id())?;
             for task in &open {
                 tasks::cancel(tx, tenant, task)?;
             }
@@ -153,7 +154,7 @@ impl Committer<'_> {
             self.tx.run(sql!("commit", "delete_timer"), params![key, id.as_str()])?;
             self.tx.run(sql!("inbox", "take"), params![key, id.as_str()])?;
         }
-        for message in &item.consumed {
+        for message in item.taken_out() {
             self.tx.run(sql!("inbox", "take"), params![key, message.as_str()])?;
         }
         Ok(())

@@ -41,7 +41,7 @@ impl Readers {
             None => self.place.connect(Access::Read, self.busy_timeout)?,
         };
         let one_state = connection.unchecked_transaction().map_err(errors::from_sqlite)?;
-        let answer = read(Sql(&one_state));
+        let answer = read(Sql::new(&one_state));
         one_state.rollback().map_err(errors::from_sqlite)?;
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < KEPT {

@@ -73,7 +73,7 @@ fn status_after(applied: &[Applied]) -> WorldResult<SchemaStatus> {
 }
 
 fn applied(connection: &Connection) -> WorldResult<Vec<Applied>> {
-    let sql = Sql(connection);
+    let sql = Sql::new(connection);
     if sql.number(sql!("schema", "has_migrations"), [])? == 0 {
         return Ok(Vec::new());
     }
@@ -91,7 +91,7 @@ fn apply(connection: &mut Connection) -> WorldResult<()> {
     for migration in pending(MIGRATIONS, &applied(&exclusive)?)? {
         exclusive.execute_batch(migration.sql).map_err(errors::from_sqlite)?;
         let row = params![migration.version, migration.name, migration.checksum()];
-        Sql(&exclusive).run(sql!("schema", "record"), row)?;
+        Sql::new(&exclusive).run(sql!("schema", "record"), row)?;
     }
     exclusive.commit().map_err(errors::from_sqlite)
 }

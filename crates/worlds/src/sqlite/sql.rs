@@ -1,9 +1,12 @@
 //! How statements are named, prepared and read. Their text is in `sql/*.sql`, one named section each.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use rhythm_core::{Payload, Timestamp};
 use rhythm_engine::world::WorldResult;
 use rusqlite::types::{FromSql, Type};
-use rusqlite::{Connection, OptionalExtension, Params, Row};
+use rusqlite::{Connection, OptionalExtension, Params, Row, Statement};
 
 use super::errors;
 
@@ -56,15 +59,79 @@ const fn matches_at(text: &[u8], at: usize, word: &str) -> bool {
     true
 }
 
-/// A connection as everybody here uses it: cached statements, errors named by what the caller does next.
+/// A connection as everybody here uses it: statements prepared once, errors named by what the caller does next.
 #[derive(Clone, Copy)]
-pub struct Sql<'c>(pub &'c Connection);
+pub struct Sql<'c> {
+    connection: &'c Connection,
+    kept: Option<&'c dyn Keep>,
+}
 
-impl Sql<'_> {
+/// Statements that stay prepared.
+trait Keep {
+    fn with(&self, statement: &'static str, work: &mut Work<'_>) -> rusqlite::Result<()>;
+}
+
+type Work<'w> = dyn FnMut(&mut Statement<'_>) -> rusqlite::Result<()> + 'w;
+
+/// The statements of a connection that uses the same few all the time. They are found by where their text is: rusqlite's own
+/// cache hashes and compares the whole of it, which costs as much as a short statement.
+pub struct Prepared<'c> {
+    connection: &'c Connection,
+    statements: RefCell<HashMap<*const u8, Statement<'c>>>,
+}
+
+impl<'c> Prepared<'c> {
+    pub fn new(connection: &'c Connection) -> Self {
+        Self { connection, statements: RefCell::default() }
+    }
+
+    pub fn sql(&self) -> Sql<'_> {
+        Sql { connection: self.connection, kept: Some(self) }
+    }
+}
+
+impl Keep for Prepared<'_> {
+    fn with(&self, statement: &'static str, work: &mut Work<'_>) -> rusqlite::Result<()> {
+        let known = self.statements.borrow_mut().remove(&statement.as_ptr());
+        let mut prepared = known.map_or_else(|| self.connection.prepare(statement), Ok)?;
+        let done = work(&mut prepared);
+        self.statements.borrow_mut().insert(statement.as_ptr(), prepared);
+        done
+    }
+}
+
+impl<'c> Sql<'c> {
+    pub fn new(connection: &'c Connection) -> Self {
+        Self { connection, kept: None }
+    }
+
+    pub fn connection(self) -> &'c Connection {
+        self.connection
+    }
+
+    fn with<T>(
+        self,
+        statement: &'static str,
+        work: impl FnOnce(&mut Statement<'_>) -> rusqlite::Result<T>,
+    ) -> WorldResult<T> {
+        let done = match self.kept {
+            None => self.connection.prepare_cached(statement).and_then(|mut prepared| work(&mut prepared)),
+            Some(kept) => {
+                let (mut work, mut answer) = (Some(work), None);
+                let mut once = |prepared: &mut Statement<'_>| {
+                    answer = work.take().map(|work| work(prepared)).transpose()?;
+                    Ok(())
+                };
+                kept.with(statement, &mut once)
+                    .and_then(|()| answer.ok_or(rusqlite::Error::QueryReturnedNoRows))
+            }
+        };
+        done.map_err(errors::from_sqlite)
+    }
+
     /// Executes a statement; answers how many rows it changed.
     pub fn run(self, statement: &'static str, params: impl Params) -> WorldResult<usize> {
-        let run = || self.0.prepare_cached(statement)?.execute(params);
-        run().map_err(errors::from_sqlite)
+        self.with(statement, |prepared| prepared.execute(params))
     }
 
     pub fn one<T>(
@@ -73,11 +140,9 @@ impl Sql<'_> {
         params: impl Params,
         read: impl FnOnce(&mut Columns<'_>) -> rusqlite::Result<T>,
     ) -> WorldResult<Option<T>> {
-        let query = || {
-            let mut prepared = self.0.prepare_cached(statement)?;
+        self.with(statement, |prepared| {
             prepared.query_row(params, |row| read(&mut Columns { row, at: 0 })).optional()
-        };
-        query().map_err(errors::from_sqlite)
+        })
     }
 
     pub fn all<T>(
@@ -86,12 +151,10 @@ impl Sql<'_> {
         params: impl Params,
         mut read: impl FnMut(&mut Columns<'_>) -> rusqlite::Result<T>,
     ) -> WorldResult<Vec<T>> {
-        let query = || {
-            let mut prepared = self.0.prepare_cached(statement)?;
+        self.with(statement, |prepared| {
             let rows = prepared.query_map(params, |row| read(&mut Columns { row, at: 0 }))?;
             rows.collect::<rusqlite::Result<Vec<T>>>()
-        };
-        query().map_err(errors::from_sqlite)
+        })
     }
 
     /// The one number a statement answers with.

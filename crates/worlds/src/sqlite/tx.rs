@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 use rhythm_core::{TenantId, Timestamp};
 use rhythm_engine::world::{Hint, WorldResult};
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::clock::WorldClock;
 use super::liveness::Marks;
@@ -84,8 +84,7 @@ impl<'c> Deref for Tx<'c> {
 
 impl<'c> Tx<'c> {
     /// Reads what is shared. A write transaction must be open.
-    pub fn open(connection: &'c Connection, handle: &'c Handle) -> WorldResult<Self> {
-        let sql = Sql(connection);
+    pub fn open(sql: Sql<'c>, handle: &'c Handle) -> WorldResult<Self> {
         let stored = WorldRow::read(sql)?;
         handle.clock.raise(stored.clock);
         Ok(Self {

@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 use tokio::sync::oneshot;
 
 use super::errors;
-use super::sql::{Sql, sql};
+use super::sql::{Prepared, Sql, sql};
 use super::tx::{Handle, Tx, WorldRow};
 
 /// The most requests of one transaction.
@@ -44,23 +44,28 @@ impl Writer {
     ) -> WorldResult<Self> {
         let (requests, inbox) = mpsc::channel();
         let broken = Arc::new(OnceLock::new());
-        let seen = WorldRow::read(Sql(&connection))?;
+        let seen = WorldRow::read(Sql::new(&connection))?;
         handle.clock.raise(seen.clock);
-        let mut writing = Writing {
-            connection,
-            handle,
-            wakeups,
-            inbox,
-            broken: broken.clone(),
-            listening: false,
-            unmoved: false,
-            looked_at: Instant::now(),
-            data_version: 0,
-            seen,
+        let shared = broken.clone();
+        let work = move || {
+            let writing = Writing {
+                connection: &connection,
+                prepared: Prepared::new(&connection),
+                handle,
+                wakeups,
+                inbox,
+                broken: shared,
+                listening: false,
+                unmoved: false,
+                looked_at: Instant::now(),
+                data_version: 0,
+                seen,
+            };
+            writing.run();
         };
         let thread = std::thread::Builder::new()
             .name("rhythm-sqlite".into())
-            .spawn(move || writing.run())
+            .spawn(work)
             .map_err(|error| errors::from_io("the writer thread", &error))?;
         Ok(Self { requests: Some(requests), thread: Some(thread), broken })
     }
@@ -143,8 +148,9 @@ enum Undone {
 }
 
 /// The thread's side.
-struct Writing {
-    connection: Connection,
+struct Writing<'c> {
+    connection: &'c Connection,
+    prepared: Prepared<'c>,
     handle: Arc<Handle>,
     wakeups: Arc<WakeupSenders>,
     inbox: Receiver<Request>,
@@ -158,8 +164,8 @@ struct Writing {
     seen: WorldRow,
 }
 
-impl Writing {
-    fn run(&mut self) {
+impl Writing<'_> {
+    fn run(mut self) {
         self.data_version = self.current_data_version();
         while let Some(batch) = self.gather() {
             self.serve(batch);
@@ -256,7 +262,7 @@ impl Writing {
 
     fn fill(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(Hint, Option<WorldRow>), Undone> {
         let before = self.connection.total_changes();
-        let tx = Tx::open(&self.connection, &self.handle).map_err(Undone::ByWorld)?;
+        let tx = Tx::open(self.prepared.sql(), &self.handle).map_err(Undone::ByWorld)?;
         let foreign = tx.stored().news_since(&self.seen);
         for job in batch {
             let clean = self.connection.total_changes();
@@ -307,7 +313,7 @@ impl Writing {
             return;
         }
         self.data_version = version;
-        match WorldRow::read(Sql(&self.connection)) {
+        match WorldRow::read(self.prepared.sql()) {
             Ok(row) => {
                 self.wakeups.send(row.news_since(&self.seen));
                 self.seen = row;
@@ -334,8 +340,8 @@ impl Writing {
     /// The last time anybody was told stays a lower bound for those who come later.
     fn leave(&self) {
         if self.broken.get().is_none() {
-            let _ =
-                Sql(&self.connection).run(sql!("world", "mark"), params![self.handle.clock.now().millis()]);
+            let now = self.handle.clock.now().millis();
+            let _ = self.prepared.sql().run(sql!("world", "mark"), params![now]);
         }
     }
 }

@@ -19,8 +19,10 @@ WITH moved AS (
         AS i(tenant, run, worker, revision, claim, arrived, commit, snapshot, format, seq, at, awaiting, cancelling)
     WHERE r.id = ANY (ARRAY[i.run]) AND r.tenant = i.tenant AND r.revision = i.revision
         AND CASE WHEN i.claim IS NULL
-            THEN r.claimed_by IS NULL AND r.arrived = i.arrived AND NOT r.paused AND NOT EXISTS (
-                SELECT FROM paused AS p WHERE p.tenant = r.tenant AND p.what = 'workflow' AND p.name = r.workflow)
+            THEN r.claimed_by IS NULL AND r.arrived = i.arrived AND NOT r.paused
+                AND CASE WHEN (SELECT EXISTS (SELECT FROM paused)) THEN NOT EXISTS (
+                    SELECT FROM paused AS p WHERE p.tenant = r.tenant AND p.what = 'workflow' AND p.name = r.workflow)
+                    ELSE true END
             ELSE r.claim = i.claim AND r.claimed_by = i.worker END
     RETURNING 1
 )

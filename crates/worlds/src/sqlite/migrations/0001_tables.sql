@@ -149,6 +149,7 @@ CREATE TABLE timer (
 CREATE UNIQUE INDEX timer_by_run ON timer (run_key, message);
 CREATE INDEX timer_due ON timer (due_at);
 
+-- A run's tasks have ids `run:number`, so they are found by a range of their ids.
 CREATE TABLE task (
     key          INTEGER PRIMARY KEY,
     tenant       TEXT NOT NULL,
@@ -178,7 +179,6 @@ CREATE TABLE task (
     trace        TEXT
 );
 CREATE UNIQUE INDEX task_by_id ON task (task, tenant);
-CREATE INDEX task_by_run ON task (run_key) WHERE run_key IS NOT NULL;
 CREATE INDEX task_delayed ON task (due_at) WHERE state = 0;
 CREATE INDEX task_ready ON task (tenant, queue, name, priority DESC, due_at) WHERE state = 1;
 CREATE INDEX task_running ON task (claim_until) WHERE state = 2;

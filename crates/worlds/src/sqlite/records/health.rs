@@ -27,14 +27,16 @@ pub fn health(sql: Sql<'_>) -> WorldResult<Health> {
 }
 
 fn pragma(sql: Sql<'_>, name: &str) -> WorldResult<i64> {
-    sql.0.pragma_query_value(None, name, |row| row.get(0)).map_err(errors::from_sqlite)
+    sql.connection().pragma_query_value(None, name, |row| row.get(0)).map_err(errors::from_sqlite)
 }
 
 /// What SQLite itself finds wrong with the file, and rows that belong to nothing.
 fn findings(sql: Sql<'_>) -> WorldResult<Vec<String>> {
     let mut findings = Vec::new();
-    let damage: String =
-        sql.0.pragma_query_value(None, "quick_check", |row| row.get(0)).map_err(errors::from_sqlite)?;
+    let damage: String = sql
+        .connection()
+        .pragma_query_value(None, "quick_check", |row| row.get(0))
+        .map_err(errors::from_sqlite)?;
     if damage != "ok" {
         findings.push(format!("the file is damaged ({damage}): restore it from a backup"));
     }

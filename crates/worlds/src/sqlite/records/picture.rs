@@ -36,7 +36,7 @@ pub fn picture(sql: Sql<'_>, tenant: &TenantId, run: &RunId) -> WorldResult<Opti
     };
     let family = params![run.as_str(), tenant.as_str()];
     Ok(Some(Picture {
-        tasks: sql.all(sql!("records", "tasks_of_run"), params![key], rows::task_summary)?,
+        tasks: sql.all(sql!("records", "tasks_of_run"), params![key, run.as_str()], rows::task_summary)?,
         timers: sql.all(sql!("records", "timers_of_run"), params![key], timer)?,
         children: sql.all(sql!("records", "children"), family, rows::run_summary)?,
         inbox: sql.all(sql!("inbox", "first_waiting"), params![key, 100], rows::message)?,

@@ -63,7 +63,7 @@ SELECT task, attempt, delivery, worker, ended_at, failure, next_at FROM attempt 
 -- name: tasks_of_run
 SELECT task, run, name, state, input, options, attempt, delivery, worker, cancel, progress, created_at, since,
        deadline_at, NULL, NULL
-FROM task WHERE run_key = ?1 ORDER BY key LIMIT 100;
+FROM task WHERE task > ?2 || ':' AND task < ?2 || ';' AND run_key = ?1 ORDER BY key LIMIT 100;
 -- name: timers_of_run
 SELECT timer, message, due_at FROM timer WHERE run_key = ?1 ORDER BY due_at, number LIMIT 100;
 -- name: dead_of_run

@@ -1,9 +1,13 @@
 -- name: old_runs
 SELECT key FROM ended_run r
-WHERE ended_at < ?1 AND NOT EXISTS (SELECT 1 FROM task t WHERE t.run_key = r.key AND t.state <> 3)
+WHERE ended_at < ?1
+  AND NOT EXISTS (SELECT 1 FROM task t
+                  WHERE t.task > r.run || ':' AND t.task < r.run || ';' AND t.run_key = r.key AND t.state <> 3)
 ORDER BY ended_at LIMIT ?2;
 -- name: held
-DELETE FROM task WHERE run_key = ?1 AND state = 3;
+DELETE FROM task
+WHERE key IN (SELECT t.key FROM ended_run r JOIN task t ON t.task > r.run || ':' AND t.task < r.run || ';'
+              WHERE r.key = ?1 AND t.run_key = ?1 AND t.state = 3);
 -- name: run
 DELETE FROM ended_run WHERE key = ?1;
 -- name: start

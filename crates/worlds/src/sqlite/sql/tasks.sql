@@ -35,7 +35,8 @@ WHERE key = ?1 AND NOT aside;
 -- name: unblock_run
 UPDATE live_run SET blocked_code = NULL, blocked_since = NULL, blocked_detail = NULL
 WHERE key = ?1 AND blocked_code = 'dead_letter'
-  AND NOT EXISTS (SELECT 1 FROM task WHERE run_key = ?1 AND state = 3);
+  AND NOT EXISTS (SELECT 1 FROM task t
+                  WHERE t.task > live_run.run || ':' AND t.task < live_run.run || ';' AND t.run_key = ?1 AND t.state = 3);
 -- name: end
 INSERT OR REPLACE INTO ended_task (key, tenant, task, name, queue, state, attempt, delivery, worker, cancel, progress,
                                    created_at, ended_at, deadline_at, input, options, output, failure)
@@ -49,4 +50,4 @@ DELETE FROM dead_letter WHERE task = ?1 AND tenant = ?2;
 -- name: ask_to_stop
 UPDATE task SET cancel = 1 WHERE key = ?1;
 -- name: of_run
-SELECT task FROM task WHERE run_key = ?1 ORDER BY key;
+SELECT task FROM task WHERE task > ?2 || ':' AND task < ?2 || ';' AND run_key = ?1 ORDER BY key;

@@ -1,7 +1,7 @@
 -- name: stuck
 SELECT l.key FROM live_run l JOIN run_queue q ON q.key = l.key
 WHERE q.place = 0 AND NOT l.stuck AND NOT l.paused AND l.blocked_code IS NULL AND l.awaiting = '[]' AND l.updated_at < ?1
-  AND NOT EXISTS (SELECT 1 FROM task t WHERE t.run_key = l.key)
+  AND NOT EXISTS (SELECT 1 FROM task t WHERE t.task > l.run || ':' AND t.task < l.run || ';' AND t.run_key = l.key)
   AND NOT EXISTS (SELECT 1 FROM timer t WHERE t.run_key = l.key)
   AND NOT EXISTS (SELECT 1 FROM live_run c WHERE c.parent_run = l.run AND c.tenant = l.tenant)
 ORDER BY l.key LIMIT ?2;
@@ -9,7 +9,7 @@ ORDER BY l.key LIMIT ?2;
 UPDATE live_run AS l SET stuck = 1
 WHERE l.key = ?1 AND NOT l.stuck AND NOT l.paused AND l.blocked_code IS NULL AND l.awaiting = '[]' AND l.updated_at < ?2
   AND EXISTS (SELECT 1 FROM run_queue q WHERE q.key = l.key AND q.place = 0)
-  AND NOT EXISTS (SELECT 1 FROM task t WHERE t.run_key = l.key)
+  AND NOT EXISTS (SELECT 1 FROM task t WHERE t.task > l.run || ':' AND t.task < l.run || ';' AND t.run_key = l.key)
   AND NOT EXISTS (SELECT 1 FROM timer t WHERE t.run_key = l.key)
   AND NOT EXISTS (SELECT 1 FROM live_run c WHERE c.parent_run = l.run AND c.tenant = l.tenant)
 RETURNING tenant, run;
