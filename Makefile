@@ -14,8 +14,9 @@ test: ## everything CI does: formatting, clippy, all tests against a private Pos
 lint: ## formatting and clippy only, warnings denied
 	cargo fmt --all --check && cargo clippy --workspace --all-targets --locked -- -D warnings
 
-bench: ## all benchmarks, durable settings, as a Markdown table
-	scripts/with-postgres.sh cargo run --release --locked -p rhythm-cli -- bench all --markdown
+bench: ## all benchmarks, durable settings, as a Markdown table in bench/results.md
+	cargo build --release --locked -p rhythm-cli
+	@bash -o pipefail -c 'scripts/with-postgres.sh target/release/rhythm bench all --markdown | tee bench/results.md'
 
 flowbench: ## the .flow language: compiling, stepping, a thousand scenarios
 	cargo bench --locked -p rhythm-bench --bench flow

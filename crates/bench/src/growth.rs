@@ -1,111 +1,121 @@
-//! Whether sleeping and finished runs slow anything down: claim latency and throughput, before and after.
+//! W8: whether finished and sleeping runs slow anything down: W1 and the calls a worker makes all the time, on an empty
+//! database and on full ones.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rhythm_core::{Millis, WorkerId, WorkflowKind};
 use rhythm_engine::client::{Client, EnqueueTask};
 use rhythm_engine::world::*;
-use serde::Serialize;
+use serde_json::json;
 
-use crate::BenchError;
-use crate::workload::Bench;
+use crate::figures::Samples;
+use crate::flows::{FINISHED, SLEEPING, Script};
+use crate::in_process::{InProcess, client};
+use crate::progress::Progress;
+use crate::report::{Measured, object};
+use crate::throughput::{self, Load};
+use crate::{BenchError, ground, handler};
 
 const SAMPLES: usize = 200;
+const FILL_CONCURRENCY: u32 = 100;
 
-/// One state of the database.
-#[derive(Clone, Debug, Serialize)]
+/// What the database holds.
+#[derive(Clone, Debug)]
 pub struct Growth {
-    pub world: String,
-    pub sleeping_runs: u64,
-    pub finished_runs: u64,
-    /// Median time to claim when there is nothing.
-    pub empty_claim_ms: f64,
-    /// Median time to claim one ready task.
-    pub task_claim_ms: f64,
-    /// Median time of the sweep every worker makes once a second.
-    pub sweep_ms: f64,
-    pub steps_per_s: f64,
+    /// One state each.
+    pub finished: Vec<u32>,
+    /// In every state that has finished runs.
+    pub sleeping: u32,
 }
 
+/// One measurement for each state, with its ratio to the first.
 pub async fn measure(
     world: &Arc<dyn World>,
-    label: &str,
-    sizes: (usize, usize),
-    progress: impl Fn(&str),
-) -> Result<Vec<Growth>, BenchError> {
-    let (sleeping, finished) = sizes;
-    let before = look(world, label, 0, 0).await?;
-    let bench = Bench::start(world.clone(), 100);
-    progress(&format!("starting {sleeping} runs that sleep"));
-    bench.fill(r#"{"steps":[{"sleep":"52w"}]}"#, sleeping).await?;
-    progress(&format!("finishing {finished} runs"));
-    bench.fill(r#"{"steps":[{"keep":1}]}"#, finished).await?;
-    bench.stop().await;
-    let after = look(world, label, sleeping as u64, finished as u64).await?;
-    Ok(vec![before, after])
-}
-
-async fn look(
-    world: &Arc<dyn World>,
-    label: &str,
-    sleeping: u64,
-    finished: u64,
-) -> Result<Growth, BenchError> {
-    let bench = Bench::start(world.clone(), 100);
-    let steps_per_s = bench.steps(500, 10).await?.per_s();
-    let client = bench.client.clone();
-    bench.stop().await;
-    client.register("probe", WorkflowKind::Drill, r#"{"steps":[]}"#).await?;
-    let mut growth = Growth {
-        world: label.to_owned(),
-        sleeping_runs: sleeping,
-        finished_runs: finished,
-        empty_claim_ms: 0.0,
-        task_claim_ms: 0.0,
-        sweep_ms: 0.0,
-        steps_per_s,
-    };
-    growth.empty_claim_ms = median(&client, async |client| {
-        claim_runs(client).await?;
-        Ok(())
-    })
-    .await?;
-    growth.sweep_ms = median(&client, async |client| {
-        client.world().upkeep(Upkeep::Sweep { limit: 2_000 }).await?;
-        Ok(())
-    })
-    .await?;
-    for _ in 0..SAMPLES {
-        client.enqueue_task(EnqueueTask { name: "noop".into(), ..EnqueueTask::default() }).await?;
+    load: &Load,
+    growth: &Growth,
+    progress: &Progress,
+) -> Result<Vec<Measured>, BenchError> {
+    // A database only ever gets fuller.
+    let mut goals = growth.finished.clone();
+    goals.sort_unstable();
+    let (mut finished, mut sleeping) = (0, 0);
+    let mut all: Vec<Measured> = Vec::new();
+    for goal in goals {
+        if goal > 0 {
+            fill(world, &SLEEPING, growth.sleeping - sleeping, progress).await?;
+            sleeping = growth.sleeping;
+        }
+        fill(world, &FINISHED, goal - finished, progress).await?;
+        finished = goal;
+        progress.say(&format!("measuring with {finished} finished and {sleeping} sleeping runs"));
+        let mut measured = throughput::runs(world, load).await?;
+        measured.detail.extend(object(json!({ "finished": finished, "sleeping": sleeping })));
+        measured.detail.extend(calls(world).await?);
+        measured.note_ratio(all.first());
+        all.push(measured);
     }
-    growth.task_claim_ms = median(&client, async |client| {
-        claim_task(client).await?;
-        Ok(())
-    })
-    .await?;
-    Ok(growth)
+    Ok(all)
 }
 
-async fn median(
-    client: &Client,
-    call: impl AsyncFn(&Client) -> Result<(), BenchError>,
-) -> Result<f64, BenchError> {
-    let mut times: Vec<Duration> = Vec::with_capacity(SAMPLES);
+/// Runs that end at once, or sleep for a long time, done by an engine like any others.
+async fn fill(
+    world: &Arc<dyn World>,
+    script: &Script,
+    runs: u32,
+    progress: &Progress,
+) -> Result<(), BenchError> {
+    if runs == 0 {
+        return Ok(());
+    }
+    progress.say(&format!("filling the database: {runs} runs of {}", script.name));
+    let worker = InProcess::start(world, FILL_CONCURRENCY).await?;
+    script.register(&worker.client).await?;
+    script.fill(&worker, runs, &json!({ "number": 1 }), progress).await?;
+    worker.stop().await;
+    Ok(())
+}
+
+/// The median times of what a worker asks again and again.
+async fn calls(world: &Arc<dyn World>) -> Result<serde_json::Map<String, serde_json::Value>, BenchError> {
+    let client = client(world.clone(), ground::fresh_tenant());
+    let empty = median(async || {
+        claim_runs(&client).await?;
+        Ok(())
+    });
+    let empty_claim_ms = empty.await?;
+    let sweep = median(async || {
+        world.upkeep(Upkeep::Sweep { limit: 2_000 }).await?;
+        Ok(())
+    });
+    let sweep_ms = sweep.await?;
+    let task = EnqueueTask { name: handler::NAME.to_owned(), ..EnqueueTask::default() };
+    client.enqueue_tasks(vec![task; SAMPLES]).await?;
+    let claim = median(async || {
+        claim_task(&client).await?;
+        Ok(())
+    });
+    let task_claim_ms = claim.await?;
+    let figures =
+        json!({ "empty_claim_ms": empty_claim_ms, "sweep_ms": sweep_ms, "task_claim_ms": task_claim_ms });
+    Ok(object(figures))
+}
+
+async fn median(call: impl AsyncFn() -> Result<(), BenchError>) -> Result<Option<f64>, BenchError> {
+    let mut times = Samples::default();
     for _ in 0..SAMPLES {
         let began = Instant::now();
-        call(client).await?;
-        times.push(began.elapsed());
+        call().await?;
+        times.add(began.elapsed());
     }
-    times.sort();
-    Ok(times[SAMPLES / 2].as_secs_f64() * 1e3)
+    Ok(times.p50())
 }
 
 async fn claim_runs(client: &Client) -> Result<ClaimedRuns, BenchError> {
     let request = ClaimRuns {
         tenant: client.tenant().clone(),
         worker: WorkerId::new("probe"),
-        kinds: vec![WorkflowKind::Drill],
+        kinds: vec![WorkflowKind::Flow],
         workflows: Vec::new(),
         limit: 200,
         hold: Millis::from_secs(30),
@@ -119,7 +129,7 @@ async fn claim_task(client: &Client) -> Result<ClaimedTasks, BenchError> {
         tenant: client.tenant().clone(),
         worker: WorkerId::new("probe"),
         queues: vec![("default".into(), 1)],
-        names: vec!["noop".into()],
+        names: vec![handler::NAME.to_owned()],
         hold: Millis::from_secs(30),
         with_runs: true,
         overdue: false,

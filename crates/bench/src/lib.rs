@@ -1,30 +1,37 @@
-//! The workloads behind `rhythm bench`. Each run measures the raw limit of its database too: a figure means
-//! something only beside it.
+//! The workloads behind `rhythm bench`. Each measurement stands beside the raw limit of its database, taken in the same
+//! run: a figure means something only beside it. `docs/guide/benchmarks.md` says what each workload measures.
 
-pub mod growth;
-pub mod idle;
-pub mod raw;
-pub mod report;
-pub mod workload;
+mod check;
+mod crash;
+mod database;
+mod error;
+mod fanout;
+mod figures;
+mod flows;
+mod ground;
+mod growth;
+mod handler;
+mod idle;
+mod in_process;
+mod latency;
+mod many;
+mod markdown;
+mod probe;
+mod processes;
+mod progress;
+mod raw;
+mod report;
+mod rot;
+mod throughput;
+mod timers;
+mod wait;
+mod workload;
 
-use rhythm_engine::error::EngineError;
-use rhythm_engine::world::WorldError;
-use thiserror::Error;
-
-#[derive(Debug, Error)]
-pub enum BenchError {
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    #[error("the raw limit could not be measured: {0}")]
-    Sqlite(#[from] rusqlite::Error),
-    #[error("the raw limit could not be measured: {0}")]
-    Postgres(#[from] tokio_postgres::Error),
-    #[error("{0}")]
-    Io(#[from] std::io::Error),
-}
-
-impl From<WorldError> for BenchError {
-    fn from(error: WorldError) -> Self {
-        Self::Engine(error.into())
-    }
-}
+pub use error::BenchError;
+pub use ground::Ground;
+pub use markdown::{Peer, read_peers, table};
+pub use processes::{WorkerOrders, serve};
+pub use progress::Progress;
+pub use report::{Measured, Report};
+pub use throughput::Load;
+pub use workload::{Bench, Workload};

@@ -1,18 +1,23 @@
-//! The raw limit of a database: how many step-sized writes it takes a second, one per commit and a hundred per
-//! commit, measured in the same run as the workload.
+//! The raw limit of a database: how many step-sized writes it takes a second, one a commit and a hundred a commit,
+//! measured in the same run as the workload. A step is fixed: one event row in, one run row changed, one queue row in
+//! and one out, prepared, on one connection, with payloads as in W1.
 
-use std::path::Path;
+mod postgres;
+mod sqlite;
+
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, params};
 use serde::Serialize;
-use tokio_postgres::{Client, NoTls};
 
-/// Payloads as in the steps workload.
-const SNAPSHOT: &[u8] = br#"{"next":0,"round":5,"commands":5,"input":null,"kept":[null,null,null,null],"wait":{"Tasks":{"open":{"5":0},"outputs":[null],"group":null,"forgiving":false}},"cleaning":false}"#;
-const DATA: &str = r#"{"task":5,"attempt":1,"output":null}"#;
+use crate::BenchError;
+use crate::figures::Samples;
+use crate::ground::Ground;
+
 const BATCH: usize = 100;
-const MEASURE: Duration = Duration::from_millis(1_500);
+/// What a snapshot, a history row's data and a task's input have in W1, in bytes; a test compares.
+const SNAPSHOT_BYTES: usize = 147;
+const EVENT_BYTES: usize = 52;
+const INPUT: &str = r#"{"step":5}"#;
 
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct RawLimit {
@@ -24,148 +29,129 @@ pub struct RawLimit {
     pub commit_ms: f64,
 }
 
+pub async fn limit_of(ground: &Ground, each: Duration) -> Result<RawLimit, BenchError> {
+    match ground.folder() {
+        Some(folder) => Ok(tokio::task::block_in_place(|| sqlite::limit(folder, each))?),
+        None => Ok(postgres::limit(ground.url(), each).await?),
+    }
+}
+
+/// What a step writes.
+struct Payloads {
+    snapshot: Vec<u8>,
+    data: String,
+}
+
+impl Payloads {
+    fn of_w1() -> Self {
+        Self { snapshot: vec![b's'; SNAPSHOT_BYTES], data: "e".repeat(EVENT_BYTES) }
+    }
+}
+
+/// A run that moves.
 struct Run {
     id: String,
     revision: i64,
 }
 
-fn runs(prefix: &str) -> Vec<Run> {
-    (0..BATCH).map(|n| Run { id: format!("{prefix}-{n}"), revision: 0 }).collect()
+impl Run {
+    fn batch() -> Vec<Self> {
+        (0..BATCH).map(|number| Self { id: format!("run-{number}"), revision: 0 }).collect()
+    }
+
+    fn task(&self) -> String {
+        format!("{}:{}", self.id, self.revision)
+    }
+
+    fn next_task(&self) -> String {
+        format!("{}:{}", self.id, self.revision + 1)
+    }
 }
 
-/// On a database file of its own beside the measured one: same disk, same settings.
-pub fn sqlite(folder: &Path) -> rusqlite::Result<RawLimit> {
-    let path = folder.join("raw-limit.db");
-    let mut db = Connection::open(&path)?;
-    db.pragma_update(None, "journal_mode", "WAL")?;
-    db.pragma_update(None, "synchronous", "FULL")?;
-    db.execute_batch(include_str!("sql/raw_sqlite.sql"))?;
-    let mut runs = runs("run");
-    let seed = db.transaction()?;
-    for run in &runs {
-        seed.execute(include_str!("sql/raw_sqlite_run.sql"), params![run.id, SNAPSHOT])?;
-        seed.execute(include_str!("sql/raw_sqlite_enqueue.sql"), params![format!("{}:0", run.id), run.id])?;
+/// Counts steps until the time is over.
+struct Stopwatch {
+    began: Instant,
+    each: Duration,
+    commits: Samples,
+    steps: usize,
+}
+
+impl Stopwatch {
+    fn start(each: Duration) -> Self {
+        Self { began: Instant::now(), each, commits: Samples::default(), steps: 0 }
     }
-    seed.commit()?;
-    let mut times = Vec::new();
-    let single_per_s = measure(|| {
-        let run = &mut runs[times.len() % BATCH];
-        let began = Instant::now();
-        let commit = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        sqlite_step(&commit, run)?;
-        commit.commit()?;
-        times.push(began.elapsed());
-        Ok::<_, rusqlite::Error>(1)
-    })?;
-    let batched_per_s = measure(|| {
-        let commit = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        for run in &mut runs {
-            sqlite_step(&commit, run)?;
+
+    fn is_running(&self) -> bool {
+        self.steps == 0 || self.began.elapsed() < self.each
+    }
+
+    fn committed(&mut self, steps: usize, since: Instant) {
+        self.steps += steps;
+        self.commits.add(since.elapsed());
+    }
+
+    fn per_s(&self) -> f64 {
+        self.steps as f64 / self.began.elapsed().as_secs_f64()
+    }
+}
+
+fn limit(single: (f64, Samples), batched_per_s: f64) -> RawLimit {
+    let (single_per_s, commits) = single;
+    RawLimit { single_per_s, batched_per_s, commit_ms: commits.p50().unwrap_or_default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::flows::STEPS;
+    use crate::in_process::InProcess;
+
+    /// Within a fifth.
+    fn near(fixed: usize, real: f64) -> bool {
+        (fixed as f64 / real - 1.0).abs() <= 0.2
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_raw_step_writes_what_a_step_of_w1_writes() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", folder.path().join("rhythm.db").display());
+        let ground = Ground::like(&url).await.unwrap();
+        let world = ground.open().await.unwrap();
+        let worker = InProcess::start(&world, 10).await.unwrap();
+        STEPS.register(&worker.client).await.unwrap();
+        let run = worker.client.start_run(STEPS.start(&json!({ "steps": 10 })).unwrap()).await.unwrap();
+        worker.until_ended(1).await.unwrap();
+        // The last one, with nothing to wait for, is not that of a step.
+        let last = worker.client.picture(&run).await.unwrap().row.state.snapshot;
+        let last = last.map_or(0, |snapshot| snapshot.bytes.len());
+        let written = worker.written();
+        let snapshot = (written.snapshot_bytes as f64 - last as f64) / (written.items - 1) as f64;
+        assert!(near(SNAPSHOT_BYTES, snapshot), "a snapshot has {snapshot} bytes");
+        let mut sizes = Vec::new();
+        for event in worker.client.history(&run).await.unwrap() {
+            let row = serde_json::to_value(&event).unwrap();
+            if event.data.kind().starts_with("step_") {
+                sizes.push(row["data"].to_string().len());
+            }
         }
-        commit.commit()?;
-        Ok::<_, rusqlite::Error>(BATCH)
-    })?;
-    drop(db);
-    for suffix in ["", "-wal", "-shm"] {
-        let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
+        let data = sizes.iter().sum::<usize>() as f64 / sizes.len() as f64;
+        assert!(near(EVENT_BYTES, data), "the data of a history row has {data} bytes: {sizes:?}");
+        worker.stop().await;
+        ground.remove().await.unwrap();
     }
-    Ok(RawLimit { single_per_s, batched_per_s, commit_ms: median_ms(times) })
-}
 
-fn sqlite_step(db: &Connection, run: &mut Run) -> rusqlite::Result<()> {
-    let next = run.revision + 1;
-    db.prepare_cached(include_str!("sql/raw_sqlite_update.sql"))?.execute(params![
-        run.id,
-        run.revision,
-        SNAPSHOT
-    ])?;
-    db.prepare_cached(include_str!("sql/raw_sqlite_delete.sql"))?
-        .execute([format!("{}:{}", run.id, run.revision)])?;
-    db.prepare_cached(include_str!("sql/raw_sqlite_enqueue.sql"))?
-        .execute(params![format!("{}:{next}", run.id), run.id])?;
-    db.prepare_cached(include_str!("sql/raw_sqlite_event.sql"))?.execute(params![run.id, next, DATA])?;
-    run.revision = next;
-    Ok(())
-}
-
-fn measure<E>(mut step: impl FnMut() -> Result<usize, E>) -> Result<f64, E> {
-    let began = Instant::now();
-    let mut done = 0;
-    while began.elapsed() < MEASURE {
-        done += step()?;
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_limit_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", folder.path().join("rhythm.db").display());
+        let ground = Ground::like(&url).await.unwrap();
+        let limit = limit_of(&ground, Duration::from_millis(20)).await.unwrap();
+        assert!(limit.single_per_s > 0.0 && limit.batched_per_s > 0.0 && limit.commit_ms > 0.0);
+        let inside = ground.folder().unwrap();
+        assert_eq!(std::fs::read_dir(inside).unwrap().count(), 0);
+        ground.remove().await.unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
-    Ok(done as f64 / began.elapsed().as_secs_f64())
-}
-
-fn median_ms(mut times: Vec<Duration>) -> f64 {
-    times.sort();
-    times.get(times.len() / 2).map_or(0.0, |time| time.as_secs_f64() * 1e3)
-}
-
-/// In a schema of its own that is dropped afterwards.
-pub async fn postgres(url: &str) -> Result<RawLimit, tokio_postgres::Error> {
-    let (db, connection) = tokio_postgres::connect(url, NoTls).await?;
-    let driver = tokio::spawn(connection);
-    db.batch_execute(include_str!("sql/raw_postgres.sql")).await?;
-    db.execute(include_str!("sql/raw_postgres_seed.sql"), &[&(BATCH as i64), &SNAPSHOT]).await?;
-    let limit = postgres_steps(&db).await;
-    db.batch_execute("DROP SCHEMA rhythm_raw CASCADE").await?;
-    drop(db);
-    let _ = driver.await;
-    limit
-}
-
-async fn postgres_steps(db: &Client) -> Result<RawLimit, tokio_postgres::Error> {
-    let single = db.prepare(include_str!("sql/raw_postgres_single.sql")).await?;
-    let mut runs = runs("run");
-    let (mut times, began) = (Vec::new(), Instant::now());
-    while began.elapsed() < MEASURE {
-        let run = &mut runs[times.len() % BATCH];
-        let start = Instant::now();
-        db.execute(&single, &[&run.id, &SNAPSHOT, &run.revision, &DATA]).await?;
-        run.revision += 1;
-        times.push(start.elapsed());
-    }
-    let single_per_s = times.len() as f64 / began.elapsed().as_secs_f64();
-    let update = db.prepare(include_str!("sql/raw_postgres_update.sql")).await?;
-    let delete = db.prepare(include_str!("sql/raw_postgres_delete.sql")).await?;
-    let enqueue = db.prepare(include_str!("sql/raw_postgres_enqueue.sql")).await?;
-    let event = db.prepare(include_str!("sql/raw_postgres_event.sql")).await?;
-    let (mut done, began) = (0, Instant::now());
-    while began.elapsed() < MEASURE {
-        let ids: Vec<&str> = runs.iter().map(|run| run.id.as_str()).collect();
-        let revisions: Vec<i64> = runs.iter().map(|run| run.revision).collect();
-        let next: Vec<i64> = revisions.iter().map(|revision| revision + 1).collect();
-        let old_tasks: Vec<String> = runs.iter().map(|run| format!("{}:{}", run.id, run.revision)).collect();
-        let new_tasks: Vec<String> =
-            runs.iter().map(|run| format!("{}:{}", run.id, run.revision + 1)).collect();
-        let snapshots: Vec<&[u8]> = vec![SNAPSHOT; BATCH];
-        let data: Vec<&str> = vec![DATA; BATCH];
-        let (u, d): ([&(dyn tokio_postgres::types::ToSql + Sync); 3], _) =
-            ([&ids, &revisions, &snapshots], [&old_tasks as &(dyn tokio_postgres::types::ToSql + Sync)]);
-        let (q, e): (
-            [&(dyn tokio_postgres::types::ToSql + Sync); 2],
-            [&(dyn tokio_postgres::types::ToSql + Sync); 3],
-        ) = ([&new_tasks, &ids], [&ids, &next, &data]);
-        // One pipelined round trip, as the worlds do it.
-        let (begin, a, b, c, f, commit) = tokio::join!(
-            db.batch_execute("BEGIN"),
-            db.execute(&update, &u),
-            db.execute(&delete, &d),
-            db.execute(&enqueue, &q),
-            db.execute(&event, &e),
-            db.batch_execute("COMMIT"),
-        );
-        begin?;
-        for answer in [a, b, c, f] {
-            answer?;
-        }
-        commit?;
-        done += BATCH;
-        for run in &mut runs {
-            run.revision += 1;
-        }
-    }
-    let batched_per_s = done as f64 / began.elapsed().as_secs_f64();
-    Ok(RawLimit { single_per_s, batched_per_s, commit_ms: median_ms(times) })
 }

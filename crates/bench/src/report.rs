@@ -1,70 +1,151 @@
-//! What a benchmark tells, for people and for programs.
+//! What a benchmark tells. Programs get one object for each measurement, always with the same keys.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
+use crate::figures::ratio;
 use crate::raw::RawLimit;
-use crate::workload::Measured;
 
-/// One workload on one world. Keys that do not apply are null.
-#[derive(Clone, Debug, Serialize)]
+/// One measurement on one world. Keys that do not apply are null.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
+    /// `w1` to `w11`.
     pub workload: String,
+    /// `sqlite` or `postgres`.
     pub world: String,
-    pub per_s: f64,
-    pub wall_s: f64,
-    pub count: u64,
-    pub repeated: u64,
-    pub raw_single_per_s: f64,
-    pub raw_batched_per_s: f64,
-    pub raw_commit_ms: f64,
-    /// Our figure as a share of the raw limit in batches.
-    pub ratio_batched: f64,
+    #[serde(flatten)]
+    pub measured: Measured,
+    pub raw_single_per_s: Option<f64>,
+    pub raw_batched_per_s: Option<f64>,
+    pub raw_commit_ms: Option<f64>,
+    /// The rate as a share of the raw limit in batches.
+    pub ratio_batched: Option<f64>,
+}
+
+/// What a workload came to.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Measured {
+    pub per_s: Option<f64>,
+    pub p50_ms: Option<f64>,
+    pub p99_ms: Option<f64>,
+    pub wall_s: Option<f64>,
+    /// Runs or tasks that did not complete with the right output.
+    pub lost: Option<u64>,
+    /// Executions of handlers beyond those that were needed.
+    pub repeated: Option<u64>,
+    pub rss_mb: Option<f64>,
+    pub queries_per_s: Option<f64>,
+    /// Sizes, and figures only this workload has.
+    #[serde(default)]
+    pub detail: Map<String, Value>,
 }
 
 impl Report {
-    pub fn new(workload: &str, world: &str, measured: &Measured, raw: &RawLimit) -> Self {
+    pub fn new(workload: &str, world: &str, measured: Measured, raw: &RawLimit) -> Self {
         Self {
             workload: workload.to_owned(),
             world: world.to_owned(),
-            per_s: measured.per_s(),
-            wall_s: measured.wall.as_secs_f64(),
-            count: measured.count,
-            repeated: measured.repeated,
-            raw_single_per_s: raw.single_per_s,
-            raw_batched_per_s: raw.batched_per_s,
-            raw_commit_ms: raw.commit_ms,
-            ratio_batched: measured.per_s() / raw.batched_per_s,
+            ratio_batched: ratio(measured.per_s, Some(raw.batched_per_s)),
+            measured,
+            raw_single_per_s: Some(raw.single_per_s),
+            raw_batched_per_s: Some(raw.batched_per_s),
+            raw_commit_ms: Some(raw.commit_ms),
         }
     }
 
-    pub const COLUMNS: [&'static str; 7] = [
-        "workload",
-        "world",
+    /// What the columns of a table are called, in the order of [`cells`](Self::cells).
+    pub const COLUMNS: [&'static str; 12] = [
         "per second",
+        "p50 ms",
+        "p99 ms",
         "seconds",
+        "lost",
+        "repeated",
+        "RSS MB",
+        "queries/s",
         "raw, 1 a commit",
         "raw, 100 a commit",
         "share of raw",
+        "details",
     ];
 
-    pub fn cells(&self) -> [String; 7] {
+    /// Rounded for people; empty where a key does not apply.
+    pub fn cells(&self) -> [String; 12] {
+        let measured = &self.measured;
+        let whole = |figure: Option<f64>| figure.map_or(String::new(), |figure| format!("{figure:.0}"));
+        let count = |figure: Option<u64>| figure.map_or(String::new(), |figure| figure.to_string());
+        let share = self.ratio_batched.map_or(String::new(), |share| format!("{:.0} %", share * 100.0));
         [
-            self.workload.clone(),
-            self.world.clone(),
-            format!("{:.0}", self.per_s),
-            format!("{:.2}", self.wall_s),
-            format!("{:.0}", self.raw_single_per_s),
-            format!("{:.0}", self.raw_batched_per_s),
-            format!("{:.0} %", self.ratio_batched * 100.0),
+            whole(measured.per_s),
+            short(measured.p50_ms),
+            short(measured.p99_ms),
+            short(measured.wall_s),
+            count(measured.lost),
+            count(measured.repeated),
+            short(measured.rss_mb),
+            short(measured.queries_per_s),
+            whole(self.raw_single_per_s),
+            whole(self.raw_batched_per_s),
+            share,
+            detail(&measured.detail),
         ]
     }
 }
 
-/// A Markdown table.
-pub fn markdown(columns: &[&str], rows: &[Vec<String>]) -> String {
-    let mut text = format!("| {} |\n|{}\n", columns.join(" | "), "---|".repeat(columns.len()));
-    for row in rows {
-        text.push_str(&format!("| {} |\n", row.join(" | ")));
+impl Measured {
+    /// Notes the rate as a share of that of the first state, which is this one when there is no other.
+    pub fn note_ratio(&mut self, first: Option<&Measured>) {
+        let whole = first.map_or(self.per_s, |first| first.per_s);
+        self.detail.insert("ratio_to_first".into(), json!(ratio(self.per_s, whole)));
     }
-    text
+}
+
+/// Three digits that count.
+fn short(figure: Option<f64>) -> String {
+    let Some(figure) = figure else { return String::new() };
+    let places = match figure.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{figure:.places$}")
+}
+
+fn detail(detail: &Map<String, Value>) -> String {
+    let parts = detail.iter().map(|(name, value)| {
+        let name = name.replace('_', " ");
+        match value {
+            Value::Number(number) if !number.is_u64() => format!("{name} {}", short(number.as_f64())),
+            Value::String(text) => format!("{name} {text}"),
+            other => format!("{name} {other}"),
+        }
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// The object a `json!({..})` literal is.
+pub fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_read_three_digits() {
+        let shown = [0.0123, 1.234, 12.34, 123.4].map(|figure| short(Some(figure)));
+        assert_eq!(shown, ["0.012", "1.23", "12.3", "123"]);
+        assert_eq!(short(None), "");
+    }
+
+    #[test]
+    fn details_are_words_and_figures() {
+        let map = object(serde_json::json!({ "runs": 10, "ratio": 0.98765, "in_flight": null }));
+        assert_eq!(detail(&map), "in flight null, ratio 0.988, runs 10");
+    }
 }

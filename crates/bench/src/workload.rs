@@ -1,171 +1,162 @@
-//! The measured workloads: a real driver in this process, handlers that do nothing.
+//! All workloads by name, and how each is measured.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use async_trait::async_trait;
-use rhythm_core::{Actor, Failure, Payload, TenantId, WorkerId, WorkflowKind};
-use rhythm_engine::client::{Client, EnqueueTask, StartRun, fresh_id};
-use rhythm_engine::config::Config;
-use rhythm_engine::drive::{Driver, HostClock, Stopper};
-use rhythm_engine::error::EngineError;
-use rhythm_engine::process::Process;
-use rhythm_engine::programs::Programs;
-use rhythm_engine::time::WorldTime;
-use rhythm_engine::worker::{Handler, Handlers, TaskContext, Worker};
-use rhythm_engine::world::World;
-use tokio::sync::Notify;
-use tokio::task::JoinHandle;
+use serde_json::json;
 
-/// Tasks are enqueued in calls of this many.
-const ENQUEUE_BATCH: usize = 100;
+use crate::figures::ratio;
+use crate::ground::Ground;
+use crate::growth::{self, Growth};
+use crate::progress::Progress;
+use crate::report::{Measured, Report};
+use crate::throughput::{self, Load};
+use crate::{BenchError, crash, fanout, idle, latency, many, raw, rot, timers};
 
-/// What a workload came to.
-pub struct Measured {
-    pub count: u64,
-    pub wall: Duration,
-    /// How often a handler ran more often than its task needed.
-    pub repeated: u64,
+/// What to measure, with its sizes.
+#[derive(Clone, Debug)]
+pub enum Workload {
+    /// W1
+    Throughput(Load),
+    /// W2
+    HopLatency { runs: u32, steps: u32 },
+    /// W3
+    StartLatency { samples: u32 },
+    /// W4
+    FanOut { tasks: u32, samples: u32, concurrency: u32 },
+    /// W5
+    TaskQueue { tasks: u32, concurrency: u32 },
+    /// W6
+    Idle { seconds: u32, settle: u32 },
+    /// W7
+    Crash(Load),
+    /// W8
+    Growth { load: Load, finished: Vec<u32>, sleeping: u32 },
+    /// W9
+    Rot { load: Load, seconds: u32 },
+    /// W10; without a lead, what so many need here.
+    Timers { timers: u32, lead: Option<u32> },
+    /// W11
+    ManyWorkers { load: Load, processes: Vec<u32> },
 }
 
-impl Measured {
-    pub fn per_s(&self) -> f64 {
-        self.count as f64 / self.wall.as_secs_f64()
-    }
+/// How measurements are made, whatever the workload.
+pub struct Bench<'a> {
+    /// How long each of the two raw limits is measured.
+    pub raw_for: Duration,
+    pub progress: &'a Progress,
 }
 
-/// Counts what is done and tells when all of it is.
-#[derive(Default)]
-pub struct Counter {
-    done: AtomicU64,
-    goal: AtomicU64,
-    reached: Notify,
-}
-
-impl Counter {
-    fn expect(&self, goal: u64) {
-        self.goal.store(goal, Ordering::SeqCst);
-    }
-
-    pub fn done(&self) -> u64 {
-        self.done.load(Ordering::SeqCst)
-    }
-}
-
-struct Noop(Arc<Counter>);
-
-#[async_trait]
-impl Handler for Noop {
-    async fn handle(&self, _: TaskContext, input: Payload) -> Result<Payload, Failure> {
-        if self.0.done.fetch_add(1, Ordering::SeqCst) + 1 >= self.0.goal.load(Ordering::SeqCst) {
-            self.0.reached.notify_one();
+impl Workload {
+    /// As reports name it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Throughput(_) => "w1",
+            Self::HopLatency { .. } => "w2",
+            Self::StartLatency { .. } => "w3",
+            Self::FanOut { .. } => "w4",
+            Self::TaskQueue { .. } => "w5",
+            Self::Idle { .. } => "w6",
+            Self::Crash(_) => "w7",
+            Self::Growth { .. } => "w8",
+            Self::Rot { .. } => "w9",
+            Self::Timers { .. } => "w10",
+            Self::ManyWorkers { .. } => "w11",
         }
-        Ok(input)
     }
-}
 
-/// A driver that runs beside the measurement, on a tenant of its own.
-pub struct Bench {
-    pub client: Client,
-    pub counter: Arc<Counter>,
-    stopper: Stopper,
-    running: JoinHandle<()>,
-}
-
-impl Bench {
-    pub fn start(world: Arc<dyn World>, concurrency: usize) -> Self {
-        let tenant = TenantId::new(format!("bench-{}", fresh_id()));
-        let client = Client::new(world.clone(), tenant.clone(), Actor("user:bench".into()));
-        let counter = Arc::new(Counter::default());
-        let mut handlers = Handlers::default();
-        handlers.add("noop", Arc::new(Noop(counter.clone())));
-        let worker_id = WorkerId::new(format!("bench-{}", fresh_id()));
-        let config = Config { tenant, concurrency, ..Config::new(worker_id) };
-        let time = WorldTime::new(Arc::new(HostClock::default()));
-        let process = Arc::new(Process::new(world, config, Programs::default(), time));
-        let worker = Arc::new(Worker::new(process.clone(), handlers, "bench".into(), std::process::id()));
-        let driver = Driver::new(process, worker);
-        let stopper = driver.stopper();
-        let running = tokio::spawn(async move {
-            if let Err(error) = driver.run(Duration::from_secs(10)).await {
-                tracing::error!(%error, "the bench worker stopped");
+    /// The same at about a tenth of the size.
+    pub fn quick(self) -> Self {
+        let tenth = |size: u32| size.div_ceil(10);
+        let fewer = |load: Load| Load { runs: tenth(load.runs), ..load };
+        match self {
+            Self::Throughput(load) => Self::Throughput(fewer(load)),
+            Self::HopLatency { runs, steps } => Self::HopLatency { runs: tenth(runs), steps },
+            Self::StartLatency { samples } => Self::StartLatency { samples: tenth(samples) },
+            Self::FanOut { tasks, samples, concurrency } => {
+                Self::FanOut { tasks: tenth(tasks), samples, concurrency }
             }
-        });
-        Self { client, counter, stopper, running }
-    }
-
-    pub async fn stop(self) {
-        self.stopper.stop();
-        let _ = self.running.await;
-    }
-
-    /// Standalone tasks that do nothing; the time includes enqueueing them and writing their results.
-    pub async fn tasks(&self, count: usize) -> Result<Measured, EngineError> {
-        self.counter.expect(self.counter.done() + count as u64);
-        let (before, began) = (self.counter.done(), Instant::now());
-        let mut left = count;
-        while left > 0 {
-            let size = left.min(ENQUEUE_BATCH);
-            let task = || EnqueueTask { name: "noop".into(), ..EnqueueTask::default() };
-            self.client.enqueue_tasks((0..size).map(|_| task()).collect()).await?;
-            left -= size;
+            Self::TaskQueue { tasks, concurrency } => Self::TaskQueue { tasks: tenth(tasks), concurrency },
+            // What the server counted before must be told by then, however short the watch.
+            Self::Idle { seconds, settle } => Self::Idle { seconds: tenth(seconds), settle },
+            Self::Crash(load) => Self::Crash(fewer(load)),
+            Self::Growth { load, finished, sleeping } => Self::Growth {
+                load: fewer(load),
+                finished: finished.into_iter().map(tenth).collect(),
+                sleeping: tenth(sleeping),
+            },
+            Self::Rot { load, seconds } => Self::Rot { load: fewer(load), seconds: tenth(seconds) },
+            Self::Timers { timers, lead } => Self::Timers { timers: tenth(timers), lead: lead.map(tenth) },
+            Self::ManyWorkers { load, processes } => Self::ManyWorkers { load: fewer(load), processes },
         }
-        self.counter.reached.notified().await;
-        self.until_idle().await?;
-        Ok(self.measured(count as u64, before, began))
     }
 
-    /// Runs of sequential tasks that do nothing.
-    pub async fn steps(&self, runs: usize, steps: u64) -> Result<Measured, EngineError> {
-        let plan = format!(r#"{{"steps":[{{"repeat":{{"times":{steps},"task":{{"name":"noop"}}}}}}]}}"#);
-        self.client.register("bench-steps", WorkflowKind::Drill, &plan).await?;
-        let count = runs as u64 * steps;
-        self.counter.expect(self.counter.done() + count);
-        let (before, began) = (self.counter.done(), Instant::now());
-        let mut left = runs;
-        while left > 0 {
-            let size = left.min(ENQUEUE_BATCH);
-            let start = || StartRun { workflow: "bench-steps".into(), ..StartRun::default() };
-            self.client.start_runs((0..size).map(|_| start()).collect()).await?;
-            left -= size;
+    /// Measures the raw limit of the ground, then this; one report, or one for each state.
+    pub async fn measure(&self, ground: &Ground, bench: &Bench<'_>) -> Result<Vec<Report>, BenchError> {
+        let progress = bench.progress;
+        progress.say("the raw limit of the database");
+        let raw = raw::limit_of(ground, bench.raw_for).await?;
+        progress.say(&self.about());
+        let mut all = self.measured(ground, progress).await?;
+        if let (Self::HopLatency { .. }, [measured]) = (self, &mut all[..]) {
+            let share = ratio(measured.p50_ms, Some(raw.commit_ms));
+            measured.detail.insert("ratio_to_raw_commit".into(), json!(share));
         }
-        self.counter.reached.notified().await;
-        self.until_idle().await?;
-        Ok(self.measured(count, before, began))
+        let report = |measured| Report::new(self.name(), ground.world_name(), measured, &raw);
+        Ok(all.into_iter().map(report).collect())
     }
 
-    /// Runs that end at once, or sleep for a long time: what a database fills up with.
-    pub async fn fill(&self, plan: &str, runs: usize) -> Result<(), EngineError> {
-        let name = "bench-fill".to_owned();
-        self.client.register(&name, WorkflowKind::Drill, plan).await?;
-        let mut left = runs;
-        while left > 0 {
-            let size = left.min(1_000);
-            let start = || StartRun { workflow: name.clone(), ..StartRun::default() };
-            self.client.start_runs((0..size).map(|_| start()).collect()).await?;
-            left -= size;
-        }
-        self.until_idle().await
-    }
-
-    /// Until nothing is ready or running any more.
-    async fn until_idle(&self) -> Result<(), EngineError> {
-        use rhythm_engine::world::Upkeep;
-        loop {
-            let queues = self.client.world().queues(self.client.tenant()).await?;
-            let busy: u64 = queues.iter().map(|queue| queue.ready + queue.running).sum();
-            let sweep = Upkeep::Sweep { limit: 0 };
-            let ready = self.client.world().upkeep(sweep).await?.runs_ready;
-            if busy == 0 && !ready {
-                return Ok(());
+    /// In a few words, for who waits.
+    fn about(&self) -> String {
+        let w1 = |load: &Load| format!("{} runs of {} tasks", load.runs, load.steps);
+        match self {
+            Self::Throughput(load) => w1(load),
+            Self::HopLatency { runs, steps } => format!("{runs} runs of {steps} tasks, one at a time"),
+            Self::StartLatency { samples } => format!("{samples} starts of an idle worker"),
+            Self::FanOut { tasks, samples, .. } => format!("{tasks} tasks at once, {samples} times"),
+            Self::TaskQueue { tasks, .. } => format!("{tasks} standalone tasks"),
+            Self::Idle { seconds, settle } => {
+                format!("an idle worker, {settle} s to settle and {seconds} s watched")
             }
-            tokio::time::sleep(Duration::from_millis(2)).await;
+            Self::Crash(load) => format!("{}, with a crash in the middle", w1(load)),
+            Self::Growth { load, .. } => format!("{} in a growing database", w1(load)),
+            Self::Rot { load, .. } => format!("{}, again and again", w1(load)),
+            Self::Timers { timers, .. } => format!("{timers} timers due at one moment"),
+            Self::ManyWorkers { load, .. } => format!("{}, by several processes", w1(load)),
         }
     }
 
-    fn measured(&self, count: u64, before: u64, began: Instant) -> Measured {
-        let repeated = (self.counter.done() - before).saturating_sub(count);
-        Measured { count, wall: began.elapsed(), repeated }
+    /// An idle worker must be alone, so each opens the world when it wants it.
+    async fn measured(&self, ground: &Ground, progress: &Progress) -> Result<Vec<Measured>, BenchError> {
+        let seconds = |count: &u32| Duration::from_secs(u64::from(*count));
+        let one = match self {
+            Self::Throughput(load) => throughput::runs(&ground.open().await?, load).await?,
+            Self::HopLatency { runs, steps } => latency::hops(&ground.open().await?, *runs, *steps).await?,
+            Self::StartLatency { samples } => latency::starts(&ground.open().await?, *samples).await?,
+            Self::FanOut { tasks, samples, concurrency } => {
+                fanout::measure(&ground.open().await?, *tasks, *samples, *concurrency).await?
+            }
+            Self::TaskQueue { tasks, concurrency } => {
+                throughput::tasks(&ground.open().await?, *tasks, *concurrency).await?
+            }
+            Self::Idle { seconds: watch, settle } => {
+                idle::measure(ground, seconds(watch), seconds(settle)).await?
+            }
+            Self::Crash(load) => crash::measure(ground, load).await?,
+            Self::Growth { load, finished, sleeping } => {
+                let growth = Growth { finished: finished.clone(), sleeping: *sleeping };
+                return growth::measure(&ground.open().await?, load, &growth, progress).await;
+            }
+            Self::Rot { load, seconds: lasting } => {
+                rot::measure(ground, load, seconds(lasting), progress).await?
+            }
+            Self::Timers { timers, lead } => {
+                let lead = lead.as_ref().map(seconds);
+                timers::measure(&ground.open().await?, *timers, lead, progress).await?
+            }
+            Self::ManyWorkers { load, processes } => {
+                return many::measure(ground, load, processes, progress).await;
+            }
+        };
+        Ok(vec![one])
     }
 }

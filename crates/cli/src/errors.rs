@@ -56,8 +56,8 @@ pub enum CliError {
     Unverified { run: String, problem: String },
     #[error("{0} found")]
     Unhealthy(String),
-    #[error("{0}")]
-    Bench(String),
+    #[error("{reason}")]
+    Bench { reason: String, interrupted: bool },
     /// What is wrong was shown with its source; this is the last line.
     #[error("{0}")]
     Refused(String),
@@ -80,7 +80,10 @@ impl From<rhythm_bench::BenchError> for CliError {
     fn from(error: rhythm_bench::BenchError) -> Self {
         match error {
             rhythm_bench::BenchError::Engine(error) => Self::Engine(error),
-            other => Self::Bench(other.to_string()),
+            other => Self::Bench {
+                reason: other.to_string(),
+                interrupted: matches!(other, rhythm_bench::BenchError::Interrupted),
+            },
         }
     }
 }
@@ -112,7 +115,7 @@ impl CliError {
             Self::Cancelled { .. } => "CLI011",
             Self::Unverified { .. } => "CLI012",
             Self::Unhealthy(_) => "CLI013",
-            Self::Bench(_) => "CLI014",
+            Self::Bench { .. } => "CLI014",
             Self::Refused(_) => "CLI015",
             Self::TestsFailed(_) => "CLI016",
             Self::Interrupted { .. } => "CLI017",
@@ -140,7 +143,12 @@ impl CliError {
             Self::Cancelled { .. } => "start it again if it is still wanted",
             Self::Unverified { .. } => "keep the database as it is and report this; it should not happen",
             Self::Unhealthy(_) => "each finding above says what to do",
-            Self::Bench(_) => "check that the database can be written to and has room",
+            Self::Bench { interrupted: true, .. } => {
+                "what it made is cleared up; start it again when there is time"
+            }
+            Self::Bench { .. } => {
+                "the message says what stands in the way; `rhythm bench WORKLOAD --help` lists the sizes"
+            }
             Self::Refused(_) => "each message above says what to write instead",
             Self::Interrupted { help, .. } => help,
             Self::TestsFailed(_) => "each problem above says what was expected and what happened",
@@ -152,9 +160,9 @@ impl CliError {
     fn exit(&self) -> u8 {
         match self {
             Self::BrokenPipe => 0,
-            Self::Interrupted { .. } => 130,
+            Self::Interrupted { .. } | Self::Bench { interrupted: true, .. } => 130,
             Self::Failed { .. } | Self::Cancelled { .. } | Self::Unverified { .. } | Self::Unhealthy(_) => 1,
-            Self::Output(_) | Self::Bench(_) | Self::Refused(_) | Self::TestsFailed(_) => 1,
+            Self::Output(_) | Self::Bench { .. } | Self::Refused(_) | Self::TestsFailed(_) => 1,
             Self::Engine(error) => engine_exit(error),
             _ => 2,
         }

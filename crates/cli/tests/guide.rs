@@ -195,6 +195,11 @@ fn operations() {
 }
 
 #[test]
+fn benchmarks() {
+    check(&page("docs/guide/benchmarks.md"));
+}
+
+#[test]
 fn every_page_of_the_guide_is_run() {
     let mut pages: Vec<String> = std::fs::read_dir(page("docs/guide"))
         .unwrap()
@@ -204,6 +209,7 @@ fn every_page_of_the_guide_is_run() {
     assert_eq!(
         pages,
         [
+            "benchmarks.md",
             "dead-letters.md",
             "flow.md",
             "language.md",

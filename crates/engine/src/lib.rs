@@ -16,6 +16,7 @@ pub mod explain;
 pub mod host;
 pub mod inputs;
 pub mod memory;
+pub mod meter;
 pub mod plan;
 pub mod process;
 pub mod programs;

@@ -11,6 +11,7 @@ use rhythm_core::{BlobRef, Blobs, CommitId, Millis};
 use crate::children::{new_child, pin};
 use crate::config::Config;
 use crate::inputs::Schemas;
+use crate::meter::Meter;
 use crate::plan::{Plan, refuse_child};
 use crate::programs::Programs;
 use crate::time::{Agenda, WorldTime};
@@ -23,6 +24,7 @@ pub struct Process {
     pub schemas: Schemas,
     pub time: WorldTime,
     pub agenda: Agenda,
+    pub meter: Meter,
     commits: AtomicU64,
     asks: AtomicU64,
     /// Commits whose answer did not come; sent again, unchanged, until it does.
@@ -64,6 +66,7 @@ impl Process {
             schemas: Schemas::default(),
             time,
             agenda,
+            meter: Meter::default(),
             commits: AtomicU64::new(0),
             asks: AtomicU64::new(0),
             unsettled: Mutex::default(),
@@ -186,6 +189,7 @@ impl Process {
     fn settle(&self, batch: Batch, committed: Committed) -> Vec<Settled> {
         let Batch { commit, after } = batch;
         self.time.observe(committed.at);
+        self.meter.count(&commit, &committed);
         let mut settled = Vec::with_capacity(after.len());
         for ((item, after), outcome) in commit.items.into_iter().zip(after).zip(committed.outcomes) {
             settled.push(match outcome {

@@ -46,7 +46,8 @@ fn describe(command: &Command, above: &str, text: &mut String) {
         return;
     }
     if command.has_subcommands() {
-        for inner in command.get_subcommands() {
+        describe_shared(command, &name, text);
+        for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
             describe(inner, &name, text);
         }
         return;
@@ -62,6 +63,15 @@ fn describe(command: &Command, above: &str, text: &mut String) {
     let listed = options(command.get_arguments().filter(own));
     if !listed.is_empty() {
         text.push_str(&format!("\n{listed}"));
+    }
+}
+
+/// What all commands of a group take beside the options of every command.
+fn describe_shared(group: &Command, name: &str, text: &mut String) {
+    let shared = |arg: &&Arg| arg.is_global_set() && arg.get_help_heading().is_none();
+    let listed = options(group.get_arguments().filter(shared));
+    if !listed.is_empty() {
+        text.push_str(&format!("\n## `{name}`\n\n{}. All of its commands take:\n\n{listed}", about(group)));
     }
 }
 

@@ -232,12 +232,21 @@ pub mod postgres {
         format!("{nanos}_{}", COUNT.fetch_add(1, Ordering::Relaxed))
     }
 
-    fn execute(url: &str, statement: &str) {
+    pub fn execute(url: &str, statement: &str) {
+        with(url, async |client| client.batch_execute(statement).await.unwrap());
+    }
+
+    /// The number a query gives.
+    pub fn number(url: &str, query: &str) -> i64 {
+        with(url, async |client| client.query_one(query, &[]).await.unwrap().get(0))
+    }
+
+    fn with<T>(url: &str, ask: impl AsyncFn(&tokio_postgres::Client) -> T) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
             tokio::spawn(connection);
-            client.batch_execute(statement).await.unwrap();
-        });
+            ask(&client).await
+        })
     }
 }

@@ -1,0 +1,80 @@
+//! What became of all that was asked for, read back after the clock has stopped.
+
+use rhythm_core::Status;
+use rhythm_engine::client::Client;
+use rhythm_engine::world::{RunQuery, TaskQuery, TaskState};
+use serde_json::Value;
+
+use crate::BenchError;
+use crate::flows::{Script, payload};
+
+const PAGE: usize = 1_000;
+/// A run's output takes a query of its own; of more runs than this, so many are looked at. All of them must have
+/// completed, and the scripts only complete with answers that came.
+const OUTPUTS: u64 = 1_000;
+
+/// How many of the runs that should have come to this output did not.
+pub async fn lost_runs(
+    client: &Client,
+    script: &Script,
+    expected: u64,
+    output: &Value,
+) -> Result<u64, BenchError> {
+    let (wanted, every) = (payload(output)?, expected.div_ceil(OUTPUTS).max(1));
+    let (mut seen, mut right, mut cursor) = (0, 0, None);
+    loop {
+        let query = RunQuery {
+            tenant: client.tenant().clone(),
+            workflow: Some(script.name.to_owned()),
+            cursor,
+            limit: PAGE,
+            ..RunQuery::default()
+        };
+        let page = client.world().list_runs(query).await?;
+        for run in page.rows {
+            let completed = run.status == Status::Completed;
+            let looked_at = completed && seen % every == 0;
+            seen += 1;
+            if !looked_at || client.picture(&run.id).await?.output.as_ref() == Some(&wanted) {
+                right += u64::from(completed);
+            }
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            return Ok(expected.saturating_sub(right));
+        }
+    }
+}
+
+/// How many of the standalone tasks did not complete with what they were given.
+pub async fn lost_tasks(client: &Client, expected: u64) -> Result<u64, BenchError> {
+    let (mut right, mut cursor) = (0, None);
+    loop {
+        let query = TaskQuery {
+            tenant: client.tenant().clone(),
+            state: Some(TaskState::Completed),
+            cursor,
+            limit: PAGE,
+            ..TaskQuery::default()
+        };
+        let page = client.world().list_tasks(query).await?;
+        right += page.rows.iter().filter(|task| task.output.as_ref() == Some(&task.input)).count() as u64;
+        cursor = page.next;
+        if cursor.is_none() {
+            return Ok(expected.saturating_sub(right));
+        }
+    }
+}
+
+/// Whether any run of the tenant has not ended.
+pub async fn has_open_runs(client: &Client) -> Result<bool, BenchError> {
+    // The last ones mostly wait; one that was claimed while we looked waits again by the end.
+    for status in [Status::Waiting, Status::Running, Status::Pending, Status::Waiting] {
+        let (tenant, status) = (client.tenant().clone(), Some(status));
+        let query = RunQuery { tenant, status, limit: 1, ..RunQuery::default() };
+        if !client.world().list_runs(query).await?.rows.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

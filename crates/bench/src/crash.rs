@@ -1,0 +1,37 @@
+//! W7: the worker of W1 is killed in the middle and another one started at once.
+
+use std::time::Instant;
+
+use serde_json::json;
+
+use crate::BenchError;
+use crate::flows::STEPS;
+use crate::ground::Ground;
+use crate::processes::Team;
+use crate::report::{Measured, object};
+use crate::throughput::Load;
+
+pub async fn measure(ground: &Ground, load: &Load) -> Result<Measured, BenchError> {
+    let team = Team::new(ground, &ground.open().await?, load.concurrency)?;
+    STEPS.register(&team.client).await?;
+    let mut workers = team.spawn_all(1).await?;
+    load.start(&team.client).await?;
+    team.until_executed(load.tasks() / 2).await?;
+    let killed = Instant::now();
+    for worker in &mut workers {
+        worker.kill()?;
+    }
+    let done_before = team.executions()?;
+    let _second = team.spawn()?;
+    team.until_ended(load.tasks()).await?;
+    let wall = killed.elapsed();
+    let mut detail = load.detail();
+    detail.extend(object(json!({
+        "tasks": load.tasks(),
+        "executed_before_the_kill": done_before,
+        "in_flight_at_most": load.concurrency,
+    })));
+    let lost = load.lost(&team.client, 1).await?;
+    // A rate over a crash would say nothing.
+    Ok(Measured { per_s: None, detail, ..load.measured(wall, lost, team.executions()?) })
+}

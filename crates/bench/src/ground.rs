@@ -1,0 +1,154 @@
+//! Where it is measured: a database of its own on the server or the disk that was named, gone afterwards.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rhythm_core::TenantId;
+use rhythm_engine::client::fresh_id;
+use rhythm_engine::world::{World, WorldError};
+use rhythm_worlds::OpenOptions;
+use tempfile::TempDir;
+use tokio_postgres::error::SqlState;
+
+use crate::BenchError;
+use crate::database::{self, database_named};
+
+/// Names of databases and folders begin so.
+const PREFIX: &str = "rhythm_bench_";
+
+pub struct Ground {
+    url: String,
+    place: Place,
+}
+
+enum Place {
+    Folder {
+        folder: TempDir,
+        /// The folder around it was made for it.
+        parent: Option<PathBuf>,
+    },
+    /// A database made for this.
+    Database { server: String, name: String },
+    /// The database that was named: its owner lets us make no other.
+    Shared,
+}
+
+/// A tenant nobody has used.
+pub fn fresh_tenant() -> TenantId {
+    TenantId::new(format!("bench-{}", fresh_id()))
+}
+
+impl Ground {
+    /// A place like the one a world URL names.
+    pub async fn like(url: &str) -> Result<Self, BenchError> {
+        rhythm_worlds::check_url(url)?;
+        match url.strip_prefix("sqlite:") {
+            Some(":memory:") => Err(BenchError::NotMeasured(
+                "a database in memory keeps nothing, so its figures mean nothing; name a file".into(),
+            )),
+            Some(path) => Self::beside(Path::new(path)),
+            None => Self::on_server(url).await,
+        }
+    }
+
+    /// A folder beside the file: the same disk, and never one that only pretends to sync.
+    fn beside(file: &Path) -> Result<Self, BenchError> {
+        let parent = match file.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let made = !parent.exists();
+        std::fs::create_dir_all(parent)?;
+        let parent = parent.canonicalize()?;
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&parent)?;
+        let url = format!("sqlite:{}", folder.path().join("bench.db").display());
+        Ok(Self { url, place: Place::Folder { folder, parent: made.then_some(parent) } })
+    }
+
+    async fn on_server(url: &str) -> Result<Self, BenchError> {
+        let server = database::connect(url).await.map_err(unreachable_server)?;
+        let name = format!("{PREFIX}{}", fresh_id().replace('-', ""));
+        let place = match server.batch_execute(&format!("CREATE DATABASE {name}")).await {
+            Ok(()) => Place::Database { server: url.to_owned(), name: name.clone() },
+            Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Place::Shared,
+            Err(error) => return Err(error.into()),
+        };
+        let url = match place {
+            Place::Shared => url.to_owned(),
+            _ => database_named(url, &name),
+        };
+        Ok(Self { url, place })
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// As reports name it.
+    pub fn world_name(&self) -> &'static str {
+        if self.folder().is_some() { "sqlite" } else { "postgres" }
+    }
+
+    /// What its owner should know.
+    pub fn remark(&self) -> Option<&'static str> {
+        let shared = matches!(self.place, Place::Shared);
+        shared.then_some(
+            "no database could be created (42501), so this measures in the named one, under tenants of its own; \
+             what it writes stays there until retention removes it",
+        )
+    }
+
+    /// Where a SQLite database lies.
+    pub fn folder(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Folder { folder, .. } => Some(folder.path()),
+            Place::Database { .. } | Place::Shared => None,
+        }
+    }
+
+    pub async fn open(&self) -> Result<Arc<dyn World>, BenchError> {
+        Ok(rhythm_worlds::open(&self.url, OpenOptions::default()).await?)
+    }
+
+    /// Takes everything away again.
+    pub async fn remove(self) -> Result<(), BenchError> {
+        match self.place {
+            Place::Folder { folder, parent } => {
+                remove_folder(folder.keep()).await?;
+                // Somebody else may have put something there meanwhile.
+                let _ = parent.map(std::fs::remove_dir);
+            }
+            Place::Database { server, name } => {
+                let server = database::connect(&server).await?;
+                server.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await?;
+            }
+            Place::Shared => {}
+        }
+        Ok(())
+    }
+}
+
+/// A worker that was told to stop, but not waited for, may still write there for a moment.
+async fn remove_folder(path: PathBuf) -> std::io::Result<()> {
+    let mut tries = 50;
+    loop {
+        match std::fs::remove_dir_all(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(_) if tries > 0 => tries -= 1,
+            removed => return removed,
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// As when any other command cannot reach its world.
+fn unreachable_server(error: tokio_postgres::Error) -> BenchError {
+    let text = crate::error::with_causes(&error);
+    let error = match error.code() {
+        None => WorldError::Unavailable(text),
+        Some(code) if code.code().starts_with("28") => WorldError::Denied(text),
+        Some(_) => return error.into(),
+    };
+    error.into()
+}

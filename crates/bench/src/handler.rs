@@ -1,0 +1,55 @@
+//! The one task of all workloads: it does nothing and gives back what it got.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use async_trait::async_trait;
+use rhythm_core::failure::codes;
+use rhythm_core::{Failure, Payload};
+use rhythm_engine::worker::{Handler, TaskContext};
+use tokio::sync::mpsc::UnboundedSender;
+
+pub const NAME: &str = "noop";
+
+#[derive(Default)]
+pub struct Noop {
+    pub executions: Arc<AtomicU64>,
+    /// Gets the moment of every entry.
+    pub entries: Option<UnboundedSender<Instant>>,
+    pub tally: Option<Tally>,
+}
+
+#[async_trait]
+impl Handler for Noop {
+    async fn handle(&self, _: TaskContext, input: Payload) -> Result<Payload, Failure> {
+        if let Some(entries) = &self.entries {
+            let _ = entries.send(Instant::now());
+        }
+        self.executions.fetch_add(1, Ordering::Relaxed);
+        if let Some(tally) = &self.tally {
+            tally.add().map_err(|error| Failure::new(codes::FAILED, error.to_string()))?;
+        }
+        Ok(input)
+    }
+}
+
+/// Counts the executions of several processes: a byte each, which the system keeps when the process is killed.
+pub struct Tally(File);
+
+impl Tally {
+    pub fn open(path: &Path) -> std::io::Result<Self> {
+        Ok(Self(OpenOptions::new().create(true).append(true).open(path)?))
+    }
+
+    fn add(&self) -> std::io::Result<()> {
+        (&self.0).write_all(b".")
+    }
+
+    pub fn count(path: &Path) -> std::io::Result<u64> {
+        Ok(std::fs::metadata(path)?.len())
+    }
+}

@@ -1,0 +1,122 @@
+//! A worker inside the measuring process, on a tenant of its own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rhythm_core::{Actor, TenantId, WorkerId};
+use rhythm_engine::client::{Client, fresh_id};
+use rhythm_engine::config::Config;
+use rhythm_engine::drive::{Driver, HostClock, Stopper};
+use rhythm_engine::meter::Written;
+use rhythm_engine::process::Process;
+use rhythm_engine::programs::Programs;
+use rhythm_engine::time::WorldTime;
+use rhythm_engine::worker::{Handlers, Worker};
+use rhythm_engine::world::World;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::JoinHandle;
+
+use crate::handler::{self, Noop};
+use crate::wait::{Look, until};
+use crate::{BenchError, ground};
+
+/// How long running attempts may take to finish when a worker stops.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+pub struct InProcess {
+    pub client: Client,
+    executions: Arc<AtomicU64>,
+    process: Arc<Process>,
+    stopper: Stopper,
+    driver: Option<JoinHandle<()>>,
+}
+
+/// The moments at which handlers were entered.
+pub type Entries = UnboundedReceiver<Instant>;
+
+impl InProcess {
+    pub async fn start(world: &Arc<dyn World>, concurrency: u32) -> Result<Self, BenchError> {
+        Self::with(world, concurrency, Noop::default()).await
+    }
+
+    /// Also tells when each handler was entered.
+    pub async fn watched(world: &Arc<dyn World>, concurrency: u32) -> Result<(Self, Entries), BenchError> {
+        let (entries, entered) = unbounded_channel();
+        let noop = Noop { entries: Some(entries), ..Noop::default() };
+        Ok((Self::with(world, concurrency, noop).await?, entered))
+    }
+
+    async fn with(world: &Arc<dyn World>, concurrency: u32, noop: Noop) -> Result<Self, BenchError> {
+        let tenant = ground::fresh_tenant();
+        let executions = noop.executions.clone();
+        let (process, driver) = assemble(world.clone(), tenant.clone(), concurrency, noop);
+        // What is measured is a worker that is there, not its coming up.
+        driver.announce().await?;
+        let stopper = driver.stopper();
+        let driver = tokio::spawn(async move {
+            if let Err(error) = driver.run(PATIENCE).await {
+                tracing::error!(%error, "the bench worker stopped");
+            }
+        });
+        let client = client(world.clone(), tenant);
+        Ok(Self { client, executions, process, stopper, driver: Some(driver) })
+    }
+
+    /// How often a handler was entered.
+    pub fn executions(&self) -> u64 {
+        self.executions.load(Ordering::Relaxed)
+    }
+
+    pub fn written(&self) -> Written {
+        self.process.meter.written()
+    }
+
+    /// Waits until `enough`; a worker that has got stuck is not waited for.
+    pub async fn until(&self, mut enough: impl FnMut(&Written) -> bool) -> Result<(), BenchError> {
+        until(async || {
+            let written = self.written();
+            Ok(Look { done: enough(&written), moved: written.items + self.executions() })
+        })
+        .await
+    }
+
+    pub async fn until_ended(&self, runs: u64) -> Result<(), BenchError> {
+        self.until(|written| written.ended >= runs).await
+    }
+
+    pub async fn stop(mut self) {
+        self.stopper.stop();
+        if let Some(driver) = self.driver.take() {
+            let _ = driver.await;
+        }
+    }
+}
+
+impl Drop for InProcess {
+    fn drop(&mut self) {
+        self.stopper.stop();
+    }
+}
+
+pub fn client(world: Arc<dyn World>, tenant: TenantId) -> Client {
+    Client::new(world, tenant, Actor("user:bench".into()))
+}
+
+/// A whole worker with the one handler.
+pub fn assemble(
+    world: Arc<dyn World>,
+    tenant: TenantId,
+    concurrency: u32,
+    noop: Noop,
+) -> (Arc<Process>, Arc<Driver>) {
+    let mut handlers = Handlers::default();
+    handlers.add(handler::NAME, Arc::new(noop));
+    let id = WorkerId::new(format!("bench-{}", fresh_id()));
+    let config = Config { tenant, concurrency: concurrency as usize, ..Config::new(id) };
+    let time = WorldTime::new(Arc::new(HostClock::default()));
+    let process = Arc::new(Process::new(world, config, Programs::default(), time));
+    let worker = Arc::new(Worker::new(process.clone(), handlers, "bench".into(), std::process::id()));
+    let driver = Driver::new(process.clone(), worker);
+    (process, driver)
+}

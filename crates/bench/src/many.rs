@@ -1,0 +1,50 @@
+//! W11: W1 done by several worker processes on one database.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use rhythm_engine::world::World;
+use serde_json::json;
+
+use crate::BenchError;
+use crate::flows::STEPS;
+use crate::ground::Ground;
+use crate::processes::Team;
+use crate::progress::Progress;
+use crate::report::Measured;
+use crate::throughput::Load;
+
+/// One measurement for each number of processes, with its ratio to the first.
+pub async fn measure(
+    ground: &Ground,
+    load: &Load,
+    processes: &[u32],
+    progress: &Progress,
+) -> Result<Vec<Measured>, BenchError> {
+    let world = ground.open().await?;
+    let mut all: Vec<Measured> = Vec::new();
+    for count in processes {
+        progress.say(&format!("{count} worker processes"));
+        let mut measured = together(ground, &world, load, *count).await?;
+        measured.detail.insert("processes".into(), json!(count));
+        measured.note_ratio(all.first());
+        all.push(measured);
+    }
+    Ok(all)
+}
+
+async fn together(
+    ground: &Ground,
+    world: &Arc<dyn World>,
+    load: &Load,
+    processes: u32,
+) -> Result<Measured, BenchError> {
+    let team = Team::new(ground, world, load.concurrency)?;
+    STEPS.register(&team.client).await?;
+    let _workers = team.spawn_all(processes).await?;
+    let began = Instant::now();
+    load.start(&team.client).await?;
+    team.until_ended(load.tasks()).await?;
+    let wall = began.elapsed();
+    Ok(load.measured(wall, load.lost(&team.client, 1).await?, team.executions()?))
+}

@@ -1,0 +1,172 @@
+//! Workers in processes of their own, and what the system says of a process.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use rhythm_core::TenantId;
+use rhythm_engine::client::Client;
+use rhythm_engine::drive::Stopper;
+use rhythm_engine::world::World;
+use rhythm_worlds::OpenOptions;
+use tempfile::TempDir;
+
+use crate::BenchError;
+use crate::check::has_open_runs;
+use crate::ground::{Ground, fresh_tenant};
+use crate::handler::{Noop, Tally};
+use crate::in_process::{PATIENCE, assemble, client};
+use crate::wait::{Look, until};
+
+/// System time is told in ticks of a hundredth of a second.
+const TICKS_PER_S: f64 = 100.0;
+
+/// A process that does not outlive the measurement, however that ends.
+pub struct OwnProcess(Child);
+
+impl OwnProcess {
+    /// `rhythm ARGUMENTS`, the same build.
+    pub fn rhythm(world: &str, arguments: &[&str]) -> Result<Self, BenchError> {
+        let mut command = Command::new(std::env::current_exe()?);
+        // Arguments can be read by everybody on the machine, a password in a URL must not be.
+        command.args(arguments).env("RHYTHM_WORLD", world);
+        // A pipe that nobody writes to: its other end closes with us, whatever becomes of us.
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(Self(command.spawn()?))
+    }
+
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// SIGKILL.
+    pub fn kill(&mut self) -> Result<(), BenchError> {
+        self.0.kill()?;
+        self.0.wait()?;
+        Ok(())
+    }
+
+    pub fn rss_mb(&self) -> Result<f64, BenchError> {
+        let status = std::fs::read_to_string(self.proc_file("status"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kilobytes: Option<f64> = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+        kilobytes.map(|kilobytes| kilobytes / 1024.0).ok_or_else(|| self.ended())
+    }
+
+    pub fn cpu_seconds(&self) -> Result<f64, BenchError> {
+        let stat = std::fs::read_to_string(self.proc_file("stat"))?;
+        // Fields 14 and 15, user and system time, counted after the command's closing bracket.
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+        let ticks = |place: usize| fields.get(place).and_then(|text| text.parse::<f64>().ok());
+        let (user, system) = ticks(11).zip(ticks(12)).ok_or_else(|| self.ended())?;
+        Ok((user + system) / TICKS_PER_S)
+    }
+
+    fn proc_file(&self, name: &str) -> PathBuf {
+        Path::new("/proc").join(self.id().to_string()).join(name)
+    }
+
+    fn ended(&self) -> BenchError {
+        BenchError::NotMeasured("the worker ended while it was watched".into())
+    }
+}
+
+impl Drop for OwnProcess {
+    fn drop(&mut self) {
+        let _ = self.kill();
+    }
+}
+
+/// What a worker in a process of its own is told, beside the world.
+#[derive(Clone, Debug)]
+pub struct WorkerOrders {
+    pub tenant: TenantId,
+    /// Gets a byte for every execution.
+    pub tally: PathBuf,
+    pub concurrency: u32,
+}
+
+/// Workers in processes of their own, all for one tenant, and a client of it.
+pub struct Team {
+    pub client: Client,
+    url: String,
+    orders: WorkerOrders,
+    _folder: TempDir,
+}
+
+impl Team {
+    pub fn new(ground: &Ground, world: &Arc<dyn World>, concurrency: u32) -> Result<Self, BenchError> {
+        let folder = TempDir::new()?;
+        let (tenant, tally) = (fresh_tenant(), folder.path().join("tally"));
+        Tally::open(&tally)?;
+        Ok(Self {
+            client: client(world.clone(), tenant.clone()),
+            url: ground.url().to_owned(),
+            orders: WorkerOrders { tenant, tally, concurrency },
+            _folder: folder,
+        })
+    }
+
+    pub fn executions(&self) -> Result<u64, BenchError> {
+        Ok(Tally::count(&self.orders.tally)?)
+    }
+
+    /// Starts one: the other side is [`serve`].
+    pub fn spawn(&self) -> Result<OwnProcess, BenchError> {
+        let WorkerOrders { tenant, tally, concurrency } = &self.orders;
+        let (tally, concurrency) = (tally.display().to_string(), concurrency.to_string());
+        let told = ["--tenant", &tenant.0, "--tally", &tally, "--concurrency", &concurrency];
+        OwnProcess::rhythm(&self.url, &[&["bench", "worker"], &told[..]].concat())
+    }
+
+    /// Starts so many and waits until the world knows them all.
+    pub async fn spawn_all(&self, count: u32) -> Result<Vec<OwnProcess>, BenchError> {
+        let processes = (0..count).map(|_| self.spawn()).collect::<Result<Vec<_>, _>>()?;
+        let mut known = 0;
+        until(async || {
+            known = self.client.world().workers(self.client.tenant()).await?.len();
+            Ok(Look { done: known >= processes.len(), moved: known as u64 })
+        })
+        .await?;
+        match known >= processes.len() {
+            true => Ok(processes),
+            false => Err(BenchError::NotMeasured(format!("only {known} of {count} workers came up"))),
+        }
+    }
+
+    /// Waits until a handler was entered so often.
+    pub async fn until_executed(&self, executions: u64) -> Result<(), BenchError> {
+        until(async || {
+            let moved = self.executions()?;
+            Ok(Look { done: moved >= executions, moved })
+        })
+        .await
+    }
+
+    /// Waits until every run has ended, of which at least so many executions are part.
+    pub async fn until_ended(&self, executions: u64) -> Result<(), BenchError> {
+        self.until_executed(executions).await?;
+        until(async || {
+            let done = !has_open_runs(&self.client).await?;
+            Ok(Look { done, moved: self.executions()? })
+        })
+        .await
+    }
+}
+
+/// What such a worker does until whoever started it is gone.
+pub async fn serve(url: &str, orders: WorkerOrders) -> Result<(), BenchError> {
+    let world = rhythm_worlds::open(url, OpenOptions::default()).await?;
+    let noop = Noop { tally: Some(Tally::open(&orders.tally)?), ..Noop::default() };
+    let (_, driver) = assemble(world, orders.tenant, orders.concurrency, noop);
+    stop_with_parent(driver.stopper());
+    Ok(driver.run(PATIENCE).await?)
+}
+
+fn stop_with_parent(stopper: Stopper) {
+    // A thread, because reading cannot be interrupted; it ends with the process.
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        stopper.stop();
+    });
+}

@@ -1,0 +1,37 @@
+//! What somebody who waits is told.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The shortest time between two counts.
+const EVERY: Duration = Duration::from_secs(2);
+
+pub struct Progress {
+    say: Box<dyn Fn(&str) + Send + Sync>,
+    /// What every line begins with.
+    about: String,
+    counted: Mutex<Instant>,
+}
+
+impl Progress {
+    pub fn new(about: impl Into<String>, say: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self { say: Box::new(say), about: about.into(), counted: Mutex::new(Instant::now()) }
+    }
+
+    pub fn silent() -> Self {
+        Self::new("", |_| {})
+    }
+
+    pub fn say(&self, what: &str) {
+        (self.say)(&format!("{}: {what}", self.about));
+    }
+
+    /// A moving count, often enough to show that it moves.
+    pub fn count(&self, what: &str, done: u64, of: u64) {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if counted.elapsed() >= EVERY {
+            *counted = Instant::now();
+            self.say(&format!("{done} of {of} {what}"));
+        }
+    }
+}

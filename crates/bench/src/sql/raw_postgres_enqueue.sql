@@ -1,2 +1,0 @@
-INSERT INTO rhythm_raw.queue (id, run, input)
-SELECT u.id, u.run, '{}' FROM unnest($1::text[], $2::text[]) AS u (id, run)

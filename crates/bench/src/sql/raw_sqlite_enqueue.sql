@@ -1,1 +1,0 @@
-INSERT INTO raw_queue (id, run, input) VALUES (?1, ?2, '{}')

@@ -1,0 +1,116 @@
+//! W1: many runs of sequential tasks. W5: many standalone tasks. Starting and enqueueing count.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rhythm_engine::client::{Client, EnqueueTask};
+use rhythm_engine::world::World;
+use serde_json::{Map, Value, json};
+
+use crate::check::{lost_runs, lost_tasks};
+use crate::flows::{CALL, STEPS, payload};
+use crate::in_process::InProcess;
+use crate::report::{Measured, object};
+use crate::wait::{Look, until};
+use crate::{BenchError, handler};
+
+/// The size of W1, and of whatever repeats it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    pub runs: u32,
+    /// Tasks of each run.
+    pub steps: u32,
+    /// The most tasks at once in one process.
+    pub concurrency: u32,
+}
+
+impl Load {
+    pub fn tasks(&self) -> u64 {
+        u64::from(self.runs) * u64::from(self.steps)
+    }
+
+    pub fn detail(&self) -> Map<String, Value> {
+        object(json!({ "runs": self.runs, "steps": self.steps, "concurrency": self.concurrency }))
+    }
+
+    pub async fn start(&self, client: &Client) -> Result<(), BenchError> {
+        STEPS.start_many(client, self.runs, &json!({ "steps": self.steps })).await
+    }
+
+    /// How many runs of `rounds` such loads did not complete with the right output.
+    pub async fn lost(&self, client: &Client, rounds: u64) -> Result<u64, BenchError> {
+        lost_runs(client, &STEPS, u64::from(self.runs) * rounds, &json!(self.steps)).await
+    }
+
+    /// Once, by a worker that has nothing else to do: until the last run has ended.
+    pub async fn round(&self, worker: &InProcess) -> Result<Duration, BenchError> {
+        let goal = worker.written().ended + u64::from(self.runs);
+        let began = Instant::now();
+        self.start(&worker.client).await?;
+        worker.until_ended(goal).await?;
+        Ok(began.elapsed())
+    }
+
+    /// What so much work in that time comes to.
+    pub fn measured(&self, wall: Duration, lost: u64, executions: u64) -> Measured {
+        Measured {
+            per_s: Some(self.tasks() as f64 / wall.as_secs_f64()),
+            wall_s: Some(wall.as_secs_f64()),
+            lost: Some(lost),
+            repeated: Some(executions.saturating_sub(self.tasks())),
+            detail: self.detail(),
+            ..Measured::default()
+        }
+    }
+}
+
+pub async fn runs(world: &Arc<dyn World>, load: &Load) -> Result<Measured, BenchError> {
+    let worker = InProcess::start(world, load.concurrency).await?;
+    STEPS.register(&worker.client).await?;
+    let wall = load.round(&worker).await?;
+    let measured = load.measured(wall, load.lost(&worker.client, 1).await?, worker.executions());
+    worker.stop().await;
+    Ok(measured)
+}
+
+pub async fn tasks(world: &Arc<dyn World>, tasks: u32, concurrency: u32) -> Result<Measured, BenchError> {
+    let worker = InProcess::start(world, concurrency).await?;
+    let client = &worker.client;
+    let input = payload(&json!({ "step": 0 }))?;
+    let task = EnqueueTask { name: handler::NAME.to_owned(), input, ..EnqueueTask::default() };
+    let (expected, began) = (u64::from(tasks), Instant::now());
+    let mut left = tasks;
+    while left > 0 {
+        let size = left.min(CALL);
+        client.enqueue_tasks(vec![task.clone(); size as usize]).await?;
+        left -= size;
+    }
+    let enqueued = began.elapsed();
+    until(async || {
+        // Asking the world costs it something: only when the handlers are through.
+        let moved = worker.executions();
+        let done = moved >= expected && !has_open_tasks(client).await?;
+        Ok(Look { done, moved })
+    })
+    .await?;
+    let wall = began.elapsed();
+    let measured = Measured {
+        per_s: Some(f64::from(tasks) / wall.as_secs_f64()),
+        wall_s: Some(wall.as_secs_f64()),
+        lost: Some(lost_tasks(client, expected).await?),
+        repeated: Some(worker.executions().saturating_sub(expected)),
+        detail: object(json!({
+            "tasks": tasks,
+            "concurrency": concurrency,
+            "enqueued_after_s": enqueued.as_secs_f64(),
+        })),
+        ..Measured::default()
+    };
+    worker.stop().await;
+    Ok(measured)
+}
+
+async fn has_open_tasks(client: &Client) -> Result<bool, BenchError> {
+    let queues = client.world().queues(client.tenant()).await?;
+    Ok(queues.iter().any(|queue| queue.ready + queue.delayed + queue.running + queue.held > 0))
+}
