@@ -1,5 +1,6 @@
 //! The checkers: they see what reached the world and what it answered, and at the end all that is left. They
-//! share no code with the engine beyond its data types.
+//! share no code with the engine beyond its data types, but for `fold`, which lets the engine verify itself: only its
+//! programs can tell what a history folds to.
 
 mod acknowledged;
 mod asked;
