@@ -76,6 +76,22 @@ fn a_killed_workers_task_goes_to_another(rig: &Rig) {
     assert_eq!(shown["attempt"], 1);
 }
 
+/// As when another process is frozen in the middle of a write.
+#[test]
+fn a_worker_that_starts_while_the_file_is_locked_waits_and_serves() {
+    let rig = Rig::sqlite();
+    rig.ok(&["db", "migrate"]);
+    let holder = rusqlite::Connection::open(rig.path().join("rhythm.db")).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut worker = rig.worker_about_to_start(&[]);
+    worker.logs("trying again");
+    holder.execute_batch("ROLLBACK").unwrap();
+    let task = rig.ok(&["tasks", "enqueue", "echo"]);
+    rig.until(&["tasks", "show", &task], |shown| shown["state"] == "completed");
+    let (code, log) = worker.stop();
+    assert_eq!(code, Some(0), "{log}");
+}
+
 on_both_worlds!(
     a_worker_says_who_and_where_it_is,
     a_worker_that_is_told_to_stop_finishes_what_it_does,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::lab::{Lab, LabResult, Launch};
 use crate::ledger::{Line, What};
-use crate::oracle::examine;
+use crate::oracle::{Findings, examine};
 use crate::process::Process;
 use crate::report::Report;
 use crate::wait::PATIENCE;
@@ -27,24 +27,39 @@ impl Crowd {
         })
     }
 
-    /// Waits until at least so many runs have ended, draws the curtain, waits until all work is done, and lets the
-    /// oracle judge.
+    /// Comes to its end and lets the oracle judge; at least so many runs must have ended.
     pub async fn finish(mut self, lab: &Lab, report: &mut Report, ended: u64) -> LabResult<()> {
-        lab.draw_curtain_after(ended).await?;
-        for client in &mut self.clients {
-            let ended = client.ends_within(PATIENCE).await;
-            report.hold(ended.is_some_and(|status| status.success()), || {
-                format!("{} did not come to its end: {ended:?}; {}", client.name(), client.messages())
-            });
-        }
-        let rested = lab.comes_to_rest(BACKLOG).await;
-        report.hold(rested, || "work was still open long after the last fault".into());
-        let findings = examine(lab).await?;
-        report.figure("hand-outs repeated", repeated(&lab.ledger()?));
+        let findings = close(lab, report, &mut self.clients, ended).await?;
         report.judge(lab, findings);
         report.floor("runs ended", ended, report.figures["runs ended"]);
         Ok(())
     }
+}
+
+/// The end of a scenario: waits until at least so many runs have ended, draws the curtain, waits until all work is done,
+/// and gives what the oracle found.
+pub async fn close(
+    lab: &Lab,
+    report: &mut Report,
+    clients: &mut [Process],
+    ended: u64,
+) -> LabResult<Findings> {
+    lab.draw_curtain_after(ended).await?;
+    come_to_rest(lab, report, clients).await;
+    report.figure("hand-outs repeated", repeated(&lab.ledger()?));
+    examine(lab).await
+}
+
+/// Waits for clients that were told to end, and until all work is done.
+pub async fn come_to_rest(lab: &Lab, report: &mut Report, clients: &mut [Process]) {
+    for client in clients {
+        let ended = client.ends_within(PATIENCE).await;
+        report.hold(ended.is_some_and(|status| status.success()), || {
+            format!("{} did not come to its end: {ended:?}; {}", client.name(), client.messages())
+        });
+    }
+    let rested = lab.comes_to_rest(BACKLOG).await;
+    report.hold(rested, || "work was still open long after the last fault".into());
 }
 
 /// Attempts that were handed out more than once: somebody was taken for dead, or an answer was lost.

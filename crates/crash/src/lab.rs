@@ -8,11 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rhythm::{Client, Rhythm, RunQuery};
+use rhythm::{Client, Rhythm};
+use rhythm_engine::world::RunSummary;
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
 
 use crate::ledger::{Ledger, Line, Manners};
+use crate::listing;
 use crate::load;
 use crate::process::{Deaths, Life, Process, program};
 use crate::wait::{PATIENCE, until};
@@ -282,24 +284,12 @@ impl Lab {
     /// Draws the curtain once at least so many runs have ended, or nobody can wait any longer: how many are done when
     /// the last fault strikes depends on the machine.
     pub async fn draw_curtain_after(&self, runs: u64) -> LabResult<()> {
-        let enough = || async { self.ended_runs(runs).await.is_ok_and(|ended| ended >= runs) };
+        let ended = |run: &&RunSummary| run.ended_at.is_some();
+        let enough = || async {
+            listing::runs(&self.client).await.is_ok_and(|all| all.iter().filter(ended).count() as u64 >= runs)
+        };
         until(PATIENCE, enough).await;
         Ok(self.draw_curtain()?)
-    }
-
-    /// How many runs have ended; nobody counts beyond `enough`.
-    async fn ended_runs(&self, enough: u64) -> LabResult<u64> {
-        let tenant = self.client.tenant().clone();
-        let mut query = RunQuery { tenant, limit: 500, ..RunQuery::default() };
-        let mut ended = 0;
-        loop {
-            let page = self.client.world().list_runs(query.clone()).await?;
-            ended += page.rows.iter().filter(|run| run.ended_at.is_some()).count() as u64;
-            match page.next {
-                Some(next) if ended < enough => query.cursor = Some(next),
-                _ => return Ok(ended),
-            }
-        }
     }
 
     /// Waits until no run and no task is open; false when that takes too long.

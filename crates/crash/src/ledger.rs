@@ -93,6 +93,11 @@ pub struct Manners {
     pub fence: bool,
 }
 
+impl Manners {
+    /// As an idempotent service.
+    pub const DEDUPES: Self = Self { dedupe: true, fence: false };
+}
+
 /// What a recorder remembers to judge by.
 #[derive(Default)]
 pub struct Judge {
@@ -151,28 +156,43 @@ impl Ledger {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn entry(what: What, key: &str, claim: u64) -> Entry {
-        Entry {
+impl Entry {
+    /// The first hand-out of a task, for tests of those who read ledgers.
+    pub fn sample(what: What) -> Self {
+        Self {
             what,
             run: None,
             task: "t".into(),
             name: "work".into(),
             attempt: 1,
             delivery: 1,
-            claim,
-            idempotency_key: key.into(),
+            claim: 1,
+            idempotency_key: String::new(),
             payload_hash: String::new(),
             pid: 1,
         }
+    }
+}
+
+#[cfg(test)]
+impl Line {
+    pub fn of(entry: Entry) -> Self {
+        Self { at: 0, verdict: Verdict::Accepted, entry }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(what: What, key: &str, claim: u64) -> Entry {
+        Entry { claim, idempotency_key: key.into(), ..Entry::sample(what) }
     }
 
     #[test]
     fn a_deduplicating_recorder_takes_an_effect_once_and_a_plain_one_each_time() {
         let mut judge = Judge::default();
-        let manners = Manners { dedupe: true, fence: false };
+        let manners = Manners::DEDUPES;
         assert_eq!(judge.judge(manners, &entry(What::Did, "a", 1)), Verdict::Accepted);
         assert_eq!(judge.judge(manners, &entry(What::Did, "a", 2)), Verdict::Duplicate);
         assert_eq!(judge.judge(Manners::default(), &entry(What::Did, "a", 3)), Verdict::Accepted);

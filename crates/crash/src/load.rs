@@ -126,8 +126,9 @@ fn call(key: &str, operation: Operation, target: String, detail: &str) -> Call {
     Call { name: format!("{word}:{key}"), operation, target, detail: detail.to_owned() }
 }
 
-/// Makes a call. It may be made any number of times: everything it names is named by the call.
-pub async fn perform(client: &Client, call: &Call) -> Answer {
+/// Makes a call. It may be made any number of times: everything it names is named by the call. A world that is broken is
+/// an error: its caller can do nothing more.
+pub async fn perform(client: &Client, call: &Call) -> Result<Answer, WorldError> {
     let done = match call.operation {
         Operation::Start => {
             let (id, workflow) = (Some(RunId::new(&call.target)), call.detail.clone());
@@ -148,11 +149,10 @@ pub async fn perform(client: &Client, call: &Call) -> Answer {
         }
     };
     match done {
-        Ok(()) => Answer::Ok,
-        Err(EngineError::World(error)) if error.is_passing() || matches!(error, WorldError::Broken(_)) => {
-            Answer::Unknown(error.to_string())
-        }
-        Err(error) => Answer::Failed(error.to_string()),
+        Ok(()) => Ok(Answer::Ok),
+        Err(EngineError::World(error @ WorldError::Broken(_))) => Err(error),
+        Err(EngineError::World(error)) if error.is_passing() => Ok(Answer::Unknown(error.to_string())),
+        Err(error) => Ok(Answer::Failed(error.to_string())),
     }
 }
 

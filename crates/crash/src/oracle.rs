@@ -1,32 +1,34 @@
 //! The oracle: tells from the outside whether the promises held. It is fed by the ledger, the client logs and what
-//! anybody may read of the world, and never by the engine's own opinion of itself.
+//! anybody may read of the world. One check is the engine's own: whether a history folds to its snapshot only the
+//! engine's programs can tell, so I7 and I8 are as good as `verify`, and as the tests that it objects.
 //!
 //! | what | where |
 //! |---|---|
 //! | I1 nothing acknowledged is missing | [`acks`] |
-//! | I2 every run has ended or waits for something that exists | [`examine`], by `explain` |
+//! | I2 every run has ended or waits for something that exists | [`alive`] |
 //! | I3 history without gaps, nothing twice; I9 timers never early | [`history`] |
 //! | I4 effects per key, I5 no result of a hand-out that was followed | [`effects`] |
 //! | each run of the load ends as its plan says | [`examine`] |
-//! | I7 `fold(history) == snapshot` | [`examine`], by `verify` |
+//! | I7, I8 `fold(history) == snapshot`, with the same commands | [`examine`], by the engine's `verify` |
 //! | I12 floors | each scenario, in its [`Report`](crate::report::Report) |
 
 pub mod acks;
+pub mod alive;
 pub mod effects;
 pub mod history;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use rhythm::{Client, Event, EventData, RunId, TaskId, TaskQuery, codes};
-use rhythm_engine::explain::explain_picture;
+use rhythm::{Client, Event, EventData, RunId, TaskId, codes};
 use rhythm_engine::programs::Programs;
 use rhythm_engine::verify::verify;
-use rhythm_engine::world::{Picture, RunQuery, RunSummary, TaskSummary};
+use rhythm_engine::world::{Picture, RunSummary, TaskSummary};
 
 use crate::client_log;
 use crate::lab::{Lab, LabResult};
 use crate::ledger::Line;
+use crate::listing;
 use crate::load;
 use crate::receipt::Receipt;
 
@@ -137,9 +139,6 @@ async fn dump(
     wanted: impl Fn(&RunSummary) -> bool,
     violations: &mut Vec<String>,
 ) -> LabResult<Dump> {
-    let (world, tenant) = (client.world(), client.tenant());
-    let queues = world.queues(tenant).await?;
-    let workers = world.workers(tenant).await?;
     let programs = Programs::default();
     let look = async |run: RunId| -> LabResult<(RunId, RunDump, Vec<String>)> {
         let picture = client.picture(&run).await?;
@@ -148,41 +147,23 @@ async fn dump(
         if let Some(problem) = verify(client, &programs, &run).await?.problem {
             found.push(format!("run {run}: verify says: {problem}"));
         }
-        let explanation = explain_picture(&picture, &queues, &workers);
-        if explanation.reasons.iter().any(|reason| reason.code == "stuck") {
-            found.push(format!("run {run} ({}) is stuck: {}", picture.summary.workflow, explanation.summary));
+        if alive::is_orphan(&picture) {
+            let (workflow, status) = (&picture.summary.workflow, picture.summary.status);
+            found.push(format!("run {run} of {workflow} is {status:?}, and nothing will wake it up"));
         }
         Ok((run, RunDump { picture, history }, found))
     };
-    let ids = run_ids(client, wanted).await?;
+    let runs = listing::runs(client).await?;
+    let ids = runs.into_iter().filter(&wanted).map(|run| run.id);
     let looked: Vec<_> = stream::iter(ids).map(look).buffered(AT_ONCE).try_collect().await?;
     let mut dump = Dump::default();
     for (run, of, found) in looked {
         violations.extend(found);
         dump.runs.insert(run, of);
     }
-    let mut query = TaskQuery { tenant: tenant.clone(), limit: 500, ..TaskQuery::default() };
-    loop {
-        let page = world.list_tasks(query.clone()).await?;
-        dump.tasks.extend(page.rows.into_iter().map(|task| (task.id.clone(), task)));
-        match page.next {
-            Some(next) => query.cursor = Some(next),
-            None => return Ok(dump),
-        }
-    }
-}
-
-async fn run_ids(client: &Client, wanted: impl Fn(&RunSummary) -> bool) -> LabResult<Vec<RunId>> {
-    let mut ids = Vec::new();
-    let mut query = RunQuery { tenant: client.tenant().clone(), limit: 500, ..RunQuery::default() };
-    loop {
-        let page = client.world().list_runs(query.clone()).await?;
-        ids.extend(page.rows.into_iter().filter(&wanted).map(|run| run.id));
-        match page.next {
-            Some(next) => query.cursor = Some(next),
-            None => return Ok(ids),
-        }
-    }
+    let tasks = listing::tasks(client).await?;
+    dump.tasks.extend(tasks.into_iter().map(|task| (task.id.clone(), task)));
+    Ok(dump)
 }
 
 /// The tasks a run failed by because their workers kept dying.
@@ -222,24 +203,13 @@ fn receipts(dump: &Dump) -> BTreeMap<String, Receipt> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::{Entry, Verdict, What};
+    use crate::ledger::{Entry, What};
 
     #[test]
     fn poison_is_explained_only_by_kills_of_everyone_who_began_it() {
         let line = |task: &str, pid: u32| {
-            let entry = Entry {
-                what: What::Began,
-                run: None,
-                task: task.into(),
-                name: "work".into(),
-                attempt: 1,
-                delivery: 1,
-                claim: u64::from(pid),
-                idempotency_key: String::new(),
-                payload_hash: String::new(),
-                pid,
-            };
-            Line { at: 0, verdict: Verdict::Accepted, entry }
+            let task = task.into();
+            Line::of(Entry { task, claim: u64::from(pid), pid, ..Entry::sample(What::Began) })
         };
         let ledger = [line("killed", 1), line("killed", 2), line("spared", 1), line("spared", 3)];
         let poisoned = ["killed", "spared", "unseen"].map(TaskId::from).to_vec();

@@ -23,8 +23,10 @@ pub struct Report {
     /// Faults really injected, by kind.
     pub faults: BTreeMap<&'static str, u64>,
     pub floors: Vec<Floor>,
-    /// Milliseconds until what a fault interrupted went on.
+    /// Milliseconds until what a fault interrupted went on: the same attempt, or the same worker.
     pub recoveries: Vec<u64>,
+    /// Milliseconds until anything began after a fault, whoever began it: that something moves again, no more.
+    pub beginnings: Vec<u64>,
     /// What else is worth knowing.
     pub figures: BTreeMap<&'static str, u64>,
     pub violations: Vec<String>,
@@ -41,6 +43,7 @@ impl Report {
             faults: BTreeMap::new(),
             floors: Vec::new(),
             recoveries: Vec::new(),
+            beginnings: Vec::new(),
             figures: BTreeMap::new(),
             violations: Vec::new(),
             seconds: 0.0,
@@ -94,20 +97,13 @@ impl Report {
         self.violations.is_empty() && self.floors.iter().all(|floor| floor.got >= floor.least)
     }
 
-    /// The time within which this share of the interrupted work went on.
-    pub fn recovery(&self, share: f64) -> Option<Duration> {
-        let mut sorted = self.recoveries.clone();
-        sorted.sort_unstable();
-        let place = ((sorted.len() as f64 * share).ceil() as usize).max(1) - 1;
-        sorted.get(place.min(sorted.len().checked_sub(1)?)).copied().map(Duration::from_millis)
-    }
-
     pub fn text(&self) -> String {
         let mut lines = vec![format!("{} on {:?}, {:.1} s", self.scenario, self.on, self.seconds)];
         lines.push(format!("  faults: {}", pairs(&self.faults)));
         let floor = |floor: &Floor| format!("{} {} (least {})", floor.what, floor.got, floor.least);
         lines.push(format!("  floors: {}", self.floors.iter().map(floor).collect::<Vec<_>>().join(", ")));
-        lines.push(format!("  recovery: {}", self.recovery_text()));
+        lines.push(format!("  recovery: {}", spread(&self.recoveries)));
+        lines.push(format!("  until anything began: {}", spread(&self.beginnings)));
         lines.push(format!("  figures: {}", pairs(&self.figures)));
         const SHOWN: usize = 20;
         lines.push(format!("  violations: {}", self.violations.len()));
@@ -115,20 +111,28 @@ impl Report {
         lines.join("\n")
     }
 
-    fn recovery_text(&self) -> String {
-        match (self.recovery(0.5), self.recovery(0.99)) {
-            (Some(half), Some(most)) => {
-                let (half, most) = (half.as_secs_f64(), most.as_secs_f64());
-                format!("p50 {half:.2} s, p99 {most:.2} s of {}", self.recoveries.len())
-            }
-            _ => "-".to_owned(),
-        }
-    }
-
     /// For tests: the whole report is the message.
     pub fn expect_good(&self) {
         self.say(self.text());
         assert!(self.is_good(), "{}", self.text());
+    }
+}
+
+/// The time within which this share of the times lies.
+fn within(times: &[u64], share: f64) -> Option<Duration> {
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable();
+    let place = ((sorted.len() as f64 * share).ceil() as usize).max(1) - 1;
+    sorted.get(place.min(sorted.len().checked_sub(1)?)).copied().map(Duration::from_millis)
+}
+
+fn spread(times: &[u64]) -> String {
+    match (within(times, 0.5), within(times, 0.99)) {
+        (Some(half), Some(most)) => {
+            let (half, most) = (half.as_secs_f64(), most.as_secs_f64());
+            format!("p50 {half:.2} s, p99 {most:.2} s of {}", times.len())
+        }
+        _ => "-".to_owned(),
     }
 }
 
@@ -140,9 +144,9 @@ fn pairs(counts: &BTreeMap<&'static str, u64>) -> String {
 /// All reports of one world as a Markdown table.
 pub fn markdown(reports: &[Report]) -> String {
     let mut rows = vec![
-        "| scenario | world | faults injected | floor | recovery | figures | violations | seconds |"
+        "| scenario | world | faults injected | floor | recovery | until anything began | figures | violations | seconds |"
             .to_owned(),
-        "|---|---|---|---|---|---|---|---|".to_owned(),
+        "|---|---|---|---|---|---|---|---|---|".to_owned(),
     ];
     for report in reports {
         let floor = |floor: &Floor| {
@@ -150,12 +154,13 @@ pub fn markdown(reports: &[Report]) -> String {
             format!("{} of {} {}{mark}", floor.got, floor.least, floor.what)
         };
         rows.push(format!(
-            "| {} | {:?} | {} | {} | {} | {} | {} | {:.0} |",
+            "| {} | {:?} | {} | {} | {} | {} | {} | {} | {:.0} |",
             report.scenario,
             report.on,
             pairs(&report.faults),
             report.floors.iter().map(floor).collect::<Vec<_>>().join(", "),
-            report.recovery_text(),
+            spread(&report.recoveries),
+            spread(&report.beginnings),
             pairs(&report.figures),
             report.violations.len(),
             report.seconds,
@@ -182,11 +187,10 @@ mod tests {
 
     #[test]
     fn recovery_is_read_off_the_sorted_times() {
-        let mut report = Report::new("test", On::Sqlite);
-        assert_eq!(report.recovery(0.5), None);
-        report.recoveries = (1..=100).rev().collect();
-        assert_eq!(report.recovery(0.5), Some(Duration::from_millis(50)));
-        assert_eq!(report.recovery(0.99), Some(Duration::from_millis(99)));
-        assert_eq!(report.recovery(1.0), Some(Duration::from_millis(100)));
+        assert_eq!(within(&[], 0.5), None);
+        let times: Vec<u64> = (1..=100).rev().collect();
+        assert_eq!(within(&times, 0.5), Some(Duration::from_millis(50)));
+        assert_eq!(within(&times, 0.99), Some(Duration::from_millis(99)));
+        assert_eq!(within(&times, 1.0), Some(Duration::from_millis(100)));
     }
 }

@@ -27,8 +27,7 @@ impl Rig {
     }
 
     pub async fn on_database(cluster: Cluster, database: String, setup: Setup) -> LabResult<Self> {
-        let manners = Manners { dedupe: true, fence: false };
-        let setup = Setup { world: Some(cluster.url(&database)), manners, ..setup };
+        let setup = Setup { world: Some(cluster.url(&database)), manners: Manners::DEDUPES, ..setup };
         Ok(Self { lab: Lab::open(setup).await?, cluster, database })
     }
 

@@ -40,8 +40,6 @@ pub struct Scenario {
 
 const BOTH: &[On] = &[On::Sqlite, On::Postgres];
 const POSTGRES: &[On] = &[On::Postgres];
-/// A server has checksums of its own.
-const SQLITE: &[On] = &[On::Sqlite];
 
 macro_rules! scenarios {
     ($($name:ident $fault:literal $worlds:expr,)*) => {
@@ -75,7 +73,7 @@ scenarios! {
     disk_full "F17" BOTH,
     disk_error "F18" BOTH,
     disk_slow "F19" BOTH,
-    disk_damage "F20" SQLITE,
+    disk_damage "F20" BOTH,
 }
 
 impl Scenario {

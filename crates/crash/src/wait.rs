@@ -1,4 +1,5 @@
-//! Waiting for a condition, with an end. A scenario never sleeps to let something happen.
+//! Waiting for a condition, with an end. A scenario sleeps only for as long as a fault lasts, or to leave a random moment
+//! between two of them; never to let something happen.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 

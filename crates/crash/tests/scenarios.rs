@@ -56,4 +56,5 @@ played! {
     a_failed_sync_of_the_server_loses_nothing_on_postgres "disk_error" Postgres,
     a_slow_disk_gets_nobody_taken_for_dead_on_postgres "disk_slow" Postgres,
     damage_is_found_and_contained_on_sqlite "disk_damage" Sqlite,
+    damage_is_found_and_contained_on_postgres "disk_damage" Postgres,
 }

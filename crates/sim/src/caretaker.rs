@@ -12,6 +12,7 @@ use rhythm_engine::world::*;
 
 use crate::checks::Objection;
 use crate::client::decide;
+use crate::listing;
 use crate::network::Network;
 
 const EVERY_MS: u64 = 2_000;
@@ -63,8 +64,7 @@ impl Caretaker {
             ended = false;
             self.care_for(&run, round).await?;
         }
-        let query = TaskQuery { tenant: tenant.clone(), limit: 500, ..TaskQuery::default() };
-        for task in world.list_tasks(query).await?.rows {
+        for task in listing::tasks(&self.client).await? {
             match task.state {
                 // Some tasks cannot succeed: the second time their runs get the failure.
                 TaskState::Held if self.requeued.insert(task.id.clone()) => {
@@ -111,18 +111,10 @@ fn may_cross(error: &EngineError) -> bool {
 }
 
 async fn live_runs(client: &Client) -> Result<Vec<RunId>, EngineError> {
-    Ok(all_runs(client).await?.into_iter().filter(|run| !run.status.is_final()).map(|run| run.id).collect())
-}
-
-pub async fn all_runs(client: &Client) -> Result<Vec<RunSummary>, EngineError> {
-    let mut query = RunQuery { tenant: client.tenant().clone(), limit: 500, ..RunQuery::default() };
-    let mut runs = Vec::new();
-    loop {
-        let page = client.world().list_runs(query.clone()).await?;
-        runs.extend(page.rows);
-        match page.next {
-            Some(next) => query.cursor = Some(next),
-            None => return Ok(runs),
-        }
-    }
+    Ok(listing::runs(client)
+        .await?
+        .into_iter()
+        .filter(|run| !run.status.is_final())
+        .map(|run| run.id)
+        .collect())
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::dice::Dice;
-use crate::faults::{Rates, rates};
+use crate::faults::{Fault, Rates, rates};
 use crate::plans::long_value;
 use crate::process::Setup;
 use crate::sim::Outcome;
@@ -41,14 +41,16 @@ impl Case {
 /// What stands in files for a value too large to stay inline.
 const LONG_VALUE: &str = "<a long value>";
 
+/// Until somebody says what was found.
+const NOTHING_YET: &str = "nothing yet";
+
 /// A case that once found something.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Kept {
     /// What was wrong, and which test keeps it from coming back.
     pub found: String,
-    /// Where it was recorded; there it has this digest.
+    /// Where it was recorded.
     pub commit: String,
-    pub digest: String,
     pub case: Case,
 }
 
@@ -56,14 +58,25 @@ impl Kept {
     /// To be committed once `found` says what was wrong.
     pub fn new(case: Case, outcome: &Outcome) -> Self {
         let found = outcome.violations.first().map(|first| format!("{}: {}", first.check, first.what));
-        let digest = format!("{:016x}", outcome.digest);
-        Self { found: found.unwrap_or_else(|| "nothing yet".into()), commit: commit(), digest, case }
+        Self { found: found.unwrap_or_else(|| NOTHING_YET.into()), commit: commit(), case }
     }
 
     pub fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let text = text.replace(LONG_VALUE, &long_value());
-        serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
+        let kept: Self =
+            serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+        match kept.case.rates.keys().find(|name| Fault::named(name).is_none()) {
+            Some(unknown) => Err(format!("{}: there is no fault {unknown:?}", path.display())),
+            None => Ok(kept),
+        }
+    }
+
+    /// Whether somebody has said what was wrong. What a checker says, under its name, is no more than where it showed.
+    pub fn says_what_it_found(&self) -> bool {
+        let is_name = |word: &str| word.chars().all(|letter| letter.is_ascii_lowercase());
+        let as_written = self.found.split_once(": ").is_some_and(|(first, _)| is_name(first));
+        !as_written && self.found != NOTHING_YET
     }
 
     /// Writes it as `<seed>.json` and says where.

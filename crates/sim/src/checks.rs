@@ -1,8 +1,10 @@
 //! The checkers: they see what reached the world and what it answered, and at the end all that is left. They
-//! share no code with the engine beyond its data types.
+//! share no code with the engine beyond its data types, but for `fold`, which lets the engine verify itself: only its
+//! programs can tell what a history folds to.
 
 mod acknowledged;
 mod asked;
+mod book;
 mod causes;
 mod commands;
 mod early;
@@ -13,6 +15,7 @@ mod fold;
 mod gaps;
 mod inboxes;
 mod lateness;
+mod once;
 mod redeliveries;
 mod schedules;
 mod view;
@@ -20,18 +23,15 @@ mod view;
 use std::collections::BTreeMap;
 
 use rhythm_core::drill::Plan;
-use rhythm_core::{Millis, RunId, TaskId, Timestamp};
+use rhythm_core::{RunId, TaskId, Timestamp};
 use rhythm_engine::world::*;
 
 use crate::kernel::Owner;
 use crate::network::Luck;
+use once::Once;
 
 pub use fold::Fold;
 pub use view::{Seen, View};
-
-/// What a process takes for the world's time may be ahead of it by so much: it counts on while it stands still, and
-/// the world's clock may be set back meanwhile.
-const AHEAD: Millis = Millis(60_000);
 
 /// A request that reached the world, with its answer.
 pub enum Applied<'a> {
@@ -111,22 +111,7 @@ pub struct Checks {
     pub transitions: u64,
     /// How often each event type, cancel command and refused write was seen.
     pub tally: BTreeMap<&'static str, u64>,
-    given: Given,
-}
-
-/// The last claim given on each run and task.
-#[derive(Default)]
-struct Given(BTreeMap<String, u64>);
-
-impl Given {
-    /// Whether a claim was not given before. Only the last one may be given again, and only to who asks again.
-    fn is_new(&self, id: &str, claim: u64, ask: Ask) -> bool {
-        !(ask.again && self.0.get(id) == Some(&claim))
-    }
-
-    fn note<'a>(&mut self, claims: impl Iterator<Item = (&'a str, u64)>) {
-        self.0.extend(claims.map(|(id, claim)| (id.to_owned(), claim)));
-    }
+    once: Once,
 }
 
 impl Checks {
@@ -147,29 +132,23 @@ impl Checks {
             Box::new(endings::Endings),
             Box::new(schedules::Schedules::default()),
         ];
-        let given = Given::default();
-        Self { all, found: Vec::new(), transitions: 0, tally: BTreeMap::new(), given }
+        Self { all, found: Vec::new(), transitions: 0, tally: BTreeMap::new(), once: Once::default() }
     }
 
-    /// What a repeated claim gives again was judged when it was taken.
     pub fn applied(&mut self, applied: &Applied<'_>, at: &Moment<'_>) {
         match applied {
             Applied::ClaimTasks(request, claimed) => {
-                let taken =
-                    |task: &&ClaimedTask| self.given.is_new(task.id.as_str(), task.claim, request.ask);
-                let tasks = claimed.tasks.iter().filter(taken).cloned().collect();
-                let fresh = ClaimedTasks { at: claimed.at, tasks, runs: claimed.runs.clone() };
-                self.given.note(fresh.tasks.iter().map(|task| (task.id.as_str(), task.claim)));
+                let fresh = self.once.tasks(request, claimed);
                 self.judge(&Applied::ClaimTasks(request, &fresh), at);
             }
             Applied::ClaimRuns(request, claimed) => {
-                let taken =
-                    |run: &&ClaimedRun| self.given.is_new(run.run.id.as_str(), run.claim, request.ask);
-                let runs = claimed.runs.iter().filter(taken).cloned().collect();
-                let fresh = ClaimedRuns { at: claimed.at, runs };
-                self.given.note(fresh.runs.iter().map(|run| (run.run.id.as_str(), run.claim)));
+                let fresh = self.once.runs(request, claimed);
                 self.judge(&Applied::ClaimRuns(request, &fresh), at);
             }
+            Applied::Commit(commit, committed) => match self.once.commit(commit, committed) {
+                Some((commit, committed)) => self.judge(&Applied::Commit(&commit, &committed), at),
+                None => self.judge(applied, at),
+            },
             applied => self.judge(applied, at),
         }
     }

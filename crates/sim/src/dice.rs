@@ -3,17 +3,17 @@
 
 use std::ops::Range;
 
+use crate::fnv::Fnv;
+
 /// One stream of chance.
 pub struct Dice(fastrand::Rng);
 
 impl Dice {
     pub fn new(seed: u64, purpose: &str) -> Self {
-        // FNV-1a; the rest of the mixing is the generator's.
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        for byte in purpose.bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-        Self(fastrand::Rng::with_seed(hash))
+        // The rest of the mixing is the generator's.
+        let mut hash = Fnv(Fnv::START ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        hash.bytes(purpose.as_bytes());
+        Self(fastrand::Rng::with_seed(hash.0))
     }
 
     /// True in `share` of all cases.

@@ -46,8 +46,8 @@ faults! {
     Crash = "crash at any time", 0.3;
     /// A process is told to stop and does.
     Restart = "orderly restart", 0.15;
-    /// A process stands still for longer than its claims hold.
-    Pause = "pause past the claims", 0.25;
+    /// A process stands still, mostly for longer than its claims hold.
+    Pause = "pause", 0.25;
     LostRequest = "request lost", 0.04;
     LostReply = "reply lost", 0.06;
     Doubled = "request doubled", 0.05;

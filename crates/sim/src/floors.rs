@@ -1,11 +1,15 @@
 //! I12: simulations in which too little happens are invalid, not green. Averages over many seeds; single ones may be
 //! quiet.
 
+use std::collections::BTreeMap;
+
+use crate::faults::Fault;
+
 /// What some seeds came to, all together.
 pub struct Seen {
     pub seeds: u64,
     pub transitions: u64,
-    pub faults: u64,
+    pub faults: BTreeMap<Fault, u64>,
     /// Runs that ended as their authors wished.
     pub completed: u64,
 }
@@ -14,17 +18,27 @@ pub struct Seen {
 const TRANSITIONS: u64 = 100;
 const FAULTS: u64 = 30;
 const COMPLETED: u64 = 12;
+/// From so many seeds on every kind of fault must have struck once in so many, about a third of how often the rarest does:
+/// the frequent ones would hide that one has stopped.
+const MANY: u64 = 100;
+const ONE_IN: u64 = 10;
 
 /// Says what is missing.
 pub fn hold(seen: &Seen) -> Result<(), String> {
     let floors = [
         ("transitions", seen.transitions, TRANSITIONS),
-        ("faults", seen.faults, FAULTS),
+        ("faults", seen.faults.values().sum(), FAULTS),
         ("completed runs", seen.completed, COMPLETED),
     ];
     for (what, count, least) in floors {
         if count < least * seen.seeds {
             return Err(format!("only {count} {what} in {} seeds, at least {least} each", seen.seeds));
+        }
+    }
+    for fault in Fault::ALL.iter().filter(|_| seen.seeds >= MANY) {
+        let (count, name) = (seen.faults.get(fault).copied().unwrap_or_default(), fault.name());
+        if count * ONE_IN < seen.seeds {
+            return Err(format!("{name:?} struck {count} times in {} seeds only", seen.seeds));
         }
     }
     Ok(())
@@ -34,11 +48,25 @@ pub fn hold(seen: &Seen) -> Result<(), String> {
 mod tests {
     use super::*;
 
+    fn lively(seeds: u64) -> Seen {
+        let faults = Fault::ALL.iter().map(|fault| (*fault, 10 * seeds)).collect();
+        Seen { seeds, transitions: 100_000, faults, completed: 10_000 }
+    }
+
     #[test]
     fn runs_that_all_fail_are_too_few() {
-        let seen = Seen { seeds: 10, transitions: 100_000, faults: 100_000, completed: 1_000 };
+        assert_eq!(hold(&lively(10)), Ok(()));
+        assert!(hold(&Seen { completed: 0, ..lively(10) }).is_err());
+        assert!(hold(&Seen { seeds: 10, transitions: 0, faults: BTreeMap::new(), completed: 0 }).is_err());
+    }
+
+    #[test]
+    fn a_fault_that_no_longer_strikes_is_missed_however_often_the_others_do() {
+        let mut seen = lively(200);
         assert_eq!(hold(&seen), Ok(()));
-        assert!(hold(&Seen { completed: 0, ..seen }).is_err());
-        assert!(hold(&Seen { seeds: 10, transitions: 0, faults: 0, completed: 0 }).is_err());
+        seen.faults.insert(Fault::Outage, 19);
+        assert!(hold(&seen).is_err());
+        seen.faults.remove(&Fault::Outage);
+        assert!(hold(&seen).is_err());
     }
 }

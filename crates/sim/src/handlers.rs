@@ -32,7 +32,11 @@ pub struct Effect {
 }
 
 #[derive(Default)]
-pub struct Ledger(Mutex<BTreeMap<(TaskId, u32), Effect>>);
+pub struct Ledger {
+    effects: Mutex<BTreeMap<(TaskId, u32), Effect>>,
+    /// When the holder of a claim last told of itself, in virtual time.
+    beats: Mutex<BTreeMap<(TaskId, u64), u64>>,
+}
 
 impl Ledger {
     pub fn effects(&self) -> Vec<Effect> {
@@ -47,6 +51,15 @@ impl Ledger {
     /// Whether a handler failed so in an attempt.
     pub fn failed(&self, task: &TaskId, attempt: u32, code: &str) -> bool {
         self.lock().get(&(task.clone(), attempt)).is_some_and(|effect| effect.failures.contains(code))
+    }
+
+    /// When the handler that worked under a claim last told of itself, if ever.
+    pub fn last_beat(&self, task: &TaskId, claim: u64) -> Option<u64> {
+        self.lock_beats().get(&(task.clone(), claim)).copied()
+    }
+
+    pub fn beat(&self, task: &TaskId, claim: u64, now: u64) {
+        self.lock_beats().insert((task.clone(), claim), now);
     }
 
     fn begin(&self, context: &TaskContext) {
@@ -78,8 +91,12 @@ impl Ledger {
         }
     }
 
+    fn lock_beats(&self) -> MutexGuard<'_, BTreeMap<(TaskId, u64), u64>> {
+        self.beats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<(TaskId, u32), Effect>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.effects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -159,6 +176,7 @@ impl Actor {
                 }
             }
             if self.name == "teller" {
+                self.ledger.beat(context.task_id(), context.claim(), kernel.now());
                 context.report(Payload::of(&json!({"left": left})).unwrap_or_default());
             }
         }

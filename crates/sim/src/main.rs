@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use rhythm_sim::case::{Case, Kept};
+use rhythm_sim::faults::Fault;
 use rhythm_sim::floors;
 use rhythm_sim::shrink::{shrink, story};
 use rhythm_sim::sim::{Outcome, simulate};
@@ -23,9 +24,9 @@ struct Arguments {
     /// The first seed.
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// Replay this seed instead: shrink it when it fails, and tell what happened.
-    #[arg(long, conflicts_with_all = ["seeds", "from"])]
-    replay: Option<u64>,
+    /// Replay this seed, or the case in this file, instead: shrink it when it fails, and tell what happened.
+    #[arg(long, value_name = "SEED|FILE", conflicts_with_all = ["seeds", "from"])]
+    replay: Option<String>,
     /// With --replay: tell everything, as the seed has it.
     #[arg(long, requires = "replay")]
     whole: bool,
@@ -42,14 +43,26 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match arguments.replay {
-        Some(seed) => replay(seed, &arguments),
+    match arguments.replay.as_deref().map(case_of) {
+        Some(Ok(case)) => replay(case, &arguments),
+        Some(Err(problem)) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
+        }
         None => sweep(&arguments),
     }
 }
 
-fn replay(seed: u64, arguments: &Arguments) -> ExitCode {
-    let case = Case::of(seed);
+/// What a seed says, or a file that was kept.
+fn case_of(named: &str) -> Result<Case, String> {
+    match named.parse() {
+        Ok(seed) => Ok(Case::of(seed)),
+        Err(_) => Kept::read(Path::new(named)).map(|kept| kept.case),
+    }
+}
+
+fn replay(case: Case, arguments: &Arguments) -> ExitCode {
+    let seed = case.seed;
     let outcome = simulate(&case, arguments.whole);
     println!("seed {seed}: digest {:016x}, {} transitions", outcome.digest, outcome.transitions);
     if arguments.whole {
@@ -103,7 +116,7 @@ struct Totals {
     transitions: u64,
     runs: u64,
     virtual_ms: u64,
-    faults: BTreeMap<&'static str, u64>,
+    faults: BTreeMap<Fault, u64>,
     statuses: BTreeMap<&'static str, u64>,
     failed: Vec<u64>,
 }
@@ -114,7 +127,7 @@ impl Totals {
         self.runs += outcome.runs as u64;
         self.virtual_ms += outcome.virtual_ms;
         for (fault, count) in &outcome.faults {
-            *self.faults.entry(fault.name()).or_default() += count;
+            *self.faults.entry(*fault).or_default() += count;
         }
         for (status, count) in &outcome.statuses {
             *self.statuses.entry(status).or_default() += count;
@@ -188,7 +201,7 @@ fn report(totals: &Totals, seeds: u64, took: Duration, arguments: &Arguments) ->
     println!("| virtual hours | {} |", totals.virtual_ms / 3_600_000);
     println!("| seconds | {} |", took.as_secs());
     for (fault, count) in &totals.faults {
-        println!("| fault: {fault} | {count} |");
+        println!("| fault: {} | {count} |", fault.name());
     }
     println!("| faults | {} |", totals.all_faults());
     let mut failed = totals.failed.clone();
@@ -200,8 +213,8 @@ fn report(totals: &Totals, seeds: u64, took: Duration, arguments: &Arguments) ->
         return ExitCode::FAILURE;
     }
     let completed = totals.statuses.get("completed").copied().unwrap_or_default();
-    let seen =
-        floors::Seen { seeds, transitions: totals.transitions, faults: totals.all_faults(), completed };
+    let (transitions, faults) = (totals.transitions, totals.faults.clone());
+    let seen = floors::Seen { seeds, transitions, faults, completed };
     match floors::hold(&seen) {
         Ok(()) => ExitCode::SUCCESS,
         Err(missing) => {

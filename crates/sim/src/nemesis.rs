@@ -165,7 +165,8 @@ impl Nemesis {
         if network.strikes(NOBODY, Fault::ClockForward, || format!("by {length} ms")) {
             self.clock.jump(length);
         }
-        // Behind the high-water mark time stands still until the clock has caught up.
+        // Behind the high-water mark time stands still until the clock has caught up: a minute at most, for the calm has to
+        // wait for it.
         let back = length / 60;
         if network.strikes(NOBODY, Fault::ClockBack, || format!("by {back} ms")) {
             self.clock.jump(-back);

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use rhythm_core::{Millis, Timestamp};
 use rhythm_engine::world::{Hint, WakeupSenders, Wakeups, World, WorldError, WorldResult};
 use tokio::sync::oneshot;
 
@@ -61,7 +62,13 @@ pub struct Luck {
     astray: BTreeMap<Owner, u64>,
     /// Who is dead, stands still, or is about to leave: how many reasons there are.
     out: BTreeMap<Owner, u64>,
+    /// How far the world's clock is behind virtual time: now, and the least it ever was.
+    lag: Option<(i64, i64)>,
 }
+
+/// What counters that go wrong make of the world's time at most: processes take an answer two seconds behind their own
+/// time for a late one, and go two in a hundred wrong while they hear nothing.
+const COUNTED_AHEAD: Millis = Millis(4_000);
 
 impl Luck {
     /// Whether something is wrong with an owner right now.
@@ -87,6 +94,19 @@ impl Luck {
         if let Some(count) = self.astray.get_mut(&owner) {
             *count -= 1;
         }
+    }
+
+    /// What the world's clock showed at a moment of virtual time.
+    pub fn clock_shows(&mut self, world: Timestamp, virtual_ms: u64) {
+        let lag = i64::try_from(virtual_ms).unwrap_or(i64::MAX).saturating_sub(world.millis());
+        self.lag = Some((lag, self.lag.map_or(lag, |(_, least)| least.min(lag))));
+    }
+
+    /// By how much a process can be ahead of the world's time: it may have learnt it at any moment before and counted on,
+    /// while the world's clock was set back and time stood still there.
+    pub fn ahead(&self) -> Millis {
+        let stood_still = self.lag.map_or(0, |(lag, least)| lag - least);
+        Millis(u64::try_from(stood_still).unwrap_or_default() + COUNTED_AHEAD.as_u64())
     }
 
     pub fn misfortunes(&self, owner: Owner) -> u64 {
@@ -370,11 +390,15 @@ impl Network {
                 self.trace.note(owner, call.name, content, || {
                     applied.as_ref().map(Applied::show).unwrap_or_default()
                 });
-                if let Some(applied) = applied {
+                // Only in memory clocks jump; real worlds take their time to tell theirs.
+                if applied.is_some() || self.runtime.is_none() {
                     let now = self.wait(world.now()).unwrap_or_default();
-                    let luck = lock(&self.luck);
+                    let mut luck = lock(&self.luck);
+                    luck.clock_shows(now, self.kernel.now());
                     let moment = Moment { now, owner, luck: &luck, virtual_ms: self.kernel.now() };
-                    lock(&self.checks).applied(&applied, &moment);
+                    if let Some(applied) = applied {
+                        lock(&self.checks).applied(&applied, &moment);
+                    }
                 }
             }
             Err(error) => {

@@ -11,15 +11,16 @@ use rhythm_engine::client::Client;
 use rhythm_engine::definitions::define;
 use rhythm_engine::error::EngineError;
 use rhythm_engine::memory::MemoryWorld;
-use rhythm_engine::world::{Clock, TaskQuery, TaskSummary, Wakeups, World as _};
+use rhythm_engine::world::{Clock, Wakeups, World as _};
 
-use crate::caretaker::{Caretaker, all_runs};
+use crate::caretaker::Caretaker;
 use crate::case::Case;
 use crate::checks::{Checks, Fold, Objection, Seen, View, Violation};
 use crate::client::{ClientLog, client_on};
 use crate::dice::Dice;
 use crate::faults::{Fault, Faults};
 use crate::kernel::{Executor, NOBODY, Rest, panic_text};
+use crate::listing;
 use crate::nemesis::{Doors, Nemesis, WorldClock};
 use crate::network::Network;
 use crate::sim_world::SimWorld;
@@ -47,6 +48,8 @@ pub struct Outcome {
     pub lines: Vec<Line>,
     /// Every history as text.
     pub histories: BTreeMap<RunId, String>,
+    /// Where every run stands, its snapshot's bytes included.
+    pub states: BTreeMap<RunId, String>,
 }
 
 /// Where a simulation takes place.
@@ -88,6 +91,7 @@ fn guarded(case: &Case, simulation: impl FnOnce() -> Outcome) -> Outcome {
         digest: 0,
         lines: Vec::new(),
         histories: BTreeMap::new(),
+        states: BTreeMap::new(),
     })
 }
 
@@ -219,7 +223,7 @@ fn look_around<'a>(case: &Case, nemesis: &'a Nemesis, client: &Client) -> View<'
     View {
         now: network.wait(client.world().now()).expect("the world can be read"),
         runs: network.wait(everything(client)).expect("the world can be read"),
-        tasks: network.wait(tasks(client)).expect("the world can be read"),
+        tasks: network.wait(listing::tasks(client)).expect("the world can be read"),
         queues: network.wait(client.world().queues(client.tenant())).expect("the world can be read"),
         schedules: network.wait(client.world().schedules(client.tenant())).expect("the world can be read"),
         workflows: network.wait(client.world().workflows(client.tenant())).expect("the world can be read"),
@@ -232,6 +236,7 @@ fn look_around<'a>(case: &Case, nemesis: &'a Nemesis, client: &Client) -> View<'
 fn judge(case: &Case, nemesis: &Nemesis, client: &Client, played: Result<(), BrokenOff>) -> Outcome {
     let network = &nemesis.network;
     let mut histories: BTreeMap<RunId, String> = BTreeMap::new();
+    let mut states: BTreeMap<RunId, String> = BTreeMap::new();
     let mut statuses: BTreeMap<&'static str, u64> = BTreeMap::new();
     // What was broken off has no end to judge.
     if played.is_ok() {
@@ -242,6 +247,7 @@ fn judge(case: &Case, nemesis: &Nemesis, client: &Client, played: Result<(), Bro
         Fold { network, client }.look(&ids, &mut checks);
         for (run, seen) in view.runs {
             *statuses.entry(seen.picture.summary.status.as_str()).or_default() += 1;
+            states.insert(run.clone(), format!("{:?}", seen.picture.row.state));
             histories.insert(run, serde_json::to_string_pretty(&seen.history).unwrap_or_default());
         }
     }
@@ -259,28 +265,16 @@ fn judge(case: &Case, nemesis: &Nemesis, client: &Client, played: Result<(), Bro
         digest: network.trace.seal(&sealed.concat()),
         lines: network.trace.lines(),
         histories,
+        states,
     }
 }
 
 async fn everything(client: &Client) -> Result<BTreeMap<RunId, Seen>, EngineError> {
     let mut runs = BTreeMap::new();
-    for summary in all_runs(client).await? {
+    for summary in listing::runs(client).await? {
         let picture = client.picture(&summary.id).await?;
         let history = client.history(&summary.id).await?;
         runs.insert(summary.id, Seen { picture, history });
     }
     Ok(runs)
-}
-
-async fn tasks(client: &Client) -> Result<Vec<TaskSummary>, EngineError> {
-    let mut query = TaskQuery { tenant: client.tenant().clone(), limit: 500, ..TaskQuery::default() };
-    let mut tasks = Vec::new();
-    loop {
-        let page = client.world().list_tasks(query.clone()).await?;
-        tasks.extend(page.rows);
-        match page.next {
-            Some(next) => query.cursor = Some(next),
-            None => return Ok(tasks),
-        }
-    }
 }

@@ -5,6 +5,7 @@ use std::fmt::{Debug, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::faults::Fault;
+use crate::fnv::Fnv;
 use crate::kernel::{Kernel, NOBODY, Owner};
 
 pub struct Trace {
@@ -13,26 +14,8 @@ pub struct Trace {
 }
 
 struct Log {
-    digest: Digest,
+    digest: Fnv,
     lines: Option<Vec<Line>>,
-}
-
-/// FNV-1a: the same on every machine and with every compiler.
-struct Digest(u64);
-
-impl Digest {
-    fn bytes(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-}
-
-impl Write for Digest {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        self.bytes(text.as_bytes());
-        Ok(())
-    }
 }
 
 /// One thing that happened.
@@ -54,7 +37,7 @@ impl Line {
 
 impl Trace {
     pub fn new(kernel: Kernel, readable: bool) -> Self {
-        let log = Log { digest: Digest(0xcbf2_9ce4_8422_2325), lines: readable.then(Vec::new) };
+        let log = Log { digest: Fnv(Fnv::START), lines: readable.then(Vec::new) };
         Self { kernel, log: Mutex::new(log) }
     }
 

@@ -1,4 +1,4 @@
-//! The same seeds, without faults, on every world: byte-equal histories.
+//! The same seeds, without faults, on every world: byte-equal histories and snapshots.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 use std::sync::Arc;
@@ -45,6 +45,7 @@ fn agree(simulate: impl Fn(u64) -> Outcome) {
 /// Where two simulations part is in their traces; where that shows, in their histories.
 fn assert_same(seed: u64, one: &Outcome, other: &Outcome) {
     if one.histories == other.histories {
+        assert_eq!(one.states, other.states, "seed {seed}: the same histories, other snapshots");
         return;
     }
     let pairs = one.lines.iter().zip(&other.lines).map(|(a, b)| (a.show(), b.show()));

@@ -10,4 +10,4 @@ async fn open() -> Box<dyn Stage> {
     Box::new(PostgresStage::open_copy().await)
 }
 
-rhythm_engine::model_suite!(30, open);
+rhythm_engine::model_suite!(40, open);

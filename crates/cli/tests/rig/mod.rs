@@ -102,12 +102,17 @@ impl Rig {
     /// Starts a worker and waits until it is listed.
     pub fn worker(&self, args: &[&str]) -> Worker {
         let before = self.live_workers();
+        let worker = self.worker_about_to_start(args);
+        eventually("the worker is listed", || self.live_workers() > before);
+        worker
+    }
+
+    /// Starts a worker that may have to wait before it can say that it is there.
+    pub fn worker_about_to_start(&self, args: &[&str]) -> Worker {
         let mut command = self.command(&[&["worker"], args].concat());
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
-        let worker = Worker { child, stderr, log: String::new() };
-        eventually("the worker is listed", || self.live_workers() > before);
-        worker
+        Worker { child, stderr, log: String::new() }
     }
 
     pub fn live_workers(&self) -> usize {

@@ -61,11 +61,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Makes a call until its answer is known.
-async fn insist(client: &Client, log: &mut ClientLog, call: &Call) -> std::io::Result<()> {
+/// Makes a call until its answer is known, or its world is broken: then the process ends.
+async fn insist(client: &Client, log: &mut ClientLog, call: &Call) -> Result<(), Box<dyn std::error::Error>> {
     loop {
         let began = log.sending(call)?;
-        let answer = perform(client, call).await;
+        let answer = perform(client, call).await?;
         let known = !matches!(answer, Answer::Unknown(_));
         log.answered(call, began, answer)?;
         if known {

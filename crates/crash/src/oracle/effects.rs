@@ -103,19 +103,7 @@ mod tests {
     use crate::ledger::Entry;
 
     fn line(what: What, attempt: u32, claim: u64) -> Line {
-        let entry = Entry {
-            what,
-            run: None,
-            task: "t".into(),
-            name: "work".into(),
-            attempt,
-            delivery: 1,
-            claim,
-            idempotency_key: format!("t:{attempt}"),
-            payload_hash: String::new(),
-            pid: 1,
-        };
-        Line { at: 0, verdict: Verdict::Accepted, entry }
+        Line::of(Entry { attempt, claim, idempotency_key: format!("t:{attempt}"), ..Entry::sample(what) })
     }
 
     fn found(lines: &[Line], claim: u64, manners: Manners) -> String {
@@ -128,7 +116,7 @@ mod tests {
         let lines =
             [line(What::Began, 1, 1), line(What::Did, 1, 1), line(What::Began, 1, 2), line(What::Did, 1, 2)];
         assert_eq!(found(&lines, 2, Manners::default()), "");
-        let deduped = found(&lines, 2, Manners { dedupe: true, fence: false });
+        let deduped = found(&lines, 2, Manners::DEDUPES);
         assert!(deduped.contains("had 2 effects, at most 1"), "{deduped}");
     }
 

@@ -25,10 +25,10 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         let count = rig.cluster.terminate_backends(&admin, victims, fastrand::i64(1..4)).await?;
         report.fault(if victims == Victims::Listeners { "listeners ended" } else { "sessions ended" }, count);
         ended += count;
-        // Every tenth time: how long until work goes on.
+        // Every tenth time: how long until anything begins.
         if round % 10 == 0 {
             match next_beginning(&rig.lab, at, None, PATIENCE).await {
-                Some(began) => report.recoveries.push(began - at),
+                Some(began) => report.beginnings.push(began - at),
                 None => {
                     report.violations.push(format!("nothing began again after {ended} sessions had ended"))
                 }

@@ -1,15 +1,17 @@
-//! F20: what is stored is damaged. Half a frame at the end of the log is ignored; a flipped bit in a blob or in a
-//! snapshot is found, its run is set aside or reported, and all others go on.
+//! F20: what is stored is damaged. A log cut off inside its last frame loses what that frame was part of and nothing else;
+//! a flipped bit in a blob or in a snapshot is found, its run is set aside, and all others go on. PostgreSQL's own checksums
+//! are off unless a cluster was made with them, and see nothing of what comes from above: the same bits flip there.
 
 use std::fs::OpenOptions;
-use std::io::Write;
 
 use rhythm::{Payload, Rhythm, RunId, Status, WorkflowKind};
 use rhythm_core::BlockedCode;
 use rhythm_engine::programs::Programs;
 use rhythm_engine::verify::verify;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, params};
 use serde_json::json;
+use tokio_postgres::NoTls;
 
 use crate::lab::{Lab, LabResult, Launch, On, Scale};
 use crate::oracle::examine_some;
@@ -23,7 +25,7 @@ enum Wound {
     Blob,
     /// A bit of its snapshot that makes it unreadable.
     Snapshot,
-    /// A bit of its snapshot that can still be read.
+    /// A bit of its snapshot that leaves it readable: only its checksum, and `verify`, can tell.
     Value,
 }
 
@@ -51,11 +53,15 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     lab.close_eyes().await?;
     client.kill();
     worker.kill();
-    tear(&lab, &mut report)?;
+    if on == On::Sqlite {
+        tear(&lab, &mut report)?;
+    }
+    let mut store = Store::open(&lab).await?;
     for (run, wound) in &hurt {
-        wounded(&lab, run, *wound)?;
+        store.hurt(run, *wound).await?;
         report.fault("bits flipped", 1);
     }
+    drop(store);
     lab.open_eyes().await?;
     let _worker = lab.worker(&launch)?;
     let mut client = lab.client_process("client", &Launch { scripts: 60, ..launch })?;
@@ -89,49 +95,113 @@ async fn all(lab: &Lab, runs: &[(RunId, Wound)], right: impl Fn(Status) -> bool)
     true
 }
 
-/// Writes the beginning of a frame after the last one, as a power cut in the middle of a write would.
+/// Writes what nobody was told of, and cuts the log off inside its last frame, as a power cut in the middle of the write
+/// would: all of that must be gone, and nothing else.
 fn tear(lab: &Lab, report: &mut Report) -> LabResult<()> {
-    let path = lab.folder().join("rhythm.db-wal");
+    let file = file_of(lab)?;
+    let db = Connection::open(file)?;
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    db.execute_batch("CREATE TABLE torn (x); INSERT INTO torn VALUES (zeroblob(9000))")?;
+    drop(db);
+    let path = format!("{file}-wal");
     let log = std::fs::read(&path)?;
-    // A frame is a header of 24 bytes and a page; this one is a true one, cut short.
-    let frame = log.get(32..32 + 24 + 1_000).ok_or("the log is empty")?;
-    OpenOptions::new().append(true).open(&path)?.write_all(frame)?;
+    let cut = inside_last_frame(&log).ok_or("the log is empty")?;
+    OpenOptions::new().write(true).open(&path)?.set_len(cut)?;
+    let left: i64 =
+        Connection::open(file)?.query_row("SELECT count(*) FROM torn", [], |row| row.get(0)).unwrap_or(0);
+    report.hold(left == 0, || "what a torn frame was part of is there".into());
     report.fault("logs torn", 1);
     Ok(())
 }
 
-fn wounded(lab: &Lab, run: &RunId, wound: Wound) -> LabResult<()> {
-    let path = lab.world.strip_prefix("sqlite:").ok_or("no file")?;
-    let db = Connection::open(path)?;
-    let changed = match wound {
-        Wound::Blob => {
-            let input: String = db.query_row(
-                "SELECT input FROM run_start JOIN live_run USING (key) WHERE run = ?1",
-                params![run.as_str()],
-                |row| row.get(0),
-            )?;
-            let Payload::Blob(blob) = Payload::from_stored(&input)? else { return Err("no blob".into()) };
-            let content: Vec<u8> =
-                db.query_row("SELECT content FROM blob WHERE hash = ?1", params![blob.hash], |row| {
-                    row.get(0)
-                })?;
-            let content = flipped(content, |bytes| bytes.len() / 2);
-            db.execute("UPDATE blob SET content = ?1 WHERE hash = ?2", params![content, blob.hash])?
-        }
-        Wound::Snapshot | Wound::Value => {
-            let snapshot: Vec<u8> =
-                db.query_row("SELECT snapshot FROM live_run WHERE run = ?1", params![run.as_str()], |row| {
-                    row.get(0)
-                })?;
-            let snapshot = match wound {
-                Wound::Snapshot => flipped(snapshot, |_| 0),
-                // Another signal is waited for than history says.
-                _ => String::from_utf8(snapshot)?.replacen("\"go\"", "\"gn\"", 1).into_bytes(),
-            };
-            db.execute("UPDATE live_run SET snapshot = ?1 WHERE run = ?2", params![snapshot, run.as_str()])?
-        }
-    };
-    if changed == 1 { Ok(()) } else { Err(format!("{changed} rows of run {run} were hurt").into()) }
+/// A place in the middle of the last frame of a write-ahead log. A frame is a header of 24 bytes and a page; those that
+/// carry other salts than the log's header are left over from before.
+fn inside_last_frame(log: &[u8]) -> Option<u64> {
+    const HEADER: usize = 32;
+    let page = u32::from_be_bytes(log.get(8..12)?.try_into().ok()?) as usize;
+    let salts = log.get(16..24)?;
+    let frame = 24 + page;
+    let frames = log[HEADER..].chunks_exact(frame).take_while(|frame| &frame[8..16] == salts).count();
+    let last = HEADER + frames.checked_sub(1)? * frame;
+    Some((last + frame / 2) as u64)
+}
+
+fn file_of(lab: &Lab) -> LabResult<&str> {
+    Ok(lab.world.strip_prefix("sqlite:").ok_or("no file")?)
+}
+
+/// Where a world keeps what is hurt.
+enum Store {
+    Sqlite(Connection),
+    Postgres(tokio_postgres::Client),
+}
+
+impl Store {
+    async fn open(lab: &Lab) -> LabResult<Self> {
+        Ok(match lab.on {
+            On::Sqlite => Self::Sqlite(Connection::open(file_of(lab)?)?),
+            On::Postgres => {
+                let (session, connection) = tokio_postgres::connect(&lab.world, NoTls).await?;
+                tokio::spawn(connection);
+                session.batch_execute("SET search_path = rhythm").await?;
+                Self::Postgres(session)
+            }
+        })
+    }
+
+    async fn hurt(&mut self, run: &RunId, wound: Wound) -> LabResult<()> {
+        let changed = match wound {
+            Wound::Blob => {
+                let input = self.input(run).await?;
+                let Payload::Blob(blob) = Payload::from_stored(&input)? else { return Err("no blob".into()) };
+                let content = self.bytes("SELECT content FROM blob WHERE hash = $1", &blob.hash).await?;
+                let content = flipped(content, |bytes| bytes.len() / 2);
+                self.put("UPDATE blob SET content = $1 WHERE hash = $2", &content, &blob.hash).await?
+            }
+            Wound::Snapshot | Wound::Value => {
+                let key = match self {
+                    Self::Sqlite(_) => "run",
+                    Self::Postgres(_) => "id",
+                };
+                let read = format!("SELECT snapshot FROM live_run WHERE {key} = $1");
+                let snapshot = self.bytes(&read, run.as_str()).await?;
+                let snapshot = match wound {
+                    Wound::Snapshot => flipped(snapshot, |_| 0),
+                    // Another signal is waited for than history says.
+                    _ => String::from_utf8(snapshot)?.replacen("\"go\"", "\"gn\"", 1).into_bytes(),
+                };
+                let write = format!("UPDATE live_run SET snapshot = $1 WHERE {key} = $2");
+                self.put(&write, &snapshot, run.as_str()).await?
+            }
+        };
+        if changed == 1 { Ok(()) } else { Err(format!("{changed} rows of run {run} were hurt").into()) }
+    }
+
+    async fn input(&mut self, run: &RunId) -> LabResult<String> {
+        Ok(match self {
+            Self::Sqlite(db) => {
+                let sql = "SELECT input FROM run_start JOIN live_run USING (key) WHERE run = $1";
+                db.query_row(sql, params![run.as_str()], |row| row.get(0))?
+            }
+            Self::Postgres(session) => {
+                session.query_one("SELECT input FROM live_run WHERE id = $1", &[&run.as_str()]).await?.get(0)
+            }
+        })
+    }
+
+    async fn bytes(&mut self, sql: &str, key: &str) -> LabResult<Vec<u8>> {
+        Ok(match self {
+            Self::Sqlite(db) => db.query_row(sql, params![key], |row| row.get(0))?,
+            Self::Postgres(session) => session.query_one(sql, &[&key]).await?.get(0),
+        })
+    }
+
+    async fn put(&mut self, sql: &str, bytes: &[u8], key: &str) -> LabResult<u64> {
+        Ok(match self {
+            Self::Sqlite(db) => db.execute(sql, params![bytes, key])? as u64,
+            Self::Postgres(session) => session.execute(sql, &[&bytes, &key]).await?,
+        })
+    }
 }
 
 fn flipped(mut bytes: Vec<u8>, place: impl Fn(&[u8]) -> usize) -> Vec<u8> {
@@ -155,4 +225,23 @@ async fn is_found(lab: &Lab, run: &RunId, wound: Wound) -> LabResult<bool> {
         blocked.is_some_and(|blocked| blocked.code == BlockedCode::Quarantined)
     })
     .await)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_frame_is_the_last_with_the_salts_of_the_log() {
+        let mut log = vec![0; 32];
+        log[8..12].copy_from_slice(&512_u32.to_be_bytes());
+        log[16..24].copy_from_slice(b"saltsalt");
+        assert_eq!(inside_last_frame(&log), None);
+        for salts in [b"saltsalt", b"saltsalt", b"leftover"] {
+            let mut frame = vec![0; 24 + 512];
+            frame[8..16].copy_from_slice(salts);
+            log.extend(frame);
+        }
+        assert_eq!(inside_last_frame(&log), Some(32 + 536 + 268));
+    }
 }

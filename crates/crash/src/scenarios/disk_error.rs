@@ -3,10 +3,9 @@
 //! PostgreSQL server does the same with its own syncs: it crashes and recovers, which its clients outlive.
 
 use crate::cluster::{Cluster, open_folder};
-use crate::crowd::Crowd;
+use crate::crowd::{Crowd, close};
 use crate::faulty_disk::FaultyDisk;
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
-use crate::oracle::examine;
 use crate::report::Report;
 use crate::rig::{Rig, next_beginning};
 use crate::tracer;
@@ -40,7 +39,7 @@ async fn of_the_server(report: &mut Report, scale: Scale, times: u64) -> LabResu
         report.fault("syncs failed", 1);
         let failed_at = wall_millis();
         match next_beginning(&rig.lab, failed_at + 100, None, PATIENCE).await {
-            Some(began) => report.recoveries.push(began - failed_at),
+            Some(began) => report.beginnings.push(began - failed_at),
             None => report.violations.push("nothing began after the disk came back".into()),
         }
     }
@@ -52,16 +51,17 @@ async fn of_the_server(report: &mut Report, scale: Scale, times: u64) -> LabResu
 async fn of_the_file(report: &mut Report, scale: Scale, times: u64) -> LabResult<()> {
     let lab = Lab::new(On::Sqlite).await?;
     let launch = Launch { fast: true, pause: 10, ..Launch::default() };
-    let mut client = lab.client_process("client", &launch)?;
+    let mut clients = [lab.client_process("client", &launch)?];
+    let mut worker = None;
     for time in 1..=times {
         let trace = lab.folder().join(format!("{time}.trace"));
         // Another sync each time: in its beginning, then deeper and deeper into the load.
         let fault = format!("error=EIO:when={}", 3 * time);
-        let mut worker =
+        let mut failing =
             lab.worker(&Launch { under: tracer::inject("fsync", &fault, &trace), ..launch.clone() })?;
-        let ended = worker.ends_within(PATIENCE).await;
+        let ended = failing.ends_within(PATIENCE).await;
         let failed_at = wall_millis();
-        let text = worker.messages();
+        let text = failing.messages();
         let clear = text.contains("WORLD014");
         report.hold(ended.is_some_and(|status| status.code().is_some_and(|code| code != 0)) && clear, || {
             format!("after its disk failed the worker ended with {ended:?}: {text}")
@@ -74,21 +74,15 @@ async fn of_the_file(report: &mut Report, scale: Scale, times: u64) -> LabResult
         report.hold(after == 0, || format!("{after} syncs followed the one that failed"));
         // Nothing of it may keep a new worker from going on.
         let lines = lab.count(|_| true)?;
-        let mut next = lab.worker(&launch)?;
+        let next = worker.insert(lab.worker(&launch)?);
         let moved = || std::future::ready(lab.count(|_| true).is_ok_and(|now| now > lines + 20));
         report.hold(until(PATIENCE, moved).await, || "nothing moved after the disk came back".into());
-        report.recoveries.push(wall_millis().saturating_sub(failed_at));
+        report.beginnings.push(wall_millis().saturating_sub(failed_at));
         if time < times {
             next.kill();
-            continue;
         }
-        lab.draw_curtain_after(scale.pick(20, 300)).await?;
-        let ended = client.ends_within(PATIENCE).await;
-        report.hold(ended.is_some_and(|status| status.success()), || client.messages());
-        let rested = lab.comes_to_rest(PATIENCE).await;
-        report.hold(rested, || "work was still open long after the last fault".into());
     }
-    let findings = examine(&lab).await?;
+    let findings = close(&lab, report, &mut clients, scale.pick(20, 300)).await?;
     report.judge(&lab, findings);
     report.floor("runs ended", scale.pick(20, 300), report.figures["runs ended"]);
     Ok(())

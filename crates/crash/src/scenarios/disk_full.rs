@@ -3,8 +3,8 @@
 
 use crate::client_log;
 use crate::cluster::Cluster;
+use crate::crowd::Crowd;
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
-use crate::oracle::examine;
 use crate::report::Report;
 use crate::rig::Rig;
 use crate::small_disk::SmallDisk;
@@ -39,8 +39,7 @@ async fn fill_again_and_again(
     scale: Scale,
 ) -> LabResult<()> {
     let launch = Launch { fast: true, pause: 10, ..Launch::default() };
-    let mut workers = [lab.worker(&launch)?, lab.worker(&launch)?];
-    let mut client = lab.client_process("client", &launch)?;
+    let crowd = Crowd::start(lab, &[launch.clone(), launch.clone()], &[launch])?;
     let times = scale.pick(2, 25);
     for time in 1..=times {
         let lines = lab.count(|_| true)?;
@@ -48,35 +47,24 @@ async fn fill_again_and_again(
         report.hold(until(PATIENCE, moved).await, || format!("nothing moved before time {time}"));
         let before = in_vain(lab);
         disk.fill()?;
-        report.fault("full disks", 1);
         let felt = until(PATIENCE, || std::future::ready(in_vain(lab) >= before + IN_VAIN)).await;
         report.hold(felt, || "nobody noticed that the disk was full".into());
+        report.fault("full disks met", u64::from(felt));
         report.figure("calls in vain", in_vain(lab) - before);
         let lines = lab.count(|_| true)?;
         disk.free()?;
         let freed_at = wall_millis();
         let moved = || std::future::ready(lab.count(|_| true).is_ok_and(|now| now > lines + 20));
         report.hold(until(PATIENCE, moved).await, || "nothing moved after there was room again".into());
-        report.recoveries.push(wall_millis().saturating_sub(freed_at));
+        report.beginnings.push(wall_millis().saturating_sub(freed_at));
     }
-    lab.draw_curtain_after(scale.pick(20, 500)).await?;
-    let ended = client.ends_within(PATIENCE).await;
-    report.hold(ended.is_some_and(|status| status.success()), || client.messages());
-    let rested = lab.comes_to_rest(PATIENCE).await;
-    report.hold(rested, || "work was still open long after the last fault".into());
-    let findings = examine(lab).await?;
-    for worker in &mut workers {
-        worker.kill();
-    }
-    report.judge(lab, findings);
-    report.floor("full disks", times, report.faults["full disks"]);
-    report.floor("runs ended", scale.pick(20, 500), report.figures["runs ended"]);
-    Ok(())
+    report.floor("full disks met", times, report.faults["full disks met"]);
+    crowd.finish(lab, report, scale.pick(20, 500)).await
 }
 
 /// How often the client was told nothing but "try again".
 fn in_vain(lab: &Lab) -> u64 {
-    let text = std::fs::read_to_string(lab.client_log("client")).unwrap_or_default();
+    let text = std::fs::read_to_string(lab.client_log("client0")).unwrap_or_default();
     let vain = |line: &&str| {
         let line = serde_json::from_str::<client_log::Line>(line);
         line.is_ok_and(|line| matches!(line.answered, Some((_, client_log::Answer::Unknown(_)))))

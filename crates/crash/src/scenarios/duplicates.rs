@@ -1,8 +1,8 @@
 //! F21: the same starts, signals, cancellations, tasks and results delivered again, and in another order, as a relay
 //! that promises "at least once" would do it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::{Duration, Instant};
 
 use rhythm::{Payload, Rhythm, RunId, TaskId, WorkerId};
 use rhythm_core::message::{Actor, Message, MessageBody, TaskCompleted};
@@ -37,23 +37,32 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     // Two relays, each with a handle of its own, take turns with whatever is next.
     let relays = [Rhythm::open(&lab.world).await?.client(), lab.client.clone()];
     let mut log = ClientLog::append_to(&lab.client_log("relay"))?;
-    let mut queue: std::collections::VecDeque<Call> = calls.into();
+    let mut queue: VecDeque<(Call, Option<Instant>)> = calls.into_iter().map(|call| (call, None)).collect();
     let mut accepted = BTreeSet::new();
-    while let Some(call) = queue.pop_front() {
+    while let Some((call, give_up)) = queue.pop_front() {
         let relay = &relays[fastrand::usize(0..relays.len())];
-        match perform(relay, &call).await {
+        let began = log.sending(&call)?;
+        let answer = perform(relay, &call).await?;
+        log.answered(&call, began, answer.clone())?;
+        match answer {
             Answer::Ok => {
-                let began = log.sending(&call)?;
-                log.answered(&call, began, Answer::Ok)?;
                 accepted.insert(call.name);
             }
-            // Its run has not been started yet, or, for a repeated call, has ended already.
-            Answer::Failed(_) if !accepted.contains(&call.name) => {
+            Answer::Failed(_) if accepted.contains(&call.name) => report.figure("repeated calls refused", 1),
+            // Its run has not been started yet, or nobody knows: it comes again, but not for ever.
+            Answer::Failed(why) | Answer::Unknown(why) => {
+                let give_up = give_up.unwrap_or_else(|| Instant::now() + PATIENCE);
+                if Instant::now() > give_up {
+                    report.violations.push(format!("{} is refused for ever: {why}", call.name));
+                    continue;
+                }
                 report.figure("calls that came too soon", 1);
-                queue.push_back(call);
+                queue.push_back((call, Some(give_up)));
+                if queue.iter().all(|(_, waits)| waits.is_some()) {
+                    // Only those are left that wait for others.
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
             }
-            Answer::Failed(_) => report.figure("repeated calls refused", 1),
-            Answer::Unknown(_) => queue.push_back(call),
         }
         if queue.len().is_multiple_of(20) {
             results.repeat(&lab, &mut report, &workers).await?;

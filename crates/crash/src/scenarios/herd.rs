@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::cluster::Mode;
 use crate::crowd::Crowd;
 use crate::lab::{Lab, LabResult, Launch, On, Scale};
+use crate::process::Process;
 use crate::report::Report;
 use crate::rig::{Rig, next_beginning};
 use crate::wait::{PATIENCE, until, wall_millis};
@@ -22,10 +23,17 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let there = until(PATIENCE, || async { beaten_since(&rig.lab, 0).await == size }).await;
     report.hold(there, || "the herd did not come up".into());
     for round in 0..scale.pick(1, 5) {
+        let complaints: Vec<usize> = crowd.workers.iter().map(complaints_of).collect();
+        let thrown_out = || {
+            let now = crowd.workers.iter().map(complaints_of);
+            now.zip(&complaints).filter(|(now, before)| now > before).count()
+        };
         rig.cluster.stop(Mode::Immediate).await?;
         tokio::time::sleep(Duration::from_millis(1_000)).await;
+        // Not before all of them have met it.
+        until(PATIENCE, || std::future::ready(thrown_out() == size)).await;
+        report.fault("workers thrown out", thrown_out() as u64);
         rig.cluster.resume().await?;
-        report.fault("workers thrown out", size as u64);
         let accepts = wall_millis();
         let back = until(PATIENCE, || async { beaten_since(&rig.lab, accepts).await == size }).await;
         let steady = wall_millis() - accepts;
@@ -40,6 +48,11 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     report.figure("workers", size as u64);
     report.floor("workers thrown out", scale.pick(12, 500), report.faults.values().sum());
     Ok(report)
+}
+
+/// How often a worker has said that it lost the database.
+fn complaints_of(worker: &Process) -> usize {
+    worker.messages().matches("trying again").count()
 }
 
 /// Workers heard of at or after a moment. The database's clock is the laboratory's here.

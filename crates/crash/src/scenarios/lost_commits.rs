@@ -55,8 +55,7 @@ async fn on_postgres(report: &mut Report, (wanted, ended): (u64, u64)) -> LabRes
 }
 
 async fn on_sqlite(report: &mut Report, (wanted, ended): (u64, u64)) -> LabResult<u64> {
-    let manners = Manners { dedupe: true, fence: false };
-    let lab = Lab::open(Setup { manners, ..Setup::new(On::Sqlite) }).await?;
+    let lab = Lab::open(Setup { manners: Manners::DEDUPES, ..Setup::new(On::Sqlite) }).await?;
     let tally = lab.folder().join("forgotten");
     let environment = forgetful::environment(CHANCE, &tally);
     let worker = Launch { environment: environment.clone(), ..Launch::fast() };

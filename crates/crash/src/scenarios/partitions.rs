@@ -6,19 +6,23 @@ use std::time::Duration;
 use rhythm_proxy::{Faults, Flow, Proxy};
 
 use crate::crowd::Crowd;
-use crate::lab::{LabResult, Launch, On, Scale, Setup};
+use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
+use crate::ledger::{Entry, What};
 use crate::report::Report;
 use crate::rig::{Rig, next_beginning};
-use crate::wait::{PATIENCE, wall_millis};
+use crate::wait::{PATIENCE, until, wall_millis};
 
 const WORKERS: usize = 3;
+/// How long a step takes, and how old one may be that is expected to last on, in milliseconds.
+const STEP: u64 = 200;
+const JUST_NOW: u64 = 100;
 /// Longer than a fast worker may hold a claim.
 const PAST_HOLD: u64 = 8_000;
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("partitions", on);
     // Steps long enough to be under way whenever the cut comes.
-    let setup = Setup { step_millis: 100, ..Setup::new(on) };
+    let setup = Setup { step_millis: STEP, ..Setup::new(on) };
     let rig = Rig::on(crate::cluster::Cluster::start().await?, setup).await?;
     let mut proxies = Vec::new();
     for _ in 0..WORKERS {
@@ -34,6 +38,9 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
             one => vec![one],
         };
         let length = length(number, scale);
+        let pids: Vec<u32> = whom.iter().map(|place| crowd.workers[*place].id()).collect();
+        let busy = until(PATIENCE, || std::future::ready(pids.iter().all(|pid| is_at_work(&rig.lab, *pid))));
+        report.hold(busy.await, || format!("nothing was under way before partition {number}"));
         partition(&proxies, &whom, number, length, &mut report).await;
         let healed = wall_millis();
         for place in whom {
@@ -52,10 +59,8 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     crowd.finish(&rig.lab, &mut report, scale.pick(20, 500)).await?;
     let held: u64 = proxies.iter().map(|proxy| proxy.counts().held).sum();
     report.figure("pieces held", held);
-    report.floor("partitions", scale.pick(3, 100), partitions as u64);
-    report.floor("pieces held", partitions as u64, held);
-    // Three cuts may find nothing under way.
-    report.floor("attempts handed out again", scale.pick(0, 1), report.figures["hand-outs repeated"]);
+    report.floor("cuts that held something back", scale.pick(3, 100), report.faults.values().sum());
+    report.floor("attempts handed out again", 1, report.figures["hand-outs repeated"]);
     Ok(report)
 }
 
@@ -71,8 +76,21 @@ async fn partition(proxies: &[Proxy], whom: &[usize], number: usize, length: Dur
         1 => ("cut both ways", Faults::held()),
         _ => ("cut to the server", Faults { to_server: Flow::Hold, ..Faults::default() }),
     };
+    let held = || whom.iter().map(|place| proxies[*place].counts().held);
+    let before: Vec<u64> = held().collect();
     whom.iter().for_each(|place| proxies[*place].set(faults.clone()));
     tokio::time::sleep(length).await;
     whom.iter().for_each(|place| proxies[*place].set(Faults::default()));
-    report.fault(kind, whom.len() as u64);
+    // A cut that nobody runs into is none.
+    report.fault(kind, held().zip(before).filter(|(now, before)| now > before).count() as u64);
+}
+
+/// Whether a worker has just begun something that it has not done yet.
+fn is_at_work(lab: &Lab, pid: u32) -> bool {
+    let just_now = wall_millis() - JUST_NOW;
+    let Ok(lines) = lab.ledger() else { return false };
+    let recent = || lines.iter().rev().take_while(|line| line.at >= just_now);
+    let done =
+        |claim: &Entry| recent().any(|line| line.entry.what == What::Did && line.entry.task == claim.task);
+    recent().any(|line| line.entry.pid == pid && line.entry.what == What::Began && !done(&line.entry))
 }

@@ -48,16 +48,18 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     for worker in workers {
         worker.stop().await?;
     }
-    // One of ten is looked at in full.
-    let mut findings = examine_some(&rig.lab, |run| run.id.as_str().ends_with('7')).await?;
-    // These workers have no recorder.
-    findings.violations.retain(|violation| !violation.contains("never began"));
+    // One of sixteen is looked at in full.
+    let findings = examine_some(&rig.lab, |run| run.id.as_str().ends_with('7')).await?;
     report.judge(&rig.lab, findings);
     let percent = (100.0 * pinned / baseline) as u64;
     report.figure("steps per second before", baseline as u64);
     report.figure("steps per second pinned", pinned as u64);
     report.figure("percent of the throughput before", percent);
-    report.floor("percent of the throughput before", scale.pick(30, 50), percent);
+    // Two short windows on a busy machine say nothing about each other.
+    match scale {
+        Scale::Short => report.floor("steps per second pinned", 1, pinned as u64),
+        Scale::Long => report.floor("percent of the throughput before", 70, percent),
+    }
     report.floor("steps", scale.pick(200, 5_000), done.load(Ordering::Acquire));
     Ok(report)
 }

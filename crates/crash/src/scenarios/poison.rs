@@ -5,13 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use rhythm::{DeadQuery, EnqueueTask, Payload, TaskId, TaskOptions, TaskState, codes};
+use rhythm::{EnqueueTask, Payload, TaskId, TaskOptions, TaskState, codes};
 use rhythm_core::task::MAX_DELIVERIES;
 use serde_json::json;
 
+use crate::crowd::close;
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::ledger::{Line, What};
-use crate::oracle::examine;
+use crate::listing;
 use crate::process::Process;
 use crate::receipt::Illness;
 use crate::report::Report;
@@ -39,7 +40,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     // The first ones wait for their workers together, so that they share their fate.
     let mut poisoned = enqueue(&lab).await?;
     let mut workers = (0..WORKERS).map(|_| lab.worker(&launch)).collect::<Result<Vec<Process>, _>>()?;
-    let mut client = lab.client_process("client", &launch)?;
+    let mut clients = [lab.client_process("client", &launch)?];
     for round in 1..=rounds {
         outlive(&lab, &mut report, &poisoned, &mut workers, &launch).await?;
         report.say(format_args!("round {round} of {rounds}"));
@@ -48,13 +49,8 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
             poisoned = enqueue(&lab).await?;
         }
     }
-    lab.draw_curtain_after(scale.pick(50, 500)).await?;
-    let ended = client.ends_within(PATIENCE).await;
-    report.hold(ended.is_some_and(|status| status.success()), || client.messages());
-    let rested = lab.comes_to_rest(PATIENCE).await;
-    report.hold(rested, || "work was still open long after the poison".into());
+    let findings = close(&lab, &mut report, &mut clients, scale.pick(50, 500)).await?;
     judge(&lab, &mut report, &tasks).await?;
-    let findings = examine(&lab).await?;
     report.judge(&lab, findings);
     report.floor("poisonous tasks", rounds * ENDINGS.len() as u64, tasks.len() as u64);
     let down = report.faults.get("workers taken down").copied().unwrap_or(0);
@@ -117,17 +113,8 @@ async fn open(lab: &Lab, tasks: &BTreeMap<TaskId, Illness>) -> LabResult<usize> 
 
 /// Every poisonous task ended as it should, was tried as often as it may, and left a letter.
 async fn judge(lab: &Lab, report: &mut Report, tasks: &BTreeMap<TaskId, Illness>) -> LabResult<()> {
-    let mut query = DeadQuery { tenant: lab.client.tenant().clone(), limit: 500, ..DeadQuery::default() };
-    let mut letters = Vec::new();
     // Others of the load fail too.
-    loop {
-        let page = lab.client.world().list_dead(query.clone()).await?;
-        letters.extend(page.rows);
-        match page.next {
-            Some(next) => query.cursor = Some(next),
-            None => break,
-        }
-    }
+    let letters = listing::letters(&lab.client).await?;
     let ledger = lab.ledger()?;
     for (task, illness) in tasks {
         let (_, code, most) = ENDINGS.into_iter().find(|(ill, _, _)| ill == illness).ok_or("no ending")?;

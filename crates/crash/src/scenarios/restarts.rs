@@ -22,12 +22,11 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         let mode = if number % 2 == 0 { Mode::Immediate } else { Mode::Fast };
         rig.cluster.stop(mode).await?;
         tokio::time::sleep(Duration::from_millis(fastrand::u64(0..2_000))).await;
-        let tried = wall_millis();
         rig.cluster.resume().await?;
         let accepts = wall_millis();
         report.fault(if mode == Mode::Fast { "fast restarts" } else { "immediate restarts" }, 1);
-        match next_beginning(&rig.lab, tried, None, PATIENCE).await {
-            Some(began) => report.recoveries.push(began.saturating_sub(accepts)),
+        match next_beginning(&rig.lab, accepts, None, PATIENCE).await {
+            Some(began) => report.beginnings.push(began - accepts),
             None => report.violations.push(format!("nothing began again after restart {number}")),
         }
         if number % 10 == 9 {

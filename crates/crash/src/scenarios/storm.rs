@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use crate::crowd::{Crowd, close};
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
-use crate::ledger::{Line, Manners, What};
-use crate::oracle::examine;
+use crate::ledger::{Manners, What};
 use crate::process::Process;
+use crate::recovery::{Kill, recoveries};
 use crate::report::Report;
 use crate::wait::{PATIENCE, until, wall_millis};
 
@@ -16,21 +17,14 @@ const CLIENTS: usize = 2;
 const LULL: std::ops::Range<u64> = 50..600;
 const EFFECTS: usize = 10;
 
-/// A killed process: who, and when.
-struct Kill {
-    pid: u32,
-    at: u64,
-}
-
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("storm", on);
-    let manners = Manners { dedupe: true, fence: false };
-    let lab = Lab::open(Setup { manners, ..Setup::new(on) }).await?;
+    let lab = Lab::open(Setup { manners: Manners::DEDUPES, ..Setup::new(on) }).await?;
     let mut random = fastrand::Rng::new();
     let ended = scale.pick(50, 2_000);
-    let kills = rage(&lab, &mut random, &mut report, (scale.pick(12, 520), ended)).await?;
+    let (kills, mut crowd) = rage(&lab, &mut random, &mut report, scale.pick(12, 520)).await?;
+    let mut findings = close(&lab, &mut report, &mut crowd.clients, ended).await?;
     report.recoveries = recoveries(&lab.ledger()?, &kills);
-    let mut findings = examine(&lab).await?;
     findings.explain(&lab.ledger()?, &kills.iter().map(|kill| kill.pid).collect());
     report.judge(&lab, findings);
     report.floor("kills", scale.pick(12, 500), report.faults.values().sum());
@@ -39,13 +33,13 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     Ok(report)
 }
 
-/// Kills until enough were killed, then lets everything come to rest.
+/// Kills until enough were killed. Gives the kills and who is left.
 async fn rage(
     lab: &Lab,
     random: &mut fastrand::Rng,
     report: &mut Report,
-    (kills, ended): (usize, u64),
-) -> LabResult<Vec<Kill>> {
+    kills: usize,
+) -> LabResult<(Vec<Kill>, Crowd)> {
     let launch = Launch { fast: true, pause: 20, ..Launch::default() };
     let start_worker = || lab.worker(&launch);
     let start_client = |place: usize| lab.client_process(&format!("client{place}"), &launch);
@@ -70,63 +64,9 @@ async fn rage(
             report.say(format_args!("{} of {kills} killed", killed.len()));
         }
     }
-    lab.draw_curtain_after(ended).await?;
-    for client in &mut clients {
-        let ended = client.ends_within(PATIENCE).await;
-        report.hold(ended.is_some_and(|status| status.success()), || {
-            format!("{} did not come to its end: {ended:?}; {}", client.name(), client.messages())
-        });
-    }
-    let rested = lab.comes_to_rest(PATIENCE).await;
-    report.hold(rested, || "work was still open long after the storm".into());
-    Ok(killed)
+    Ok((killed, Crowd { workers, clients }))
 }
 
 fn effects(lab: &Lab) -> usize {
     lab.count(|line| line.entry.what == What::Did).unwrap_or(0)
-}
-
-/// For every attempt a kill interrupted: how long until its task was handed out again.
-fn recoveries(ledger: &[Line], kills: &[Kill]) -> Vec<u64> {
-    let mut times = Vec::new();
-    for kill in kills {
-        let own = ledger.iter().filter(|line| line.entry.pid == kill.pid && line.entry.what == What::Began);
-        for began in own {
-            let again = ledger.iter().find(|line| {
-                line.entry.what == What::Began
-                    && line.entry.task == began.entry.task
-                    && line.entry.claim > began.entry.claim
-                    && line.entry.attempt == began.entry.attempt
-            });
-            times.extend(again.map(|again| again.at.saturating_sub(kill.at)));
-        }
-    }
-    times
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ledger::{Entry, Verdict};
-
-    #[test]
-    fn recovery_is_the_time_from_a_kill_to_the_next_hand_out_of_what_it_interrupted() {
-        let line = |at: u64, task: &str, claim: u64, pid: u32| {
-            let entry = Entry {
-                what: What::Began,
-                run: None,
-                task: task.into(),
-                name: "work".into(),
-                attempt: 1,
-                delivery: 1,
-                claim,
-                idempotency_key: String::new(),
-                payload_hash: String::new(),
-                pid,
-            };
-            Line { at, verdict: Verdict::Accepted, entry }
-        };
-        let ledger = [line(1, "done", 1, 7), line(2, "cut", 1, 7), line(1_500, "cut", 2, 8)];
-        assert_eq!(recoveries(&ledger, &[Kill { pid: 7, at: 100 }]), [1_400]);
-    }
 }

@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use rhythm::{Millis, RunId, RunQuery, StartRun, Status, Timestamp, WorkflowKind};
+use rhythm::{Millis, RunId, StartRun, Status, Timestamp, WorkflowKind};
 use serde_json::json;
 
+use crate::crowd::come_to_rest;
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::ledger::What;
+use crate::listing;
 use crate::oracle::examine_some;
 use crate::report::Report;
 use crate::wait::{PATIENCE, until};
@@ -17,6 +19,8 @@ use crate::wait::{PATIENCE, until};
 const BATCH: u64 = 1_000;
 /// All timers must have fired so long after they were due.
 const LATEST: Duration = Duration::from_secs(30);
+/// Other work goes on at this share of its pace at least.
+const SHARE: f64 = 0.1;
 /// One run of so many is looked at in full.
 const SAMPLE: u64 = 100;
 
@@ -25,6 +29,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let lab = Lab::open(Setup::new(on)).await?;
     let timers: u64 = scale.pick(5_000, 100_000);
     let mut workers = [lab.worker(&Launch::fast())?, lab.worker(&Launch::fast())?];
+    let steps_before = pace(&lab, &mut report).await?;
     let one_batch = rehearse(&lab, &mut report).await?;
     let enough = one_batch * u32::try_from(timers.div_ceil(BATCH))? * 2 + Duration::from_secs(3);
     let due = lab.client.world().now().await?.plus(Millis(u64::try_from(enough.as_millis())?));
@@ -39,7 +44,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let waiting = lab.client.world().health().await?.timers;
     report.fault("timers due at once", waiting);
     report.floor("timers due at once", timers, waiting);
-    let mut others = lab.client_process("others", &Launch { pause: 20, ..Launch::default() })?;
+    let mut others = [lab.client_process("others", &others())?];
     let back = lab.client.world().now().await?;
     let _workers = [lab.worker(&Launch::fast())?, lab.worker(&Launch::fast())?];
     let woken = until(PATIENCE * 5, || async {
@@ -47,10 +52,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     });
     report.hold(woken.await, || "timers did not fire".into());
     lab.draw_curtain()?;
-    let ended = others.ends_within(PATIENCE).await;
-    report.hold(ended.is_some_and(|status| status.success()), || others.messages());
-    let rested = lab.comes_to_rest(PATIENCE).await;
-    report.hold(rested, || "work was still open long after the timers".into());
+    come_to_rest(&lab, &mut report, &mut others).await;
     let last = look_at_ends(&lab, &mut report, &sleeps, timers).await?;
     let late = last.since(back).as_u64();
     report.figure("milliseconds from the first worker to the last timer", late);
@@ -61,8 +63,10 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let window = u64::try_from(back.millis())?..=u64::try_from(last.millis())?;
     let meanwhile = lab.count(|line| line.entry.what == What::Did && window.contains(&line.at))?;
     report.figure("other steps done while the timers fired", meanwhile as u64);
-    // One a second at least; a short run on a busy machine has only its first seconds to show.
-    report.floor("other steps meanwhile", scale.pick(1, late / 1_000), meanwhile as u64);
+    // A share of what was done before; a short run on a busy machine has only its first seconds to show.
+    let share = (steps_before * late as f64 / 1_000.0 * SHARE) as u64;
+    report.figure("other steps per second before", steps_before as u64);
+    report.floor("other steps meanwhile", scale.pick(1, share.max(1)), meanwhile as u64);
     let sampled = |run: &RunId| run.as_str().bytes().map(u64::from).sum::<u64>().is_multiple_of(SAMPLE);
     let findings = examine_some(&lab, |run| {
         let many = sleeps.contains_key(&run.workflow) || run.workflow == "rehearsal";
@@ -71,6 +75,23 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let findings = findings.await?;
     report.judge(&lab, findings);
     Ok(report)
+}
+
+/// The other work: a client at an even pace.
+fn others() -> Launch {
+    Launch { pause: 20, ..Launch::default() }
+}
+
+/// Steps per second of the other work while nothing else is to be done.
+async fn pace(lab: &Lab, report: &mut Report) -> LabResult<f64> {
+    let mut client = lab.client_process("before", &Launch { scripts: 40, ..others() })?;
+    let ended = client.ends_within(PATIENCE).await;
+    report.hold(ended.is_some_and(|status| status.success()), || client.messages());
+    let did: Vec<u64> =
+        lab.ledger()?.iter().filter(|line| line.entry.what == What::Did).map(|line| line.at).collect();
+    let (first, last) = (did.iter().min().copied(), did.iter().max().copied());
+    let (first, last) = first.zip(last).ok_or("nothing was done before the timers")?;
+    Ok(did.len() as f64 * 1_000.0 / (last - first).max(1) as f64)
 }
 
 /// How long it takes to start a batch and to get its timers set.
@@ -127,21 +148,12 @@ async fn look_at_ends(
 ) -> LabResult<Timestamp> {
     let mut last = Timestamp::default();
     let mut woken = 0;
-    let tenant = lab.client.tenant().clone();
-    let mut query = RunQuery { tenant, limit: 500, ..RunQuery::default() };
-    loop {
-        let page = lab.client.world().list_runs(query.clone()).await?;
-        for run in page.rows {
-            let (Some(sleep), Some(ended)) = (sleeps.get(&run.workflow), run.ended_at) else { continue };
-            woken += u64::from(run.status == Status::Completed);
-            last = last.max(ended);
-            let earliest = run.created_at.plus(Millis(*sleep));
-            report.hold(ended >= earliest, || format!("run {} woke up at {ended}, not {earliest}", run.id));
-        }
-        match page.next {
-            Some(next) => query.cursor = Some(next),
-            None => break,
-        }
+    for run in listing::runs(&lab.client).await? {
+        let (Some(sleep), Some(ended)) = (sleeps.get(&run.workflow), run.ended_at) else { continue };
+        woken += u64::from(run.status == Status::Completed);
+        last = last.max(ended);
+        let earliest = run.created_at.plus(Millis(*sleep));
+        report.hold(ended >= earliest, || format!("run {} woke up at {ended}, not {earliest}", run.id));
     }
     report.floor("timers fired", timers, woken);
     Ok(last)

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::crowd::close;
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::ledger::{Line, Manners, What};
-use crate::oracle::examine;
 use crate::process::Process;
+use crate::recovery::{Kill, recoveries};
 use crate::report::Report;
 use crate::wait::{PATIENCE, until, wall_millis};
 
@@ -20,12 +21,11 @@ const PROGRESS: usize = 40;
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("whole_restart", on);
-    let manners = Manners { dedupe: true, fence: false };
-    let mut lab = Lab::open(Setup { manners, ..Setup::new(on) }).await?;
+    let mut lab = Lab::open(Setup { manners: Manners::DEDUPES, ..Setup::new(on) }).await?;
     lab.close_eyes().await?;
     let restarts = scale.pick(4, 60);
     let mut crew = start(&lab)?;
-    let mut killed = BTreeSet::new();
+    let mut kills = Vec::new();
     for restart in 1..=restarts {
         let lines = lab.count(|_| true)?;
         let moved = || std::future::ready(lab.count(|_| true).is_ok_and(|now| now >= lines + PROGRESS));
@@ -37,17 +37,17 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
             report.figure("restarts with a log to recover", u64::from(left > 0));
         }
         let last: BTreeSet<u32> = crew.iter().map(Process::id).collect();
-        killed.extend(&last);
         for process in &mut crew {
             report.fault("processes killed", u64::from(process.kill()));
         }
         report.fault("whole restarts", 1);
         let lines = lab.count(|_| true)?;
         let down_at = wall_millis();
+        kills.extend(last.iter().map(|pid| Kill { pid: *pid, at: down_at }));
         crew = start(&lab)?;
         let moved = || std::future::ready(lab.count(|_| true).is_ok_and(|now| now > lines));
         report.hold(until(PATIENCE, moved).await, || format!("nothing moved after restart {restart}"));
-        report.recoveries.push(wall_millis().saturating_sub(down_at));
+        report.beginnings.push(wall_millis().saturating_sub(down_at));
         // What was interrupted gets a chance before the next kill, or five of them would make it poison.
         let waiting = interrupted(&lab.ledger()?, &last);
         let again = || std::future::ready(lab.ledger().is_ok_and(|lines| all_begun_again(&lines, &waiting)));
@@ -58,15 +58,9 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         }
     }
     lab.open_eyes().await?;
-    lab.draw_curtain_after(scale.pick(20, 500)).await?;
-    for client in &mut crew[WORKERS..] {
-        let ended = client.ends_within(PATIENCE).await;
-        report.hold(ended.is_some_and(|status| status.success()), || client.messages());
-    }
-    let rested = lab.comes_to_rest(PATIENCE).await;
-    report.hold(rested, || "work was still open long after the last restart".into());
-    let mut findings = examine(&lab).await?;
-    findings.explain(&lab.ledger()?, &killed);
+    let mut findings = close(&lab, &mut report, &mut crew[WORKERS..], scale.pick(20, 500)).await?;
+    report.recoveries = recoveries(&lab.ledger()?, &kills);
+    findings.explain(&lab.ledger()?, &kills.iter().map(|kill| kill.pid).collect());
     report.judge(&lab, findings);
     report.floor("whole restarts", scale.pick(4, 50), report.faults["whole restarts"]);
     report.floor("runs ended", scale.pick(20, 500), report.figures["runs ended"]);

@@ -19,6 +19,8 @@ use crate::wait::{PATIENCE, until, wall_millis};
 /// Attempts each pair of zombies holds: one zombie has one before its effect and one after, the other a single
 /// one that blocks its only thread, so that its late result leaves before it can learn of its loss.
 const HELD: usize = 3;
+/// How often freezing is tried.
+const TRIES: usize = 30;
 /// The queue of those that block.
 const BLOCKING: &str = "blocking";
 
@@ -137,9 +139,10 @@ async fn register(lab: &Lab, round: usize, gate: &Path, rise: Rise) -> LabResult
 }
 
 /// Freezes all of them outside of any transaction. One that is frozen within one keeps SQLite's lock, and nobody
-/// can take over anything before it wakes up or dies: safe, but not what this is about.
+/// can take over anything before it wakes up or dies: safe, but not what this is about. Who is never met outside of one
+/// writes all the time, which is wrong by itself.
 async fn freeze(lab: &Lab, report: &mut Report, zombies: &[Process]) -> LabResult<()> {
-    loop {
+    for _ in 0..TRIES {
         for zombie in zombies {
             zombie.freeze()?;
         }
@@ -154,6 +157,7 @@ async fn freeze(lab: &Lab, report: &mut Report, zombies: &[Process]) -> LabResul
         }
         tokio::task::yield_now().await;
     }
+    Err(format!("{TRIES} times in a row somebody was frozen within a transaction").into())
 }
 
 async fn workers_up(lab: &Lab, zombies: &[Process]) -> usize {

@@ -8,7 +8,7 @@ use rhythm_core::message::{Message, MessageBody};
 use rhythm_core::{Event, EventData, Millis, Payload, RunId, TaskId, TimerSpec, Timestamp};
 use rhythm_engine::world::*;
 
-use super::{AHEAD, Applied, Check, Moment, Objection};
+use super::{Applied, Check, Moment, Objection};
 
 pub struct Asked {
     plans: BTreeMap<String, Plan>,
@@ -37,7 +37,7 @@ impl Check for Asked {
         "asked"
     }
 
-    fn applied(&mut self, applied: &Applied<'_>, _at: &Moment<'_>) -> Result<(), Objection> {
+    fn applied(&mut self, applied: &Applied<'_>, at: &Moment<'_>) -> Result<(), Objection> {
         match applied {
             Applied::CreateRuns(request, _) => self.created(&request.runs),
             Applied::Deliver(request, _) => {
@@ -68,7 +68,8 @@ impl Check for Asked {
                     for TaskClaim { task, claim } in &done.claimed {
                         self.tasks_claimed.entry((task.clone(), *claim)).or_insert(committed.at);
                     }
-                    self.committed(item, committed.at).map_err(|what| Objection::of_run(&item.run, what))?;
+                    let latest = committed.at.plus(at.luck.ahead());
+                    self.committed(item, latest).map_err(|what| Objection::of_run(&item.run, what))?;
                 }
             }
             _ => {}
@@ -95,7 +96,8 @@ impl Asked {
         }
     }
 
-    fn committed(&self, item: &CommitItem, at: Timestamp) -> Result<(), String> {
+    /// `latest` is what the committing process can take for the world's time.
+    fn committed(&self, item: &CommitItem, latest: Timestamp) -> Result<(), String> {
         if item.tasks.is_empty() && item.timers.is_empty() {
             return Ok(());
         }
@@ -115,7 +117,7 @@ impl Asked {
             }
         }
         let lengths: BTreeSet<Millis> = steps().filter_map(timer_of).collect();
-        item.timers.iter().try_for_each(|timer| self.timer(item, timer, &lengths, at))
+        item.timers.iter().try_for_each(|timer| self.timer(item, timer, &lengths, latest))
     }
 
     fn timer(
@@ -123,7 +125,7 @@ impl Asked {
         item: &CommitItem,
         timer: &TimerSpec,
         lengths: &BTreeSet<Millis>,
-        at: Timestamp,
+        latest: Timestamp,
     ) -> Result<(), String> {
         let row = item.events.iter().find(|event| schedules(event, timer));
         let row = row.ok_or_else(|| format!("timer {} is not in the history as it is", timer.timer))?;
@@ -141,9 +143,8 @@ impl Asked {
         if since.is_none_or(|since| row.at < since) {
             return Err(format!("timer {} counts from {}, the claim is of {since:?}", timer.timer, row.at));
         }
-        if row.at > at.plus(AHEAD) {
-            let ahead = row.at.since(at);
-            return Err(format!("timer {} counts from {ahead} after its commit", timer.timer));
+        if row.at > latest {
+            return Err(format!("timer {} counts from {}, its commit is before", timer.timer, row.at));
         }
         Ok(())
     }

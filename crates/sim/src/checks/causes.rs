@@ -5,41 +5,45 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rhythm_core::drill::{Instruction, Plan};
 use rhythm_core::failure::codes;
-use rhythm_core::{CommitId, Event, EventData, Failure, Millis, RunId, TaskId, TaskOptions, Timestamp};
+use rhythm_core::{Event, EventData, Failure, Millis, RunId, TaskId, Timestamp};
 use rhythm_engine::world::*;
 
-use super::{AHEAD, Applied, Check, Moment, Objection, Seen, View};
+use super::book::Book;
+use super::{Applied, Check, Moment, Objection, Seen, View};
 
 pub struct Causes {
     plans: BTreeMap<String, Plan>,
-    tasks: BTreeMap<TaskId, Known>,
-    /// When each attempt was first handed out, in virtual time.
-    begun: BTreeMap<(TaskId, u32), u64>,
+    tasks: Book,
+    /// When each claim on a task was given, in virtual time.
+    begun: BTreeMap<(TaskId, u64), u64>,
     cancelled_tasks: BTreeSet<TaskId>,
     cancelled_runs: BTreeSet<RunId>,
     deadlines: BTreeMap<RunId, Timestamp>,
     /// Failures that must be found in the ledger.
     told: Vec<(TaskId, u32, String)>,
-    commits: BTreeSet<CommitId>,
+    silent: Vec<Silence>,
 }
 
-/// A task as it was asked for.
-struct Known {
-    options: TaskOptions,
-    created_at: Timestamp,
+/// An attempt that is said to have told nothing of itself for too long.
+struct Silence {
+    task: TaskId,
+    claim: u64,
+    limit: Millis,
+    /// When that was said, in virtual time.
+    at: u64,
 }
 
 impl Causes {
     pub fn new(plans: BTreeMap<String, Plan>) -> Self {
         Self {
             plans,
-            tasks: BTreeMap::new(),
+            tasks: Book::default(),
             begun: BTreeMap::new(),
             cancelled_tasks: BTreeSet::new(),
             cancelled_runs: BTreeSet::new(),
             deadlines: BTreeMap::new(),
             told: Vec::new(),
-            commits: BTreeSet::new(),
+            silent: Vec::new(),
         }
     }
 }
@@ -50,19 +54,15 @@ impl Check for Causes {
     }
 
     fn applied(&mut self, applied: &Applied<'_>, at: &Moment<'_>) -> Result<(), Objection> {
+        self.tasks.applied(applied, at);
         match applied {
             Applied::CreateRuns(request, answers) => {
                 let created = request.runs.iter().zip(*answers).filter(|(_, a)| **a == Creation::Created);
                 created.for_each(|(run, _)| self.created(run, at.now));
             }
-            Applied::EnqueueTasks(request, answers) => {
-                let created = request.tasks.iter().zip(*answers).filter(|(_, a)| **a == Creation::Created);
-                created.for_each(|(task, _)| self.asked(task, at.now));
-            }
             Applied::ClaimTasks(_, claimed) => {
-                for task in &claimed.tasks {
-                    self.begun.entry((task.id.clone(), task.attempt)).or_insert(at.virtual_ms);
-                }
+                let given = claimed.tasks.iter().map(|task| (task.id.clone(), task.claim));
+                self.begun.extend(given.map(|claim| (claim, at.virtual_ms)));
             }
             Applied::Commit(commit, committed) => return self.committed(commit, committed, at),
             Applied::FinishTasks(request, answers) => {
@@ -71,17 +71,11 @@ impl Check for Causes {
                     .map(|(finished, _)| finished)
                     .try_for_each(|finished| self.finished(finished, at));
             }
-            Applied::Control(request, Controlled::Done) => match &request.control {
-                Control::CancelTask { task } => {
+            Applied::Control(request, Controlled::Done) => {
+                if let Control::CancelTask { task } = &request.control {
                     self.cancelled_tasks.insert(task.clone());
                 }
-                Control::RequeueDead { task } => self.starts_anew(task, at.now),
-                Control::Reopen { requeue, .. } => {
-                    requeue.iter().for_each(|task| self.starts_anew(task, at.now));
-                }
-                Control::FireSchedule { tasks, .. } => tasks.iter().for_each(|task| self.asked(task, at.now)),
-                _ => {}
-            },
+            }
             _ => {}
         }
         Ok(())
@@ -91,6 +85,16 @@ impl Check for Causes {
         for (task, attempt, code) in &self.told {
             if !view.ledger.failed(task, *attempt, code) {
                 let what = format!("attempt {attempt} is said to have failed with {code}; no handler did");
+                return Err(Objection::of_task(task, what));
+            }
+        }
+        for Silence { task, claim, limit, at } in &self.silent {
+            let beat = view.ledger.last_beat(task, *claim);
+            if let Some(silent) =
+                beat.map(|beat| at.saturating_sub(beat)).filter(|for_ms| !lasts(*for_ms, *limit))
+            {
+                let what =
+                    format!("claim {claim} is called silent {silent} ms after it told, the limit is {limit}");
                 return Err(Objection::of_task(task, what));
             }
         }
@@ -115,18 +119,6 @@ impl Causes {
         }
     }
 
-    fn asked(&mut self, task: &NewTask, now: Timestamp) {
-        let known = Known { options: task.options.clone(), created_at: now };
-        self.tasks.entry(task.id.clone()).or_insert(known);
-    }
-
-    fn starts_anew(&mut self, task: &TaskId, now: Timestamp) {
-        self.begun.retain(|(of, _), _| of != task);
-        if let Some(known) = self.tasks.get_mut(task) {
-            known.created_at = now;
-        }
-    }
-
     fn committed(
         &mut self,
         commit: &Commit,
@@ -135,18 +127,13 @@ impl Causes {
     ) -> Result<(), Objection> {
         for (item, outcome) in commit.items.iter().zip(&committed.outcomes) {
             let CommitOutcome::Done(done) = outcome else { continue };
-            if !self.commits.insert(item.commit.clone()) {
-                continue;
-            }
             self.cancelled_tasks.extend(item.cancel_tasks.iter().cloned());
             if item.cancel_open.is_some() {
                 self.cancelled_runs.insert(item.run.clone());
             }
-            item.tasks.iter().for_each(|task| self.asked(task, committed.at));
             item.children.iter().for_each(|child| self.created(child, committed.at));
-            for claim in &done.claimed {
-                self.begun.entry((claim.task.clone(), 1)).or_insert(at.virtual_ms);
-            }
+            let given = done.claimed.iter().map(|claim| (claim.task.clone(), claim.claim));
+            self.begun.extend(given.map(|claim| (claim, at.virtual_ms)));
             item.finished.iter().try_for_each(|finished| self.finished(finished, at))?;
         }
         Ok(())
@@ -159,31 +146,31 @@ impl Causes {
             | TaskOutcome::Cancelled { failure } => failure,
             TaskOutcome::Completed { .. } | TaskOutcome::Released => return Ok(()),
         };
-        self.explain(&finished.task, failure, at).map_err(|what| {
+        self.explain(finished, failure, at).map_err(|what| {
             Objection::of_task(&finished.task, format!("attempt {}: {what}", failure.attempts))
         })
     }
 
-    fn explain(&mut self, task: &TaskId, failure: &Failure, at: &Moment<'_>) -> Result<(), String> {
-        let Some(known) = self.tasks.get(task) else { return Err("nobody asked for the task".into()) };
+    fn explain(&mut self, finished: &FinishedTask, failure: &Failure, at: &Moment<'_>) -> Result<(), String> {
+        let (task, claim) = (&finished.task, finished.claim);
+        let Some(known) = self.tasks.task(task) else { return Err("nobody asked for the task".into()) };
         let options = &known.options;
-        let key = (task.clone(), failure.attempts);
-        let lasted = self.begun.get(&key).map(|begun| at.virtual_ms - begun);
-        // Counters of processes go up to two in a hundred wrong.
-        let lasted_as_long_as =
-            |limit: Millis| lasted.is_some_and(|lasted| lasted >= limit.as_u64() * 97 / 100);
+        let lasted = self.begun.get(&(task.clone(), claim)).map(|begun| at.virtual_ms - begun);
+        let lasted_as_long_as = |limit: Millis| lasted.is_some_and(|lasted| lasts(lasted, limit));
         match failure.code.as_str() {
             codes::TIMEOUT if lasted_as_long_as(options.longest_attempt()) => Ok(()),
             codes::TIMEOUT => Err(format!("timed out after {lasted:?} of {}", options.longest_attempt())),
             codes::HEARTBEAT_TIMEOUT => match options.heartbeat_timeout {
-                Some(limit) if lasted_as_long_as(limit) => Ok(()),
+                Some(limit) if lasted_as_long_as(limit) => {
+                    // Whether it told of itself meanwhile, its handler knows.
+                    self.silent.push(Silence { task: task.clone(), claim, limit, at: at.virtual_ms });
+                    Ok(())
+                }
                 limit => Err(format!("too silent after {lasted:?}, the limit is {limit:?}")),
             },
             codes::DEADLINE_EXCEEDED => match options.deadline {
-                Some(limit) if at.now.plus(AHEAD) >= known.created_at.plus(limit) => Ok(()),
-                limit => {
-                    Err(format!("too late after {}, the limit is {limit:?}", at.now.since(known.created_at)))
-                }
+                Some(limit) if at.now.plus(at.luck.ahead()) >= known.since.plus(limit) => Ok(()),
+                limit => Err(format!("too late after {}, the limit is {limit:?}", at.now.since(known.since))),
             },
             codes::CANCELLED if self.was_cancelled(task) => Ok(()),
             codes::CANCELLED => Err("nobody cancelled it".into()),
@@ -229,7 +216,7 @@ impl Causes {
                 }
             }
             Some(EventData::DeadlineReached(_)) => match self.deadlines.get(run) {
-                Some(deadline) if event.at.plus(AHEAD) >= *deadline => Ok(()),
+                Some(deadline) if event.at >= *deadline => Ok(()),
                 deadline => Err(format!("at {}, its deadline is {deadline:?}", event.at)),
             },
             Some(_) => {
@@ -244,6 +231,11 @@ impl Causes {
             }
         }
     }
+}
+
+/// Counters of processes go up to two in a hundred wrong.
+fn lasts(time_ms: u64, limit: Millis) -> bool {
+    time_ms >= limit.as_u64() * 97 / 100
 }
 
 fn is_failure(step: &Instruction, failure: &Failure) -> bool {

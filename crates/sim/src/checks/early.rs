@@ -7,19 +7,14 @@ use rhythm_core::message::MessageBody;
 use rhythm_core::{CommandId, MessageId, Millis, RunId, TaskId, TaskOptions, Timestamp};
 use rhythm_engine::world::*;
 
+use super::book::Book;
 use super::{Applied, Check, Moment, Objection};
 
 #[derive(Default)]
 pub struct Early {
     timers: BTreeMap<(RunId, CommandId), Timestamp>,
     starts: BTreeMap<RunId, Timestamp>,
-    tasks: BTreeMap<TaskId, Known>,
-}
-
-struct Known {
-    options: TaskOptions,
-    /// When it may be claimed next.
-    due: Timestamp,
+    tasks: Book,
 }
 
 impl Check for Early {
@@ -28,26 +23,23 @@ impl Check for Early {
     }
 
     fn applied(&mut self, applied: &Applied<'_>, at: &Moment<'_>) -> Result<(), Objection> {
+        self.tasks.applied(applied, at);
         match applied {
             Applied::CreateRuns(request, answers) => {
                 let created = request.runs.iter().zip(*answers).filter(|(_, a)| **a == Creation::Created);
                 self.starts.extend(created.map(|(run, _)| (run.id.clone(), at.now.plus(run.delay))));
             }
-            Applied::EnqueueTasks(request, answers) => {
-                let created = request.tasks.iter().zip(*answers).filter(|(_, a)| **a == Creation::Created);
-                created.for_each(|(task, _)| self.asked(task, at.now));
-            }
             Applied::Commit(commit, committed) => {
                 for (item, outcome) in commit.items.iter().zip(&committed.outcomes) {
                     if let CommitOutcome::Done(done) = outcome {
-                        self.committed(item, done, committed.at)?;
+                        self.committed(item, done)?;
                     }
                 }
             }
             Applied::FinishTasks(request, answers) => {
                 for (finished, answer) in request.finished.iter().zip(*answers) {
                     if *answer == Finish::Done {
-                        self.finished(finished, at.now)?;
+                        self.finished(finished)?;
                     }
                 }
             }
@@ -57,14 +49,6 @@ impl Check for Early {
             Applied::ClaimTasks(request, claimed) if !request.overdue => {
                 return claimed.tasks.iter().try_for_each(|task| self.task_claimed(&task.id, claimed.at));
             }
-            Applied::Control(request, Controlled::Done) => match &request.control {
-                Control::RequeueDead { task } => self.starts_anew(task, at.now),
-                Control::Reopen { requeue, .. } => {
-                    requeue.iter().for_each(|task| self.starts_anew(task, at.now));
-                }
-                Control::FireSchedule { tasks, .. } => tasks.iter().for_each(|task| self.asked(task, at.now)),
-                _ => {}
-            },
             _ => {}
         }
         Ok(())
@@ -72,19 +56,13 @@ impl Check for Early {
 }
 
 impl Early {
-    fn asked(&mut self, task: &NewTask, at: Timestamp) {
-        let known = Known { options: task.options.clone(), due: at.plus(task.options.delay) };
-        self.tasks.entry(task.id.clone()).or_insert(known);
-    }
-
-    fn committed(&mut self, item: &CommitItem, done: &Done, at: Timestamp) -> Result<(), Objection> {
+    fn committed(&mut self, item: &CommitItem, done: &Done) -> Result<(), Objection> {
         for timer in &item.timers {
             self.timers.entry((item.run.clone(), timer.timer)).or_insert(timer.fire_at);
         }
-        item.tasks.iter().for_each(|task| self.asked(task, at));
         // What the committing worker takes at once is handed out, too.
         for claim in &done.claimed {
-            let delayed = self.tasks.get(&claim.task).is_some_and(|task| task.options.delay > Millis::ZERO);
+            let delayed = self.tasks.task(&claim.task).is_some_and(|task| task.options.delay > Millis::ZERO);
             if delayed {
                 return Err(Objection::of_task(&claim.task, "taken at once, although it is delayed"));
             }
@@ -92,17 +70,9 @@ impl Early {
         Ok(())
     }
 
-    /// A requeued task is due at once.
-    fn starts_anew(&mut self, task: &TaskId, now: Timestamp) {
-        if let Some(known) = self.tasks.get_mut(task) {
-            known.due = now;
-        }
-    }
-
-    fn finished(&mut self, finished: &FinishedTask, now: Timestamp) -> Result<(), Objection> {
+    fn finished(&self, finished: &FinishedTask) -> Result<(), Objection> {
         let TaskOutcome::Retry { failure, delay } = &finished.outcome else { return Ok(()) };
-        let Some(known) = self.tasks.get_mut(&finished.task) else { return Ok(()) };
-        known.due = now.plus(*delay);
+        let Some(known) = self.tasks.task(&finished.task) else { return Ok(()) };
         let (least, most) = delay_after(failure.attempts, &known.options);
         if *delay < least || *delay > most {
             let what =
@@ -136,7 +106,7 @@ impl Early {
     }
 
     fn task_claimed(&self, task: &TaskId, at: Timestamp) -> Result<(), Objection> {
-        let Some(known) = self.tasks.get(task) else {
+        let Some(known) = self.tasks.task(task) else {
             return Err(Objection::of_task(task, "handed out, nobody asked for it"));
         };
         if at < known.due {

@@ -1,10 +1,10 @@
 //! I4: what handlers did. Nothing is done more often than it was handed out, attempts and deliveries are
 //! bounded, and a result in a history is one a handler really gave.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rhythm_core::task::MAX_DELIVERIES;
-use rhythm_core::{CommitId, EventData, Payload, TaskId};
+use rhythm_core::{EventData, Payload, TaskId};
 use rhythm_engine::world::CommitOutcome;
 
 use super::{Applied, Check, Moment, Objection, View};
@@ -13,7 +13,6 @@ use super::{Applied, Check, Moment, Objection, View};
 pub struct Effects {
     /// How often each attempt was handed out.
     handed_out: BTreeMap<(TaskId, u32), u64>,
-    commits: BTreeSet<CommitId>,
 }
 
 impl Check for Effects {
@@ -34,13 +33,9 @@ impl Check for Effects {
                     }
                 }
             }
-            Applied::Commit(commit, committed) => {
-                for (item, outcome) in commit.items.iter().zip(&committed.outcomes) {
+            Applied::Commit(_, committed) => {
+                for outcome in &committed.outcomes {
                     let CommitOutcome::Done(done) = outcome else { continue };
-                    // An answer that is repeated hands nothing out.
-                    if !self.commits.insert(item.commit.clone()) {
-                        continue;
-                    }
                     for claim in &done.claimed {
                         *self.handed_out.entry((claim.task.clone(), 1)).or_default() += 1;
                     }

@@ -1,18 +1,20 @@
 //! I5: only the newest claim may write. Claim numbers only grow, and nothing is accepted from a holder that was
-//! taken over.
+//! taken over. That such a one cannot give a run back either is seen by `redeliveries`, when the run is claimed again;
+//! that it cannot set it aside is seen here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use rhythm_core::{CommitId, RunId, TaskId};
+use rhythm_core::{Blocked, RunId, TaskId};
 use rhythm_engine::world::*;
 
-use super::{Applied, Check, Moment, Objection};
+use super::{Applied, Check, Moment, Objection, View};
 
 #[derive(Default)]
 pub struct Fences {
     runs: BTreeMap<RunId, u64>,
     tasks: BTreeMap<TaskId, u64>,
-    commits: BTreeSet<CommitId>,
+    /// Why runs were set aside or put off, by whether the newest claim said so.
+    blocked: BTreeMap<RunId, Vec<(Blocked, bool)>>,
 }
 
 impl Check for Fences {
@@ -36,11 +38,11 @@ impl Check for Fences {
             Applied::ClaimTasks(_, claimed) => claimed.tasks.iter().try_for_each(|task| {
                 self.task_claimed(&TaskClaim { task: task.id.clone(), claim: task.claim })
             }),
-            Applied::Commit(commit, committed) => commit
-                .items
-                .iter()
-                .zip(&committed.outcomes)
-                .try_for_each(|(item, outcome)| self.committed(item, outcome)),
+            Applied::Commit(commit, committed) => {
+                commit.released.iter().for_each(|released| self.released(released));
+                let answered = commit.items.iter().zip(&committed.outcomes);
+                answered.into_iter().try_for_each(|(item, outcome)| self.committed(item, outcome))
+            }
             Applied::FinishTasks(request, answers) => request
                 .finished
                 .iter()
@@ -50,9 +52,42 @@ impl Check for Fences {
             _ => Ok(()),
         }
     }
+
+    fn settled(&mut self, view: &View<'_>) -> Result<(), Objection> {
+        self.blocked_by_the_newest(view)
+    }
+
+    fn ended(&mut self, view: &View<'_>) -> Result<(), Objection> {
+        self.blocked_by_the_newest(view)
+    }
 }
 
 impl Fences {
+    fn released(&mut self, released: &ReleasedRun) {
+        let why = match &released.outcome {
+            ReleaseOutcome::Aside(blocked) => Some(blocked),
+            ReleaseOutcome::Later { blocked, .. } => blocked.as_ref(),
+            ReleaseOutcome::Idle { .. } => None,
+        };
+        if let Some(why) = why {
+            let newest = self.runs.get(&released.run) == Some(&released.claim);
+            self.blocked.entry(released.run.clone()).or_default().push((why.clone(), newest));
+        }
+    }
+
+    fn blocked_by_the_newest(&self, view: &View<'_>) -> Result<(), Objection> {
+        for (run, seen) in &view.runs {
+            let Some(blocked) = &seen.picture.summary.blocked else { continue };
+            let said = self.blocked.get(run).map_or(&[][..], Vec::as_slice);
+            let mut so = said.iter().filter(|(why, _)| why == blocked).peekable();
+            if so.peek().is_some() && so.all(|(_, newest)| !newest) {
+                let what = format!("set aside under an old claim: {}", blocked.detail);
+                return Err(Objection::of_run(run, what));
+            }
+        }
+        Ok(())
+    }
+
     fn task_claimed(&mut self, claim: &TaskClaim) -> Result<(), Objection> {
         let newest = self.tasks.entry(claim.task.clone()).or_default();
         if claim.claim <= *newest {
@@ -65,10 +100,6 @@ impl Fences {
 
     fn committed(&mut self, item: &CommitItem, outcome: &CommitOutcome) -> Result<(), Objection> {
         let CommitOutcome::Done(done) = outcome else { return Ok(()) };
-        if !self.commits.insert(item.commit.clone()) {
-            // The same commit again: the answer is repeated, nothing is written.
-            return Ok(());
-        }
         if let Fence::Claim(claim) = item.fence {
             let newest = self.runs.get(&item.run).copied().unwrap_or_default();
             if claim != newest {

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rhythm_core::{CommitId, Event, EventData, MessageId, RunId, TaskId};
+use rhythm_core::{Event, EventData, MessageId, RunId, TaskId};
 use rhythm_engine::world::{CommitOutcome, Control, Controlled};
 
 use super::{Applied, Check, Moment, Objection, View};
 
 #[derive(Default)]
 pub struct Gaps {
-    commits: BTreeSet<CommitId>,
     rows: BTreeMap<(RunId, u64), Event>,
     consumed: BTreeSet<(RunId, MessageId)>,
 }
@@ -37,7 +36,7 @@ impl Check for Gaps {
             _ => return Ok(()),
         };
         for (item, outcome) in commit.items.iter().zip(&committed.outcomes) {
-            if *outcome == CommitOutcome::Stale || !self.commits.insert(item.commit.clone()) {
+            if *outcome == CommitOutcome::Stale {
                 continue;
             }
             for event in &item.events {

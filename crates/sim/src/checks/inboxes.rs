@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rhythm_core::fold::End;
 use rhythm_core::message::{Message, MessageBody};
-use rhythm_core::{CommitId, MessageId, RunId, Status};
+use rhythm_core::{MessageId, RunId, Status};
 use rhythm_engine::world::*;
 
 use super::{Applied, Check, Moment, Objection, View};
@@ -19,7 +19,6 @@ pub struct Inboxes {
     accepted: BTreeSet<(RunId, MessageId)>,
     /// What the newest claim on a run carried.
     claimed: BTreeMap<RunId, (u64, Vec<Message>)>,
-    commits: BTreeSet<CommitId>,
 }
 
 impl Check for Inboxes {
@@ -112,9 +111,6 @@ impl Inboxes {
     }
 
     fn committed(&mut self, item: &CommitItem) -> Result<(), Objection> {
-        if !self.commits.insert(item.commit.clone()) {
-            return Ok(());
-        }
         self.known.extend(item.children.iter().map(|child| child.id.clone()));
         if let Some(waiting) = self.waiting.get_mut(&item.run) {
             waiting.retain(|id, _| !item.consumed.contains(id));

@@ -2,11 +2,11 @@
 //! out again, and a run claimed again, only after something befell the last holder; `POISON` and quarantine come
 //! only after as many deliveries as the limits say.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rhythm_core::failure::codes;
 use rhythm_core::task::MAX_DELIVERIES;
-use rhythm_core::{BlockedCode, CommitId, RunId, TaskId};
+use rhythm_core::{BlockedCode, RunId, TaskId};
 use rhythm_engine::world::*;
 
 use super::{Applied, Check, Moment, Objection};
@@ -23,6 +23,7 @@ const SHAKEN_MS: u64 = 10_000;
 #[derive(Clone, Copy)]
 struct Holder {
     owner: Owner,
+    claim: u64,
     misfortunes: u64,
     deliveries: u32,
     /// Something had just befallen them.
@@ -30,11 +31,11 @@ struct Holder {
 }
 
 impl Holder {
-    fn first(at: &Moment<'_>) -> Self {
+    fn first(claim: u64, at: &Moment<'_>) -> Self {
         let last = at.luck.last(at.owner);
         let shaken = last.is_some_and(|last| at.virtual_ms.saturating_sub(last) < SHAKEN_MS);
         let misfortunes = at.luck.misfortunes(at.owner);
-        Self { owner: at.owner, misfortunes, deliveries: 1, shaken }
+        Self { owner: at.owner, claim, misfortunes, deliveries: 1, shaken }
     }
 
     /// Why it could be taken from this holder.
@@ -51,7 +52,6 @@ impl Holder {
 pub struct Redeliveries {
     tasks: BTreeMap<(TaskId, u32), Holder>,
     runs: BTreeMap<RunId, Holder>,
-    commits: BTreeSet<CommitId>,
 }
 
 impl Check for Redeliveries {
@@ -65,7 +65,7 @@ impl Check for Redeliveries {
                 claimed.tasks.iter().try_for_each(|task| self.task_claimed(task, at))
             }
             Applied::ClaimRuns(_, claimed) => {
-                claimed.runs.iter().try_for_each(|run| self.run_claimed(&run.run.id, at))
+                claimed.runs.iter().try_for_each(|run| self.run_claimed(&run.run.id, run.claim, at))
             }
             Applied::Commit(commit, committed) => self.committed(commit, committed, at),
             Applied::FinishTasks(request, answers) => {
@@ -103,7 +103,7 @@ impl Redeliveries {
         let key = (task.id.clone(), task.attempt);
         let last = self.tasks.get(&key).copied();
         let deliveries = last.map_or(0, |last| last.deliveries) + 1;
-        let holder = Holder { deliveries, ..Holder::first(at) };
+        let holder = Holder { deliveries, ..Holder::first(task.claim, at) };
         self.tasks.insert(key, holder);
         last.map_or(Ok(()), |last| last.lost_it(at)).map_err(|what| Objection::of_task(&task.id, what))?;
         if task.delivery != holder.deliveries {
@@ -113,10 +113,10 @@ impl Redeliveries {
         Ok(())
     }
 
-    fn run_claimed(&mut self, run: &RunId, at: &Moment<'_>) -> Result<(), Objection> {
+    fn run_claimed(&mut self, run: &RunId, claim: u64, at: &Moment<'_>) -> Result<(), Objection> {
         let last = self.runs.get(run).copied();
         let deliveries = last.map_or(0, |last| last.deliveries) + 1;
-        self.runs.insert(run.clone(), Holder { deliveries, ..Holder::first(at) });
+        self.runs.insert(run.clone(), Holder { deliveries, ..Holder::first(claim, at) });
         last.map_or(Ok(()), |last| last.lost_it(at)).map_err(|what| Objection::of_run(run, what))
     }
 
@@ -131,16 +131,17 @@ impl Redeliveries {
                 // Refused, it gives its claim back as far as it had one.
                 continue;
             };
-            if !self.commits.insert(item.commit.clone()) {
-                continue;
-            }
             self.runs.remove(&item.run);
             item.finished.iter().try_for_each(|finished| self.finished(finished))?;
             for claim in &done.claimed {
-                self.tasks.insert((claim.task.clone(), 1), Holder::first(at));
+                self.tasks.insert((claim.task.clone(), 1), Holder::first(claim.claim, at));
             }
         }
         for released in &commit.released {
+            // Who was followed has nothing to give back: the run is its follower's, as before.
+            if self.runs.get(&released.run).is_none_or(|holder| holder.claim != released.claim) {
+                continue;
+            }
             if let ReleaseOutcome::Aside(blocked) = &released.outcome
                 && blocked.code == BlockedCode::Quarantined
             {

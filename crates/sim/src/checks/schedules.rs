@@ -7,7 +7,7 @@ use rhythm_core::cron::{CatchUp, Overlap};
 use rhythm_core::{RunId, Timestamp};
 use rhythm_engine::world::{Control, Controlled, NewRun, Schedule};
 
-use super::{AHEAD, Applied, Check, Moment, Objection, View};
+use super::{Applied, Check, Moment, Objection, View};
 
 const MINUTE: i64 = 60_000;
 
@@ -107,7 +107,7 @@ impl Schedules {
             let what = format!("{} minutes from {expected} to {next_at}", minutes.len());
             return Err(format!("schedule {name}: {what}, {} started and {missed} missed", runs.len()));
         }
-        if minutes.last().is_some_and(|last| *last > now.plus(AHEAD)) {
+        if minutes.last().is_some_and(|last| *last > now) {
             return Err(format!("schedule {name} was fired until {next_at}, it is {now}"));
         }
         let times: BTreeSet<RunId> = minutes.iter().map(|minute| id(*minute)).collect();
