@@ -74,7 +74,7 @@ impl World for Forgetful {
         let claimed = self.inner.claim_tasks(request).await?;
         if claimed.tasks.is_empty() { Ok(claimed) } else { self.pass(Ok(claimed)) }
     }
-    async fn commit(&self, request: Commit) -> WorldResult<Committed> {
+    async fn commit(&self, request: Arc<Commit>) -> WorldResult<Committed> {
         self.pass(self.inner.commit(request).await)
     }
     async fn finish_tasks(&self, request: FinishTasks) -> WorldResult<Vec<Finish>> {

@@ -117,7 +117,8 @@ impl Engine {
         claimed: ClaimedRun,
         claim: &mut (dyn FnMut(&rhythm_core::TaskSpec) -> bool + Send),
     ) -> WorldResult<Verdict> {
-        let ClaimedRun { run: row, claim: number, messages, more, deliveries } = claimed;
+        let ClaimedRun { run, claim: number, messages, more, deliveries } = claimed;
+        let row = Arc::new(run);
         let release = |outcome| Verdict::Release(ReleasedRun { run: row.id.clone(), claim: number, outcome });
         let aside = |detail: String| {
             tracing::error!(run = %row.id, detail, "run quarantined");

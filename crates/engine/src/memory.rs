@@ -128,8 +128,8 @@ impl World for MemoryWorld {
         Ok(self.transact(|state, now| state.claim_tasks(&request, now)))
     }
 
-    async fn commit(&self, request: Commit) -> WorldResult<Committed> {
-        Ok(self.transact(|state, now| state.commit(request, now)))
+    async fn commit(&self, request: Arc<Commit>) -> WorldResult<Committed> {
+        Ok(self.transact(|state, now| state.commit(Arc::unwrap_or_clone(request), now)))
     }
 
     async fn finish_tasks(&self, request: FinishTasks) -> WorldResult<Vec<Finish>> {

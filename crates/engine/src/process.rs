@@ -1,12 +1,12 @@
 //! What the engine and the worker of one process share: the world, the programs, the time, and the way to get
 //! a planned transition committed, also when answers get lost.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rhythm_core::{BlobRef, Blobs, CommitId, Millis};
+use rhythm_core::{BlobRef, Blobs, CommitId, Message, Millis, TaskId};
 
 use crate::children::{new_child, pin};
 use crate::config::Config;
@@ -34,20 +34,25 @@ pub struct Process {
 /// A commit on its way, and what to do when it is through.
 #[derive(Clone)]
 pub struct Batch {
-    pub commit: Commit,
+    pub commit: Arc<Commit>,
     pub after: Vec<Aftermath>,
 }
 
 /// What becomes of one item.
 #[derive(Clone)]
 pub struct Aftermath {
-    /// The run as the item leaves it.
-    pub row: RunRow,
-    pub ended: bool,
-    /// New tasks the item wants to hold.
-    pub claimable: Vec<NewTask>,
-    /// The results a fused item carries, each with its message; they take the ordinary way when it is stale.
-    pub finished: Vec<FinishedTask>,
+    /// The run as the item found it.
+    pub row: Arc<RunRow>,
+    /// The messages of the results a fused item carries; they take the ordinary way when it is stale.
+    pub told: Vec<Option<Message>>,
+}
+
+impl Aftermath {
+    fn stale(self, item: CommitItem) -> Settled {
+        let finished = item.finished.into_iter().zip(self.told);
+        let with_message = |(finished, message)| FinishedTask { message, ..finished };
+        Settled::Stale { run: item.run, finished: finished.map(with_message).collect() }
+    }
 }
 
 /// What one item came to.
@@ -88,7 +93,7 @@ impl Process {
     }
 
     /// Stores what must be there before the commit and pins the versions of children.
-    pub async fn prepare(&self, plan: Plan, row: &RunRow) -> WorldResult<(CommitItem, Aftermath)> {
+    pub async fn prepare(&self, plan: Plan, row: &Arc<RunRow>) -> WorldResult<(CommitItem, Aftermath)> {
         let Plan { mut item, children, blobs } = plan;
         for (blob, content) in &blobs {
             self.world.put_blob(&self.config.tenant, blob, content).await?;
@@ -99,13 +104,7 @@ impl Process {
                 Err(failure) => refuse_child(&mut item, &child, failure),
             }
         }
-        let after = Aftermath {
-            row: RunRow { state: item.state.clone(), ..row.clone() },
-            ended: item.end.is_some(),
-            claimable: item.tasks.iter().filter(|task| task.claim).cloned().collect(),
-            finished: Vec::new(),
-        };
-        Ok((item, after))
+        Ok((item, Aftermath { row: row.clone(), told: Vec::new() }))
     }
 
     /// Loads the blobs a step asked for, beside those it has.
@@ -125,7 +124,7 @@ impl Process {
             items,
             released,
         };
-        Batch { commit, after }
+        Batch { commit: Arc::new(commit), after }
     }
 
     /// Commits; when the answer is lost the batch is kept and sent again by [`Self::resend`].
@@ -148,7 +147,7 @@ impl Process {
         for (item, after) in commit.items.iter().cloned().zip(after) {
             if single {
                 tracing::error!(run = %item.run, %error, "the world refused a commit");
-                settled.push(Settled::Stale { run: item.run, finished: after.finished });
+                settled.push(after.stale(item));
                 continue;
             }
             let alone = self.batch(vec![item], Vec::new(), vec![after]);
@@ -191,20 +190,27 @@ impl Process {
         self.time.observe(committed.at);
         self.meter.count(&commit, &committed);
         let mut settled = Vec::with_capacity(after.len());
-        for ((item, after), outcome) in commit.items.into_iter().zip(after).zip(committed.outcomes) {
+        // Mostly the world is done with it, and nothing is copied.
+        let items = Arc::unwrap_or_clone(commit).items;
+        for ((item, after), outcome) in items.into_iter().zip(after).zip(committed.outcomes) {
             settled.push(match outcome {
-                CommitOutcome::Stale => Settled::Stale { run: item.run, finished: after.finished },
+                CommitOutcome::Stale => after.stale(item),
                 CommitOutcome::Done(done) => {
                     self.note_due(&item, committed.at);
-                    let mut tasks: BTreeMap<_, _> =
-                        after.claimable.into_iter().map(|task| (task.id.clone(), task)).collect();
-                    let claimed = done.claimed.into_iter().filter_map(|claim| {
-                        let task = tasks.remove(&claim.task)?;
-                        Some(fresh_claim(task, claim.claim, committed.at))
-                    });
-                    let claimed = claimed.collect();
-                    let row = RunRow { revision: done.revision, arrived: done.arrived, ..after.row };
-                    Settled::Done { row: (!after.ended).then(|| Box::new(row)), claimed }
+                    let claims: HashMap<TaskId, u64> =
+                        done.claimed.into_iter().map(|claim| (claim.task, claim.claim)).collect();
+                    let ours = |task: NewTask| {
+                        let claim = *claims.get(&task.id)?;
+                        Some(fresh_claim(task, claim, committed.at))
+                    };
+                    let claimed = item.tasks.into_iter().filter_map(ours).collect();
+                    let row = RunRow {
+                        state: item.state,
+                        revision: done.revision,
+                        arrived: done.arrived,
+                        ..RunRow::clone(&after.row)
+                    };
+                    Settled::Done { row: item.end.is_none().then(|| Box::new(row)), claimed }
                 }
             });
         }

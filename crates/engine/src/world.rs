@@ -73,7 +73,7 @@ pub trait World: Records {
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks>;
 
     /// The one way to move a run.
-    async fn commit(&self, request: Commit) -> WorldResult<Committed>;
+    async fn commit(&self, request: Arc<Commit>) -> WorldResult<Committed>;
 
     /// Ends attempts without stepping their runs.
     async fn finish_tasks(&self, request: FinishTasks) -> WorldResult<Vec<Finish>>;

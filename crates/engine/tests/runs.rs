@@ -543,7 +543,7 @@ async fn a_snapshot_its_history_does_not_fold_to_is_noticed() {
     let mut item = rhythm_engine::conformance::play::Draft::of(&claimed).only(&[]).item;
     item.more = true;
     let commit = Commit { tenant, worker, hold: Millis(30_000), items: vec![item], released: vec![] };
-    rig.memory.commit(commit).await.unwrap();
+    rig.memory.commit(std::sync::Arc::new(commit)).await.unwrap();
     let programs = rhythm_engine::programs::Programs::default();
     let verified = rhythm_engine::verify::verify(&rig.client, &programs, &run).await.unwrap();
     assert_eq!(verified.problem.as_deref(), Some("the stored snapshot is not what its history folds to"));

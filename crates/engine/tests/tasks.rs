@@ -408,7 +408,7 @@ impl World for Forgetful {
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
         self.inner.claim_tasks(request).await
     }
-    async fn commit(&self, request: Commit) -> WorldResult<Committed> {
+    async fn commit(&self, request: Arc<Commit>) -> WorldResult<Committed> {
         let answer = self.inner.commit(request).await;
         if self.loses() { lost() } else { answer }
     }

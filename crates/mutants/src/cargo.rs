@@ -25,6 +25,8 @@ pub struct Workshop {
 pub enum Outcome {
     Passed,
     Failed,
+    /// It failed without saying what it should have said.
+    OtherReason,
     /// It does not build: that is nobody's catch.
     Unbuilt,
     /// Ended by us: the test's own patience was longer.
@@ -53,7 +55,13 @@ impl Workshop {
     }
 
     pub fn run_mutant(&self, mutant: &Mutant) -> Result<Outcome, String> {
-        self.run(&mutant.package, &mutant.binary, &[&mutant.test])
+        let outcome = self.run(&mutant.package, &mutant.binary, &[&mutant.test])?;
+        let Some(wanted) = mutant.says.as_ref().filter(|_| outcome == Outcome::Failed) else {
+            return Ok(outcome);
+        };
+        let said =
+            std::fs::read_to_string(&self.log).map_err(|error| format!("{}: {error}", self.log.display()))?;
+        Ok(if said.contains(wanted) { Outcome::Failed } else { Outcome::OtherReason })
     }
 
     fn cargo(

@@ -28,6 +28,8 @@ pub struct Mutant {
     pub binary: String,
     /// The test that must fail, named in full.
     pub test: String,
+    /// What it must say, for tests that may fail for many reasons.
+    pub says: Option<String>,
 }
 
 impl Mutant {
@@ -39,6 +41,14 @@ impl Mutant {
         }
     }
 
+    /// Where in its file the fault is.
+    pub fn place(&self, text: &str) -> Option<std::ops::Range<usize>> {
+        let start = text.find(&self.find)?;
+        // Spaces around it are no other place.
+        let leading = self.find.len() - self.find.trim_start().len();
+        Some(start + leading..start + leading + self.find.trim().len())
+    }
+
     /// Where the source of the named test should be.
     pub fn test_sources(&self, root: &Path) -> Vec<PathBuf> {
         let package = root.join("crates").join(folder(&self.package));
@@ -48,6 +58,9 @@ impl Mutant {
             (binary, Some(module)) if binary.ends_with("_conformance") => {
                 vec![root.join(format!("crates/engine/src/conformance/{module}.rs"))]
             }
+            (binary, _) if binary.ends_with("_model") => {
+                vec![root.join("crates/engine/src/conformance/model.rs")]
+            }
             (binary, _) => vec![package.join("tests").join(format!("{binary}.rs"))],
         }
     }
@@ -55,9 +68,10 @@ impl Mutant {
     /// Whether the named test is there.
     pub fn test_exists(&self, root: &Path) -> bool {
         let function = self.test.rsplit("::").next().unwrap_or(&self.test);
-        let declaration = format!("fn {function}(");
-        let sources = self.test_sources(root);
-        sources.iter().any(|file| fs::read_to_string(file).is_ok_and(|text| text.contains(&declaration)))
+        // The second is how the laboratory lists what it plays.
+        let declared = [format!("fn {function}("), format!("    {function} \"")];
+        let there = |text: String| declared.iter().any(|declaration| text.contains(declaration));
+        self.test_sources(root).iter().any(|file| fs::read_to_string(file).is_ok_and(there))
     }
 }
 

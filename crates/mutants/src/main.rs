@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use rhythm_mutants::cargo::{Outcome, Workshop};
@@ -57,12 +57,26 @@ fn run() -> Result<bool, String> {
     println!("{caught} of {} caught", results.len());
     if only.is_empty() {
         let path = table::path(&root);
-        fs::write(&path, table::page(&results)).map_err(|error| format!("{}: {error}", path.display()))?;
+        fs::write(&path, table::page(&results, &state(&root)))
+            .map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(caught == results.len())
 }
 
 const CAUGHT: &str = "caught";
+
+/// What was tried: the commit, and whether there was more than that.
+fn state(root: &Path) -> String {
+    let git = |args: &[&str]| {
+        let output = Command::new("git").args(args).current_dir(root).output().ok()?;
+        Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let commit = git(&["rev-parse", "--short", "HEAD"]).unwrap_or_else(|| "an unknown commit".into());
+    match git(&["status", "--porcelain"]).is_none_or(|changes| changes.is_empty()) {
+        true => commit,
+        false => format!("{commit} and changes"),
+    }
+}
 
 fn wanted() -> Result<Vec<String>, String> {
     let mut only = Vec::new();
@@ -109,6 +123,7 @@ fn attempt(workshop: &Workshop, mutant: &Mutant) -> Result<&'static str, String>
     Ok(match outcome? {
         Outcome::Failed => CAUGHT,
         Outcome::Passed => "SURVIVED",
+        Outcome::OtherReason => "failed for another reason",
         Outcome::Unbuilt => "does not build",
         Outcome::TimedOut => "timed out",
         Outcome::Trouble(_) => "could not be run",

@@ -149,7 +149,7 @@ impl World for SimWorld {
         )
     }
 
-    async fn commit(&self, request: Commit) -> WorldResult<Committed> {
+    async fn commit(&self, request: Arc<Commit>) -> WorldResult<Committed> {
         write!(
             self,
             "commit",

@@ -3,6 +3,8 @@
 mod newcomer;
 mod postgres_stage;
 
+use std::sync::Arc;
+
 use std::time::Duration;
 
 use postgres_stage::{Database, PostgresStage, cluster};
@@ -172,7 +174,7 @@ async fn a_commit_whose_answer_was_lost_is_written_once() {
         released: vec![],
     };
     let again = loop {
-        match play.world.commit(request()).await {
+        match play.world.commit(Arc::new(request())).await {
             Ok(committed) => break committed,
             Err(error) => assert!(matches!(error, WorldError::Unavailable(_)), "{error:?}"),
         }

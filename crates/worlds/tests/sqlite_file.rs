@@ -192,13 +192,13 @@ async fn a_write_that_fails_half_way_is_undone_alone() {
             ..CommitItem::new(run.run.id.clone(), "c".into(), fence, state)
         };
         let hold = Millis::from_secs(30);
-        world.commit(Commit {
+        world.commit(Arc::new(Commit {
             tenant: tenant(),
             worker: "w1".into(),
             hold,
             items: vec![item],
             released: Vec::new(),
-        })
+        }))
     };
     let (bad, good, other) = tokio::join!(commit(&claimed[0]), commit(&claimed[1]), create(&world, &["r3"]));
     assert!(matches!(bad, Err(WorldError::Corrupt(_))), "{bad:?}");

@@ -169,7 +169,11 @@ impl Play<'_> {
 
     async fn send(&self, items: Vec<CommitItem>, released: Vec<ReleasedRun>) -> Vec<CommitOutcome> {
         let (tenant, worker) = (self.tenant.clone(), self.worker.clone());
-        self.world.commit(Commit { tenant, worker, hold: HOLD, items, released }).await.unwrap().outcomes
+        self.world
+            .commit(Arc::new(Commit { tenant, worker, hold: HOLD, items, released }))
+            .await
+            .unwrap()
+            .outcomes
     }
 
     pub async fn deliver(&self, to: &RunId, message: Message) -> Delivered {

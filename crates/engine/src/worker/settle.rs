@@ -1,6 +1,6 @@
 //! What attempts came to, on its way into the world.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use rhythm_core::failure::codes;
 use rhythm_core::fold::spill;
@@ -118,10 +118,19 @@ impl Worker {
         let (mut items, mut after) = (Vec::new(), Vec::new());
         for (run, finished) in by_run {
             // A result must never get lost: when fusing fails it takes the ordinary way.
-            match self.fuse(&run, &finished, &mut slots).await {
-                Ok(Some((item, aftermath))) => {
-                    let left = |task: &FinishedTask| item.finished.iter().all(|with| with.task != task.task);
-                    plain.extend(finished.into_iter().filter(left));
+            let messages: Vec<Message> = finished.iter().filter_map(|task| task.message.clone()).collect();
+            match self.fuse(&run, &messages, &mut slots).await {
+                Ok(Some((mut item, mut aftermath))) => {
+                    let consumed: HashSet<&MessageId> = item.consumed.iter().collect();
+                    for mut task in finished {
+                        // What came after the run's end was not consumed; it takes the ordinary way.
+                        if task.message.as_ref().is_some_and(|message| consumed.contains(&message.id)) {
+                            aftermath.told.push(task.message.take());
+                            item.finished.push(task);
+                        } else {
+                            plain.push(task);
+                        }
+                    }
                     items.push(item);
                     after.push(aftermath);
                 }
@@ -133,7 +142,7 @@ impl Worker {
             return plainly.map(|()| Vec::new());
         }
         let done: Vec<_> =
-            after.iter().flat_map(|after| &after.finished).map(|f| (f.task.clone(), f.claim)).collect();
+            items.iter().flat_map(|item| &item.finished).map(|f| (f.task.clone(), f.claim)).collect();
         let settled = self.process.push(self.process.batch(items, Vec::new(), after)).await;
         // Whether it came through or not, the answer is on its way: these attempts are over.
         for (task, claim) in &done {
@@ -150,7 +159,7 @@ impl Worker {
     async fn fuse(
         &self,
         run: &RunId,
-        finished: &[FinishedTask],
+        messages: &[Message],
         slots: &mut super::Slots<'_>,
     ) -> WorldResult<Option<(CommitItem, Aftermath)>> {
         let Some(row) = self.lock_rows().get(run).map(|cached| cached.row.clone()) else { return Ok(None) };
@@ -160,7 +169,6 @@ impl Worker {
         if row.paused {
             return Ok(None);
         }
-        let messages: Vec<Message> = finished.iter().filter_map(|task| task.message.clone()).collect();
         let mut blobs = Blobs::new();
         let plan = loop {
             let folding = Folding {
@@ -168,7 +176,7 @@ impl Worker {
                 row: &row,
                 fence: Fence::Fused,
                 commit: process.commit_id(),
-                messages: &messages,
+                messages,
                 more: false,
                 now: process.time.now(),
                 blobs: &blobs,
@@ -180,15 +188,7 @@ impl Worker {
                 Planned::Idle | Planned::Unsteppable(_) => return Ok(None),
             }
         };
-        let (mut item, mut aftermath): (CommitItem, Aftermath) = process.prepare(*plan, &row).await?;
-        // What came after the run's end was not consumed; it takes the ordinary way.
-        let consumed = |task: &&FinishedTask| {
-            task.message.as_ref().is_some_and(|message| item.consumed.contains(&message.id))
-        };
-        aftermath.finished = finished.iter().filter(consumed).cloned().collect();
-        let told = |task: &FinishedTask| FinishedTask { message: None, ..task.clone() };
-        item.finished = aftermath.finished.iter().map(told).collect();
-        Ok(Some((item, aftermath)))
+        Ok(Some(process.prepare(*plan, &row).await?))
     }
 
     /// Ends attempts the ordinary way; results whose answer is lost are sent again with the next call.

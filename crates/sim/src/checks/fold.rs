@@ -105,7 +105,7 @@ mod tests {
             items: vec![item],
             released: Vec::new(),
         };
-        let committed = world.commit(commit).await.unwrap();
+        let committed = world.commit(std::sync::Arc::new(commit)).await.unwrap();
         assert!(matches!(committed.outcomes[0], CommitOutcome::Done(_)));
     }
 

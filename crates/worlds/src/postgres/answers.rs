@@ -29,7 +29,7 @@ pub struct Places {
 }
 
 impl Places {
-    pub fn read(&self, items: &[&Transition], answers: &[Vec<Row>]) -> Written {
+    pub fn read(&self, items: &[Transition<'_>], answers: &[Vec<Row>]) -> Written {
         let at = answers[self.fence].first().map_or(0, |row| row.get(1));
         let mut settled: HashMap<(&str, &str), (i64, i64)> = HashMap::new();
         let mut stays = false;

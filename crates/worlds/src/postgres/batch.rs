@@ -24,13 +24,15 @@ pub struct By {
     pub hold: i64,
 }
 
-pub struct Transition {
-    pub by: By,
-    pub item: CommitItem,
+/// One item and who commits it.
+#[derive(Clone, Copy)]
+pub struct Transition<'a> {
+    pub by: &'a By,
+    pub item: &'a CommitItem,
 }
 
 /// Writes transitions of different runs, in the order of their ids.
-pub async fn write(session: &Session, now: Option<i64>, items: &[&Transition]) -> Result<Written, Fault> {
+pub async fn write(session: &Session, now: Option<i64>, items: &[Transition<'_>]) -> Result<Written, Fault> {
     let (pipeline, places) = prepare(session, now, items).await?;
     Ok(places.read(items, &pipeline.commit().await?))
 }
@@ -39,7 +41,7 @@ pub async fn write(session: &Session, now: Option<i64>, items: &[&Transition]) -
 pub async fn write_within(
     session: &Session,
     now: Option<i64>,
-    items: &[&Transition],
+    items: &[Transition<'_>],
 ) -> Result<Written, Fault> {
     let (pipeline, places) = prepare(session, now, items).await?;
     Ok(places.read(items, &pipeline.go_on().await?))
@@ -48,7 +50,7 @@ pub async fn write_within(
 async fn prepare<'a>(
     session: &'a Session,
     now: Option<i64>,
-    items: &'a [&'a Transition],
+    items: &'a [Transition<'a>],
 ) -> Result<(Pipeline<'a>, Places), Fault> {
     let mut batch = Batch { pipeline: Pipeline::new(session), now, items, places: Places::default() };
     batch.lock().await?;
@@ -67,7 +69,7 @@ async fn prepare<'a>(
 struct Batch<'a> {
     pipeline: Pipeline<'a>,
     now: Option<i64>,
-    items: &'a [&'a Transition],
+    items: &'a [Transition<'a>],
     places: Places,
 }
 
@@ -91,14 +93,15 @@ impl<'a> Batch<'a> {
 
     async fn fence(&mut self) -> Result<(), Fault> {
         let items = self.items;
-        let column = |of: fn(&'a Transition) -> &'a str| items.iter().map(|t| of(t)).collect::<Vec<_>>();
+        let column = |of: fn(&Transition<'a>) -> &'a str| items.iter().map(|t| of(t)).collect::<Vec<_>>();
         let claim = |fence: Fence| match fence {
             Fence::Claim(claim) => Some(number(claim)),
             Fence::Fused => None,
         };
         let snapshot =
-            |t: &&'a Transition| t.item.state.snapshot.as_ref().map(|snapshot| &snapshot.bytes[..]);
-        let format = |t: &&Transition| t.item.state.snapshot.as_ref().map(|snapshot| snapshot.format as i32);
+            |t: &Transition<'a>| t.item.state.snapshot.as_ref().map(|snapshot| &snapshot.bytes[..]);
+        let format =
+            |t: &Transition<'a>| t.item.state.snapshot.as_ref().map(|snapshot| snapshot.format as i32);
         let values: Vec<Owned<'a>> = params![
             self.now,
             column(|t| &t.by.tenant),
@@ -276,8 +279,8 @@ impl<'a> Batch<'a> {
     async fn settle(&mut self) -> Result<(), Fault> {
         let quiet = self.places.messages.is_none() && self.places.cancel.is_none();
         let plain = |item: &CommitItem| item.fence == Fence::Fused && item.end.is_none() && !item.more;
-        let items: Vec<&'a Transition> =
-            self.items.iter().copied().filter(|t| !(quiet && plain(&t.item))).collect();
+        let items: Vec<Transition<'a>> =
+            self.items.iter().copied().filter(|t| !(quiet && plain(t.item))).collect();
         if items.is_empty() {
             return Ok(());
         }

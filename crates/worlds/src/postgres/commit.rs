@@ -28,8 +28,26 @@ const TRIES: u32 = 6;
 type Answer<T> = oneshot::Sender<WorldResult<T>>;
 
 pub enum Job {
-    Move(Box<Transition>, Answer<(Timestamp, CommitOutcome)>),
-    Release(Release, Answer<()>),
+    Move(Part, Answer<(Timestamp, CommitOutcome)>),
+    Release(Part, Answer<()>),
+}
+
+/// One item or release of a commit. Nothing is copied on its way, and whoever sent the commit gets it back whole: parts are
+/// dropped before they are answered.
+pub struct Part {
+    by: Arc<By>,
+    commit: Arc<Commit>,
+    place: usize,
+}
+
+impl Part {
+    fn transition(&self) -> Transition<'_> {
+        Transition { by: &self.by, item: &self.commit.items[self.place] }
+    }
+
+    fn release(&self) -> Release<'_> {
+        Release { by: &self.by, released: &self.commit.released[self.place] }
+    }
 }
 
 pub struct CommitWork {
@@ -38,22 +56,23 @@ pub struct CommitWork {
 }
 
 /// Sends the parts of a commit to the lanes of their runs and puts the answers together again.
-pub async fn commit(lanes: &[Lane<Job>], time: &Time, request: Commit) -> WorldResult<Committed> {
-    let Commit { tenant, worker, hold, items, released } = request;
-    let by = By { tenant: tenant.0, worker: worker.0, hold: super::columns::millis(hold) };
-    let mut moves = Vec::with_capacity(items.len());
-    for item in items {
+pub async fn commit(lanes: &[Lane<Job>], time: &Time, request: Arc<Commit>) -> WorldResult<Committed> {
+    let hold = super::columns::millis(request.hold);
+    let by = Arc::new(By { tenant: request.tenant.0.clone(), worker: request.worker.0.clone(), hold });
+    let part = |place: usize| Part { by: by.clone(), commit: request.clone(), place };
+    let mut moves = Vec::with_capacity(request.items.len());
+    for (place, item) in request.items.iter().enumerate() {
         let (answer, waiting) = oneshot::channel();
-        let lane = lane_of(lanes, &item.run);
-        lane.send(Job::Move(Box::new(Transition { by: by.clone(), item }), answer));
+        lane_of(lanes, &item.run).send(Job::Move(part(place), answer));
         moves.push(waiting);
     }
-    let mut releases = Vec::with_capacity(released.len());
-    for released in released {
+    let mut releases = Vec::with_capacity(request.released.len());
+    for (place, released) in request.released.iter().enumerate() {
         let (answer, waiting) = oneshot::channel();
-        lane_of(lanes, &released.run).send(Job::Release(Release { by: by.clone(), released }, answer));
+        lane_of(lanes, &released.run).send(Job::Release(part(place), answer));
         releases.push(waiting);
     }
+    drop(request);
     let mut outcomes = Vec::with_capacity(moves.len());
     let mut at = Timestamp::default();
     for waiting in moves {
@@ -84,8 +103,8 @@ impl Work for CommitWork {
         let mut releases = Vec::new();
         for job in jobs {
             match job {
-                Job::Move(transition, answer) => moves.push((*transition, answer)),
-                Job::Release(release, answer) => releases.push((release, answer)),
+                Job::Move(part, answer) => moves.push((part, answer)),
+                Job::Release(part, answer) => releases.push((part, answer)),
             }
         }
         while !moves.is_empty() {
@@ -106,15 +125,16 @@ impl Work for CommitWork {
     }
 }
 
-type Move = (Transition, Answer<(Timestamp, CommitOutcome)>);
+type Move = (Part, Answer<(Timestamp, CommitOutcome)>);
 
 /// The next batch, in the order of run ids: each run once, and what reaches out to many rows by itself.
 fn take_round(moves: Vec<Move>) -> (Vec<Move>, Vec<Move>) {
-    let alone = |(transition, _): &Move| transition.item.cancel_open.is_some();
+    let alone = |(part, _): &Move| part.transition().item.cancel_open.is_some();
     let mut seen: HashSet<(String, RunId)> = HashSet::new();
     let (mut round, mut rest) = (Vec::new(), Vec::new());
     for one in moves {
-        let key = (one.0.by.tenant.clone(), one.0.item.run.clone());
+        let Transition { by, item } = one.0.transition();
+        let key = (by.tenant.clone(), item.run.clone());
         let closed = round.first().is_some_and(alone) || (alone(&one) && !round.is_empty());
         // Whatever follows a postponed item of the same run must not overtake it.
         if !seen.insert(key) || closed {
@@ -123,16 +143,18 @@ fn take_round(moves: Vec<Move>) -> (Vec<Move>, Vec<Move>) {
             round.push(one);
         }
     }
-    round.sort_by(|(a, _), (b, _)| (&a.item.run, &a.by.tenant).cmp(&(&b.item.run, &b.by.tenant)));
+    let key = |part: &Part| (part.transition().item.run.clone(), part.by.tenant.clone());
+    round.sort_by_cached_key(|(part, _)| key(part));
     (round, rest)
 }
 
 impl CommitWork {
     async fn write_round(&self, session: &Session, round: Vec<Move>) {
-        let items: Vec<&Transition> = round.iter().map(|(transition, _)| transition).collect();
+        let items: Vec<Transition<'_>> = round.iter().map(|(part, _)| part.transition()).collect();
         match self.write(session, &items).await {
             Ok(answers) => {
-                for ((_, answer), outcome) in round.into_iter().zip(answers) {
+                for ((part, answer), outcome) in round.into_iter().zip(answers) {
+                    drop(part);
                     let _ = answer.send(Ok(outcome));
                 }
             }
@@ -140,8 +162,10 @@ impl CommitWork {
                 round.into_iter().for_each(|(_, answer)| drop(answer.send(Err(error.clone()))));
             }
             Err(_) => {
-                for (transition, answer) in round {
-                    let _ = answer.send(self.write_alone(session, &transition).await);
+                for (part, answer) in round {
+                    let outcome = self.write_alone(session, part.transition()).await;
+                    drop(part);
+                    let _ = answer.send(outcome);
                 }
             }
         }
@@ -150,7 +174,7 @@ impl CommitWork {
     async fn write(
         &self,
         session: &Session,
-        items: &[&Transition],
+        items: &[Transition<'_>],
     ) -> Result<Vec<(Timestamp, CommitOutcome)>, Fault> {
         let mut tries = 0;
         let written = loop {
@@ -172,7 +196,7 @@ impl CommitWork {
     async fn write_alone(
         &self,
         session: &Session,
-        transition: &Transition,
+        transition: Transition<'_>,
     ) -> WorldResult<(Timestamp, CommitOutcome)> {
         match self.write(session, &[transition]).await {
             Ok(mut outcomes) => Ok(outcomes.remove(0)),
@@ -184,7 +208,7 @@ impl CommitWork {
     async fn first_answer(
         &self,
         session: &Session,
-        Transition { by, item }: &Transition,
+        Transition { by, item }: Transition<'_>,
     ) -> Result<(Timestamp, CommitOutcome), Fault> {
         let wanted: Vec<&str> =
             item.tasks.iter().filter(|task| task.claim).map(|task| task.id.as_str()).collect();
@@ -214,13 +238,16 @@ impl CommitWork {
         Ok((at, CommitOutcome::Done(done)))
     }
 
-    async fn release(&self, session: &Session, given: Vec<(Release, Answer<()>)>) {
-        let releases: Vec<&Release> = given.iter().map(|(release, _)| release).collect();
+    async fn release(&self, session: &Session, given: Vec<(Part, Answer<()>)>) {
+        let releases: Vec<Release<'_>> = given.iter().map(|(part, _)| part.release()).collect();
         let done = release::release(session, self.time.param(), &releases).await;
         if let Ok(true) = done {
             self.hints.send(Hint { runs: true, ..Hint::default() });
         }
         let answer = done.map(|_| ()).map_err(WorldError::from);
-        given.into_iter().for_each(|(_, reply)| drop(reply.send(answer.clone())));
+        for (part, reply) in given {
+            drop(part);
+            let _ = reply.send(answer.clone());
+        }
     }
 }

@@ -203,8 +203,8 @@ impl Desk<'_> {
             };
         }
         let by = By { tenant: self.tenant.0.clone(), worker: String::new(), hold: 0 };
-        let transition = Transition { by, item: item.clone() };
-        match batch::write_within(self.session, self.now, &[&transition]).await {
+        let transition = Transition { by: &by, item };
+        match batch::write_within(self.session, self.now, &[transition]).await {
             Err(Fault::Fence) => conflict(format!("workflow {} is paused", run.workflow)),
             written => Ok((Controlled::Done, written?.hint.and(Hint { runs: true, ..Hint::default() }))),
         }

@@ -8,13 +8,14 @@ use super::errors::Fault;
 use super::link::Session;
 use super::sql;
 
-pub struct Release {
-    pub by: By,
-    pub released: ReleasedRun,
+#[derive(Clone, Copy)]
+pub struct Release<'a> {
+    pub by: &'a By,
+    pub released: &'a ReleasedRun,
 }
 
 /// Tells whether a run stayed ready.
-pub async fn release(session: &Session, now: Option<i64>, given: &[&Release]) -> Result<bool, Fault> {
+pub async fn release(session: &Session, now: Option<i64>, given: &[Release<'_>]) -> Result<bool, Fault> {
     let (mut outcome, mut arrived, mut after) = (vec![], vec![], vec![]);
     let (mut code, mut since, mut detail) = (vec![], vec![], vec![]);
     for Release { released, .. } in given {

@@ -1,6 +1,7 @@
 //! A handle on a PostgreSQL world: its connections, and which of them answers what.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use rhythm_core::{Actor, BlobRef, TenantId, Timestamp, Version};
@@ -11,7 +12,7 @@ use super::connect::{Dial, Purpose};
 use super::desk::{DeskJob, DeskWork};
 use super::hints::Hints;
 use super::lane::Lane;
-use super::link::{Link, random};
+use super::link::{Link, full_jitter, random};
 use super::office::Office;
 use super::pulse::Pulse;
 use super::rows::{small, workflow_kind};
@@ -20,6 +21,10 @@ use super::upkeep::Watermark;
 use super::{claims, commit, control, desk, retain, schema, sql, upkeep};
 use crate::blob_codec;
 use crate::patience::Patience;
+
+/// How often opening is tried again. Short: whoever named the wrong server wants to hear of it.
+const TRIES: u32 = 3;
+const OPENING: Duration = Duration::from_secs(2);
 
 /// How a world is opened.
 #[derive(Clone)]
@@ -56,8 +61,22 @@ pub struct PostgresWorld {
 }
 
 impl PostgresWorld {
+    /// A session that the server ends while the world opens is no reason to give up: a start must not depend on luck.
     pub async fn connect(url: &str, options: PostgresOptions) -> WorldResult<Self> {
         let dial = Dial::parse(url)?;
+        let (began, mut tries) = (Instant::now(), 0);
+        loop {
+            match Self::open(dial.clone(), options.clone()).await {
+                Err(WorldError::Unavailable(_)) if tries < TRIES && began.elapsed() < OPENING => {
+                    tokio::time::sleep(full_jitter(tries)).await;
+                    tries += 1;
+                }
+                opened => return opened,
+            }
+        }
+    }
+
+    async fn open(dial: Dial, options: PostgresOptions) -> WorldResult<Self> {
         schema::check(&dial, options.auto_migrate).await?;
         let time = Arc::new(Time::new(options.clock));
         let hints = Arc::new(Hints::default());
@@ -147,7 +166,7 @@ impl World for PostgresWorld {
         claims::claim_tasks(&self.claims, self.time.param(), request).await
     }
 
-    async fn commit(&self, request: Commit) -> WorldResult<Committed> {
+    async fn commit(&self, request: Arc<Commit>) -> WorldResult<Committed> {
         commit::commit(&self.commits, &self.time, request).await
     }
 

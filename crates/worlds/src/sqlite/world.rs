@@ -124,7 +124,7 @@ impl World for SqliteWorld {
         self.writer.write(move |tx| claim_tasks::claim_tasks(tx, &request)).await
     }
 
-    async fn commit(&self, request: Commit) -> WorldResult<Committed> {
+    async fn commit(&self, request: Arc<Commit>) -> WorldResult<Committed> {
         self.writer.write(move |tx| commit::commit(tx, &request)).await
     }
 

@@ -129,8 +129,11 @@ impl<T: Send, W: Fn(&Tx<'_>) -> WorldResult<T> + Send> Job for Waiting<W, T> {
     }
 
     fn answer(self: Box<Self>) {
-        if let Some(outcome) = self.outcome {
-            let _ = self.reply.send(outcome);
+        let Self { work, outcome, reply } = *self;
+        // Whoever waits may want back what it lent.
+        drop(work);
+        if let Some(outcome) = outcome {
+            let _ = reply.send(outcome);
         }
     }
 

@@ -1,5 +1,7 @@
 //! The moves that step runs: commits under a claim, fused ones, repeated ones and spoiled ones.
 
+use std::sync::Arc;
+
 use rhythm_core::{RunId, Timestamp};
 
 use super::super::play::*;
@@ -104,7 +106,7 @@ impl Pair {
         let (tenant, worker) = (self.tenant(who), self.worker(who));
         let reaches = |item: &CommitItem| item.cancel_open.is_some() || item.deliveries.len() > 1;
         let ties = items.len() + released.len() > 1 || items.iter().any(reaches);
-        let request = Commit { tenant, worker, hold: HOLD, items: items.clone(), released };
+        let request = Arc::new(Commit { tenant, worker, hold: HOLD, items: items.clone(), released });
         let Ok(answer) = both!(self, self.process(who), commit, request) else { return };
         for (item, outcome) in items.into_iter().zip(answer.outcomes) {
             item.children.iter().for_each(|child| self.ledger.know_run(who, &child.id));
