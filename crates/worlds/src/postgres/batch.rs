@@ -93,7 +93,7 @@ impl<'a> Batch<'a> {
 
     async fn fence(&mut self) -> Result<(), Fault> {
         let items = self.items;
-        let column = |of: fn(&Transition<'a>) -> &'a str| items.iter().map(|t| of(t)).collect::<Vec<_>>();
+        let column = |of: fn(&Transition<'a>) -> &'a str| items.iter().map(of).collect::<Vec<_>>();
         let claim = |fence: Fence| match fence {
             Fence::Claim(claim) => Some(number(claim)),
             Fence::Fused => None,
