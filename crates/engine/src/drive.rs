@@ -29,9 +29,8 @@ const SUSPECT_PAUSE: Millis = Millis(100);
 const SETTLE_BATCH: usize = 500;
 /// Fewer results than this are not worth a batch of their own.
 const SETTLE_LEAST: usize = 64;
-/// The most batches of results on their way at once: while some are written, others are folded, and worlds write
-/// together what came together.
-const SETTLING: u32 = 4;
+/// The most batches of results on their way at once. More would let two results of one run overtake each other.
+const SETTLING: u32 = 1;
 
 /// The host's monotonic clock.
 pub struct HostClock(Instant);

@@ -1,3 +1,3 @@
 DELETE FROM timer AS t
 USING unnest($1::text[], $2::text[], $3::text[]) AS i(tenant, run, id)
-WHERE t.run = ANY (ARRAY[i.run]) AND t.tenant = i.tenant AND t.id = ANY (ARRAY[i.id])
+WHERE t.run = ANY (ARRAY[i.run]) AND t.tenant = i.tenant AND t.id = i.id
