@@ -8,7 +8,7 @@ mod plan;
 pub use machine::{FORMAT, Memory};
 pub use plan::{Instruction, Plan, TaskCall};
 
-use crate::program::{Program, ProgramError, Step, StepInput};
+use crate::program::{Program, ProgramError, Session, Snapshot, Step, StepInput};
 
 /// A compiled instruction list.
 #[derive(Clone, Debug)]
@@ -34,6 +34,10 @@ impl Drill {
 impl Program for Drill {
     fn step(&self, input: StepInput<'_>) -> Result<Step, ProgramError> {
         machine::step(&self.plan, input)
+    }
+
+    fn session<'a>(&'a self, _: &Snapshot) -> Option<Box<dyn Session + 'a>> {
+        None
     }
 }
 

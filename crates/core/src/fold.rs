@@ -12,7 +12,9 @@ use crate::event::{
 use crate::failure::{Failure, codes};
 use crate::message::{Cancel, Message, MessageBody};
 use crate::payload::{BlobRef, Blobs, INLINE_MAX_BYTES, Payload};
-use crate::program::{Program, ProgramError, Progress, RunFacts, Snapshot, Step, StepInput, Transition};
+use crate::program::{
+    Program, ProgramError, Progress, RunFacts, Session, Snapshot, Step, StepInput, Transition,
+};
 use crate::time::Timestamp;
 
 /// A snapshot above this size leaves a warning in the history.
@@ -92,6 +94,53 @@ pub fn advance(
     match program.step(input)? {
         Step::NeedBlobs(wanted) => Ok(Advance::NeedBlobs(wanted)),
         Step::Transition(transition) => Ok(page.transition(facts, state, transition)),
+    }
+}
+
+/// Folds the messages of one commit, one after the other, as [`advance`] does. The snapshot is read and written as rarely
+/// as the program allows.
+pub struct Fold<'a> {
+    program: &'a dyn Program,
+    facts: RunFacts,
+    session: Option<Box<dyn Session + 'a>>,
+}
+
+/// With fewer messages to come it is not worth it to keep the snapshot read.
+const WORTH_A_SESSION: usize = 2;
+
+impl<'a> Fold<'a> {
+    pub fn new(program: &'a dyn Program, facts: RunFacts) -> Self {
+        Self { program, facts, session: None }
+    }
+
+    /// Applies one message; `more` may follow. The snapshot of `state` is right again only after [`Self::settle`].
+    pub fn advance(
+        &mut self,
+        state: &mut RunState,
+        message: &Message,
+        (now, blobs): (Timestamp, &Blobs),
+        more: usize,
+    ) -> Result<Advance, ProgramError> {
+        if self.session.is_none() && more >= WORTH_A_SESSION {
+            self.session = state.snapshot.as_ref().and_then(|snapshot| self.program.session(snapshot));
+        }
+        if let Some(session) = &mut self.session {
+            let (facts, at) = (&self.facts, now.max(state.at));
+            let input = StepInput { facts, snapshot: state.snapshot.as_ref(), message, at, blobs };
+            if session.note(input).is_some() {
+                let page = Page::open(state, message, at);
+                return Ok(page.close(state.snapshot.clone(), state.awaiting.clone(), Vec::new(), None));
+            }
+        }
+        self.settle(state);
+        advance(self.program, &self.facts, state, message, now, blobs)
+    }
+
+    /// Brings the snapshot up to date.
+    pub fn settle(&mut self, state: &mut RunState) {
+        if let Some(snapshot) = self.session.take().and_then(|session| session.snapshot()) {
+            state.snapshot = Some(snapshot);
+        }
     }
 }
 

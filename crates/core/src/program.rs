@@ -113,4 +113,18 @@ pub enum ProgramError {
 pub trait Program: Send + Sync {
     /// Pure and deterministic: equal arguments give equal answers, on every machine and for ever.
     fn step(&self, input: StepInput<'_>) -> Result<Step, ProgramError>;
+
+    /// A run whose snapshot is read once for several messages. Nothing when stepping is as good, or when the snapshot
+    /// cannot be read: stepping says why.
+    fn session<'a>(&'a self, snapshot: &Snapshot) -> Option<Box<dyn Session + 'a>>;
+}
+
+/// A run between the messages of one commit. Where it can tell what a message does, that is what a step would do.
+pub trait Session {
+    /// Applies a message that only changes the snapshot: no commands, no events of the program, nothing else awaited.
+    /// Nothing when it does more, or may: nothing was applied then, and it is to be stepped from [`Self::snapshot`].
+    fn note(&mut self, input: StepInput<'_>) -> Option<()>;
+
+    /// The snapshot as it is now, if any message has changed it.
+    fn snapshot(&self) -> Option<Snapshot>;
 }

@@ -1,12 +1,12 @@
 //! From messages to a commit: folds everything that waits for a run and gathers what the transitions ask for
 //! into one [`CommitItem`]. Pure; what needs the world (blobs, versions of children) is handed back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rhythm_core::failure::codes;
-use rhythm_core::fold::{Advance, Advanced, End, RunState, advance};
+use rhythm_core::fold::{Advance, Advanced, End, Fold, RunState, advance};
 use rhythm_core::message::{
     Cancel, ChildCompleted, ChildFailed, Message, MessageBody, SignalReceived, TaskFailed,
 };
@@ -56,15 +56,16 @@ impl Folding<'_> {
     /// Folds as many messages as one commit may carry. `claim` decides which new tasks to take at once.
     pub fn plan(self, claim: &mut dyn FnMut(&TaskSpec) -> bool) -> Planned {
         let mut sheet = Sheet::new(self.row, self.fence, self.commit.clone());
-        let mut waiting = order_for_start(self.messages.to_vec());
+        let mut waiting: VecDeque<Message> = order_for_start(self.messages.to_vec()).into();
+        let mut fold = Fold::new(self.program, self.row.facts());
         while let Some(place) = next_consumable(&waiting, &sheet.state) {
             // What cancels open work starts a commit of its own: it applies to everything committed before.
             if waiting[place].body.ends_a_pending_run() && !sheet.item.consumed.is_empty() {
                 break;
             }
-            let message = waiting.remove(place);
+            let Some(message) = waiting.remove(place) else { break };
             let step = catch_unwind(AssertUnwindSafe(|| {
-                advance(self.program, &self.row.facts(), &sheet.state, &message, self.now, self.blobs)
+                fold.advance(&mut sheet.state, &message, (self.now, self.blobs), waiting.len())
             }));
             match step {
                 Ok(Ok(Advance::Advanced(advanced))) => sheet.add(self.row, message, *advanced, claim),
@@ -82,6 +83,7 @@ impl Folding<'_> {
         if sheet.item.consumed.is_empty() {
             return Planned::Idle;
         }
+        fold.settle(&mut sheet.state);
         let fused = self.fence == Fence::Fused;
         let more = self.more || next_consumable(&waiting, &sheet.state).is_some();
         sheet.finish(self.row, fused, more)
@@ -90,7 +92,7 @@ impl Folding<'_> {
 
 impl Folding<'_> {
     /// The program cannot step this run. What asks the run to end is obeyed all the same, without it.
-    fn give_up(&self, failed: &Message, waiting: &[Message], detail: String) -> Planned {
+    fn give_up(&self, failed: &Message, waiting: &VecDeque<Message>, detail: String) -> Planned {
         let mut all = std::iter::once(failed).chain(waiting);
         let Some(end) = all.find(|message| message.body.ends_a_pending_run()) else {
             return Planned::Unsteppable(detail);
@@ -118,7 +120,7 @@ fn order_for_start(mut messages: Vec<Message>) -> Vec<Message> {
 }
 
 /// The first message that can be consumed: signals wait until their name is awaited.
-fn next_consumable(waiting: &[Message], state: &RunState) -> Option<usize> {
+fn next_consumable(waiting: &VecDeque<Message>, state: &RunState) -> Option<usize> {
     waiting.iter().position(|m| m.body.signal_name().is_none_or(|name| state.awaiting.contains(name)))
 }
 

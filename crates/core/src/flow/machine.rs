@@ -14,6 +14,7 @@ mod log;
 mod memory;
 mod message;
 mod options;
+mod session;
 mod start;
 mod stored;
 mod sweep;
@@ -29,11 +30,12 @@ use crate::command::Command;
 use crate::event::EventData;
 use crate::fold::oversize;
 use crate::payload::BlobRef;
-use crate::program::{Program, ProgramError, Progress, Snapshot, Step, StepInput, Transition};
+use crate::program::{Program, ProgramError, Progress, Session, Snapshot, Step, StepInput, Transition};
 
 pub(super) use handle::Kind;
 pub use memory::FORMAT;
 pub(super) use memory::{Memory, Stage};
+use session::FlowSession;
 
 /// A compiled program, ready to be stepped.
 #[derive(Clone, Debug)]
@@ -86,17 +88,7 @@ impl Flow {
     }
 
     fn machine<'a>(&'a self, input: StepInput<'a>) -> Result<Machine<'a>, ProgramError> {
-        Ok(Machine {
-            flow: self,
-            input,
-            memory: Memory::before(self, input.snapshot)?,
-            meter: Meter::default(),
-            live: 0,
-            loaded: Loaded::default(),
-            awaited: Value::Null,
-            commands: Vec::new(),
-            events: Vec::new(),
-        })
+        Ok(Machine::with(self, input, Memory::before(self, input.snapshot)?))
     }
 }
 
@@ -111,6 +103,10 @@ impl Program for Flow {
             Err(Stop::Thrown(error)) => Progress::Failed(machine.failure(&error)),
         };
         Ok(Step::Transition(machine.finish(progress)?))
+    }
+
+    fn session<'a>(&'a self, snapshot: &Snapshot) -> Option<Box<dyn Session + 'a>> {
+        Some(Box::new(FlowSession::open(self, snapshot)?))
     }
 }
 
@@ -136,6 +132,22 @@ struct Loaded {
     weight: u64,
     inputs: Option<Value>,
     context: Option<Value>,
+}
+
+impl<'a> Machine<'a> {
+    fn with(flow: &'a Flow, input: StepInput<'a>, memory: Memory) -> Self {
+        Self {
+            flow,
+            input,
+            memory,
+            meter: Meter::default(),
+            live: 0,
+            loaded: Loaded::default(),
+            awaited: Value::Null,
+            commands: Vec::new(),
+            events: Vec::new(),
+        }
+    }
 }
 
 impl Machine<'_> {

@@ -85,7 +85,7 @@ impl Machine<'_> {
         }
     }
 
-    fn outcome(&mut self, message: &Message) -> Evaluated<Answer> {
+    pub(super) fn outcome(&mut self, message: &Message) -> Evaluated<Answer> {
         let order = self.memory.clock + 1;
         match &message.body {
             MessageBody::TaskCompleted(done) => {
@@ -160,7 +160,7 @@ impl Machine<'_> {
 }
 
 /// What a message means to the run.
-enum Answer {
+pub(super) enum Answer {
     /// Nobody knows what it is about.
     Nothing,
     /// It changed something, but nothing has settled.

@@ -5,6 +5,7 @@ mod arbitrary;
 mod depth;
 mod messages;
 mod options;
+mod session;
 mod speed;
 mod storage;
 
