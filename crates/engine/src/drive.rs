@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rhythm_core::failure::codes;
 use rhythm_core::{Failure, Millis, Payload, RunId, TaskId};
-use tokio::sync::{Notify, Semaphore, SemaphorePermit, mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 use crate::client::Client;
 use crate::engine::Engine;
@@ -27,10 +27,6 @@ const MIN_SWEEP_PAUSE: Millis = Millis(10);
 const SUSPECT_PAUSE: Millis = Millis(100);
 /// The most results settled in one go.
 const SETTLE_BATCH: usize = 500;
-/// Fewer results than this are not worth a batch of their own.
-const SETTLE_LEAST: usize = 64;
-/// The most batches of results on their way at once. More would let two results of one run overtake each other.
-const SETTLING: u32 = 1;
 
 /// The host's monotonic clock.
 pub struct HostClock(Instant);
@@ -72,8 +68,8 @@ pub struct Driver {
     results: mpsc::UnboundedSender<Finished>,
     inbox: tokio::sync::Mutex<mpsc::UnboundedReceiver<Finished>>,
     launched: std::sync::Mutex<Vec<Launched>>,
-    /// A permit for each batch of results on its way into the world. Nothing may be aborted unless all are at hand.
-    settling: Arc<Semaphore>,
+    /// Held while results are on their way into the world: nothing may be aborted then.
+    settling: tokio::sync::Mutex<()>,
 }
 
 /// An attempt under way.
@@ -103,7 +99,7 @@ impl Driver {
             results,
             inbox: tokio::sync::Mutex::new(inbox),
             launched: std::sync::Mutex::default(),
-            settling: Arc::new(Semaphore::new(SETTLING as usize)),
+            settling: tokio::sync::Mutex::new(()),
         })
     }
 
@@ -127,7 +123,7 @@ impl Driver {
         if self.broken.get().is_none() {
             self.wind_down(patience).await;
         }
-        let _settled = self.all_settled().await;
+        let _settled = self.settling.lock().await;
         for task in loops {
             task.abort();
             task.ended().await;
@@ -177,7 +173,7 @@ impl Driver {
             for launched in self.lock_launched().drain(..) {
                 launched.handle.abort();
             }
-            let _settled = self.all_settled().await;
+            let _settling = self.settling.lock().await;
             match self.worker.hand_back().await {
                 Ok(count) => tracing::info!(count, "handed unfinished tasks back"),
                 Err(error) => {
@@ -324,37 +320,17 @@ impl Driver {
 
     async fn settle_loop(self: Arc<Self>) {
         let mut inbox = self.inbox.lock().await;
-        let mut batch = Vec::new();
-        while inbox.recv_many(&mut batch, 1).await > 0 {
-            let Ok(permit) = self.settling.clone().acquire_owned().await else { return };
-            // An even share of what has gathered, so that writing one batch and folding the next go side by side.
-            let share = inbox.len().div_ceil(SETTLING as usize).clamp(SETTLE_LEAST, SETTLE_BATCH);
-            while batch.len() < share
-                && let Ok(next) = inbox.try_recv()
-            {
-                batch.push(next);
+        let mut batch = Vec::with_capacity(SETTLE_BATCH);
+        while inbox.recv_many(&mut batch, SETTLE_BATCH).await > 0 {
+            let _settling = self.settling.lock().await;
+            match self.worker.settle(std::mem::take(&mut batch)).await {
+                Ok(attempts) => self.launch(attempts),
+                Err(error) => tracing::warn!(%error, "results could not be written; they are sent again"),
             }
-            let (driver, results) = (self.clone(), std::mem::take(&mut batch));
-            self.host.spawn(Box::pin(async move {
-                driver.settle(results).await;
-                drop(permit);
-            }));
+            if self.worker.has_backlog() {
+                self.tasks_due.notify_one();
+            }
         }
-    }
-
-    async fn settle(self: &Arc<Self>, results: Vec<Finished>) {
-        match self.worker.settle(results).await {
-            Ok(attempts) => self.launch(attempts),
-            Err(error) => tracing::warn!(%error, "results could not be written; they are sent again"),
-        }
-        if self.worker.has_backlog() {
-            self.tasks_due.notify_one();
-        }
-    }
-
-    /// Waits until no result is on its way, and keeps it so while the answer is held.
-    async fn all_settled(&self) -> Option<SemaphorePermit<'_>> {
-        self.settling.acquire_many(SETTLING).await.ok()
     }
 
     async fn beat_loop(self: Arc<Self>) {
