@@ -63,6 +63,8 @@ faults! {
     HandlerPanics = "handler panics", 0.08;
     HandlerHangs = "handler hangs", 0.05;
     HandlerSlow = "handler slow", 0.10;
+    /// Whoever lost a run gives its old claim back while the next one holds it.
+    StaleRelease = "stale release", 0.3;
 }
 
 impl Fault {
@@ -79,6 +81,7 @@ impl Fault {
                 | Fault::HandlerPanics
                 | Fault::HandlerHangs
                 | Fault::HandlerSlow
+                | Fault::StaleRelease
         )
     }
 

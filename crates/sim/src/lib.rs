@@ -10,6 +10,7 @@ pub mod dice;
 pub mod faults;
 pub mod floors;
 pub mod fnv;
+pub mod former;
 pub mod handlers;
 pub mod kernel;
 pub mod listing;

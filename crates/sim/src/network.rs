@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use crate::checks::{Applied, Checks, Moment, Objection};
 use crate::dice::Dice;
 use crate::faults::{Fault, Faults};
+use crate::former::Formers;
 use crate::kernel::{Kernel, NOBODY, Owner};
 use crate::trace::Trace;
 
@@ -28,7 +29,7 @@ pub struct Network {
     pub trace: Trace,
     pub checks: Mutex<Checks>,
     faults: Mutex<Faults>,
-    dice: Mutex<Dice>,
+    pub dice: Mutex<Dice>,
     outage_until: Mutex<u64>,
     /// What the world itself says; absent when every write is taken for a wake-up (worlds with threads of their
     /// own would make this a matter of luck).
@@ -37,6 +38,7 @@ pub struct Network {
     seats: Mutex<BTreeMap<Owner, Arc<WakeupSenders>>>,
     workers: Mutex<BTreeSet<Owner>>,
     luck: Mutex<Luck>,
+    pub formers: Mutex<Formers>,
     /// Where the futures of real worlds are waited for.
     runtime: Option<tokio::runtime::Handle>,
 }
@@ -159,6 +161,7 @@ impl Network {
             seats: Mutex::default(),
             workers: Mutex::default(),
             luck: Mutex::default(),
+            formers: Mutex::default(),
             runtime: None,
         }
     }
@@ -371,7 +374,7 @@ impl Network {
     }
 
     /// The request reaches the world.
-    fn apply<R, T>(
+    pub fn apply<R, T>(
         self: &Arc<Self>,
         owner: Owner,
         world: &dyn World,

@@ -9,6 +9,7 @@ use rhythm_core::{BlobRef, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::*;
 
 use crate::checks::Applied;
+use crate::former;
 use crate::kernel::Owner;
 use crate::network::{Call, Network};
 
@@ -82,6 +83,17 @@ macro_rules! write {
     };
 }
 
+pub const COMMIT: Call<Arc<Commit>, Committed> = Call {
+    name: "commit",
+    writes: true,
+    apply: |world, request| world.commit(request),
+    shown: |request, answer| Some(Applied::Commit(request, answer)),
+    names: |request| {
+        let moved = request.items.iter().map(|item| item.run.as_str());
+        list(moved.chain(request.released.iter().map(|free| free.run.as_str())))
+    },
+};
+
 #[async_trait]
 impl World for SimWorld {
     async fn now(&self) -> WorldResult<Timestamp> {
@@ -134,9 +146,16 @@ impl World for SimWorld {
     }
 
     async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
-        write!(self, "claim_runs", request, |world, request| world.claim_runs(request), |request, answer| {
-            Some(Applied::ClaimRuns(request, answer))
-        })
+        let by = (self.owner, request.tenant.clone(), request.worker.clone());
+        let claimed = write!(
+            self,
+            "claim_runs",
+            request,
+            |world, request| world.claim_runs(request),
+            |request, answer| { Some(Applied::ClaimRuns(request, answer)) }
+        )?;
+        former::give_back_again(&self.network, &self.world, by, &claimed);
+        Ok(claimed)
     }
 
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
@@ -150,20 +169,7 @@ impl World for SimWorld {
     }
 
     async fn commit(&self, request: Arc<Commit>) -> WorldResult<Committed> {
-        write!(
-            self,
-            "commit",
-            request,
-            |world, request| world.commit(request),
-            |request, answer| { Some(Applied::Commit(request, answer)) },
-            |request| list(
-                request
-                    .items
-                    .iter()
-                    .map(|item| item.run.as_str())
-                    .chain(request.released.iter().map(|free| free.run.as_str()))
-            )
-        )
+        self.ask(COMMIT, request).await
     }
 
     async fn finish_tasks(&self, request: FinishTasks) -> WorldResult<Vec<Finish>> {

@@ -1,0 +1,66 @@
+//! Whoever lost a run and does not know it yet gives it back: late, and while the next one holds it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+
+use rhythm_core::{Blocked, BlockedCode, Millis, RunId, TenantId, Timestamp, WorkerId};
+use rhythm_engine::world::*;
+
+use crate::faults::Fault;
+use crate::kernel::{NOBODY, Owner};
+use crate::network::Network;
+use crate::sim_world::COMMIT;
+
+/// So soon after the next claim that it is mostly still held.
+const AFTER_MS: u64 = 50;
+
+/// A process, and as whom it claims.
+pub type Claimant = (Owner, TenantId, WorkerId);
+
+/// Who claimed each run last, and with which number.
+pub type Formers = BTreeMap<RunId, (Claimant, u64)>;
+
+/// Every run just claimed may be given back by whoever had it before.
+pub fn give_back_again(network: &Arc<Network>, world: &Arc<dyn World>, by: Claimant, claimed: &ClaimedRuns) {
+    for run in &claimed.runs {
+        let mut formers = network.formers.lock().unwrap_or_else(PoisonError::into_inner);
+        let former = formers.insert(run.run.id.clone(), (by.clone(), run.claim));
+        drop(formers);
+        if let Some((former, claim)) = former
+            && claim < run.claim
+            && network.draws(Fault::StaleRelease)
+        {
+            give_back(network, world, former, &run.run.id, claim);
+        }
+    }
+}
+
+fn give_back(
+    network: &Arc<Network>,
+    world: &Arc<dyn World>,
+    (owner, tenant, worker): Claimant,
+    run: &RunId,
+    claim: u64,
+) {
+    let (kernel, network) = (&network.kernel, network.clone());
+    let (world, run) = (world.clone(), run.clone());
+    let detail = "whoever lost the run says so".to_owned();
+    let blocked = Blocked { code: BlockedCode::Quarantined, since: Timestamp::default(), detail };
+    let outcomes = [
+        ReleaseOutcome::Idle { arrived: 0 },
+        ReleaseOutcome::Later { after: Millis(0), blocked: None },
+        ReleaseOutcome::Aside(blocked),
+    ];
+    let (after, outcome) = {
+        let mut dice = network.dice.lock().unwrap_or_else(PoisonError::into_inner);
+        (dice.number(0..AFTER_MS), dice.pick(&outcomes).clone())
+    };
+    let late = async move {
+        network.kernel.sleep(after).await;
+        network.strike(owner, Fault::StaleRelease, || format!("{run}, claim {claim}"));
+        let released = vec![ReleasedRun { run, claim, outcome }];
+        let commit = Commit { tenant, worker, hold: Millis(0), items: Vec::new(), released };
+        let _ = network.apply(owner, &*world, COMMIT, Arc::new(commit));
+    };
+    kernel.spawn(NOBODY, Box::pin(late));
+}
