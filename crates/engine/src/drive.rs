@@ -2,13 +2,18 @@
 //! and upkeep into a process that runs until it is told to stop. Branches of a select are `biased`, so that the
 //! simulator can replay them.
 
+mod line;
+
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use rhythm_core::failure::codes;
 use rhythm_core::{Failure, Millis, Payload, RunId, TaskId};
 use tokio::sync::{Notify, mpsc, watch};
 
+use self::line::{Line, SETTLE_BATCH, runs_of};
 use crate::client::Client;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -25,8 +30,6 @@ const WATCH_EVERY: Millis = Millis(100);
 const MIN_SWEEP_PAUSE: Millis = Millis(10);
 /// The time between two attempts that may be what kills their workers.
 const SUSPECT_PAUSE: Millis = Millis(100);
-/// The most results settled in one go.
-const SETTLE_BATCH: usize = 500;
 
 /// The host's monotonic clock.
 pub struct HostClock(Instant);
@@ -68,8 +71,8 @@ pub struct Driver {
     results: mpsc::UnboundedSender<Finished>,
     inbox: tokio::sync::Mutex<mpsc::UnboundedReceiver<Finished>>,
     launched: std::sync::Mutex<Vec<Launched>>,
-    /// Held while results are on their way into the world: nothing may be aborted then.
-    settling: tokio::sync::Mutex<()>,
+    /// Read while results are on their way into the world: nothing may be aborted then.
+    settling: tokio::sync::RwLock<()>,
 }
 
 /// An attempt under way.
@@ -99,7 +102,7 @@ impl Driver {
             results,
             inbox: tokio::sync::Mutex::new(inbox),
             launched: std::sync::Mutex::default(),
-            settling: tokio::sync::Mutex::new(()),
+            settling: tokio::sync::RwLock::new(()),
         })
     }
 
@@ -123,7 +126,7 @@ impl Driver {
         if self.broken.get().is_none() {
             self.wind_down(patience).await;
         }
-        let _settled = self.settling.lock().await;
+        let _settled = self.settling.write().await;
         for task in loops {
             task.abort();
             task.ended().await;
@@ -173,7 +176,7 @@ impl Driver {
             for launched in self.lock_launched().drain(..) {
                 launched.handle.abort();
             }
-            let _settling = self.settling.lock().await;
+            let _settling = self.settling.write().await;
             match self.worker.hand_back().await {
                 Ok(count) => tracing::info!(count, "handed unfinished tasks back"),
                 Err(error) => {
@@ -320,17 +323,38 @@ impl Driver {
 
     async fn settle_loop(self: Arc<Self>) {
         let mut inbox = self.inbox.lock().await;
-        let mut batch = Vec::with_capacity(SETTLE_BATCH);
-        while inbox.recv_many(&mut batch, SETTLE_BATCH).await > 0 {
-            let _settling = self.settling.lock().await;
-            match self.worker.settle(std::mem::take(&mut batch)).await {
-                Ok(attempts) => self.launch(attempts),
-                Err(error) => tracing::warn!(%error, "results could not be written; they are sent again"),
+        let mut fresh = Vec::with_capacity(SETTLE_BATCH);
+        let mut line = Line::default();
+        let mut under_way = FuturesUnordered::new();
+        loop {
+            while let Some(batch) = line.next() {
+                under_way.push(self.settle(batch));
             }
-            if self.worker.has_backlog() {
-                self.tasks_due.notify_one();
+            tokio::select! {
+                biased;
+                Some(runs) = under_way.next() => line.done(runs),
+                count = inbox.recv_many(&mut fresh, SETTLE_BATCH) => {
+                    if count == 0 {
+                        return;
+                    }
+                    line.add(fresh.drain(..));
+                }
             }
         }
+    }
+
+    /// Says whose results came through, or are kept to be sent again.
+    async fn settle(self: &Arc<Self>, batch: Vec<Finished>) -> Vec<RunId> {
+        let _settling = self.settling.read().await;
+        let runs = runs_of(&batch);
+        match self.worker.settle(batch).await {
+            Ok(attempts) => self.launch(attempts),
+            Err(error) => tracing::warn!(%error, "results could not be written; they are sent again"),
+        }
+        if self.worker.has_backlog() {
+            self.tasks_due.notify_one();
+        }
+        runs
     }
 
     async fn beat_loop(self: Arc<Self>) {

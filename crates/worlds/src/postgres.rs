@@ -14,6 +14,7 @@ mod deliver;
 mod desk;
 mod errors;
 mod finish;
+mod fronts;
 mod hints;
 mod lane;
 mod link;

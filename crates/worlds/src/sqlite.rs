@@ -24,6 +24,7 @@ mod runs;
 mod schema;
 mod sql;
 mod tasks;
+mod turnstile;
 mod tx;
 mod upkeep;
 mod world;

@@ -25,6 +25,12 @@ pub struct Finished {
     pub result: Result<Payload, Failure>,
 }
 
+impl Finished {
+    pub fn run(&self) -> Option<&RunId> {
+        self.task.run.as_ref().map(|(run, _)| run)
+    }
+}
+
 impl Attempt {
     /// Runs the handler. Panics become failures; an attempt delivered too often is not run at all.
     pub async fn perform(&self, worker: &Worker) -> Result<Payload, Failure> {

@@ -1,7 +1,7 @@
 //! Claiming runs and tasks, and heartbeats: short statements of their own, which never wait for a lock.
 
 use std::collections::{BTreeMap, HashSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rhythm_core::message::{Message, MessageBody, Start};
 use rhythm_core::{Actor, MessageId, Millis, RunId, TaskId, TenantId, Timestamp, WorkerId};
@@ -12,6 +12,7 @@ use rhythm_engine::world::{
 use tokio_postgres::Row;
 
 use super::columns::{json, millis, number, stored};
+use super::fronts::{Front, Fronts, Look};
 use super::link::{Link, Param};
 use super::rows::{claimed_task, count, message, payload, run_row, small, time};
 use super::sql::{self, Sql};
@@ -19,7 +20,17 @@ use super::sql::{self, Sql};
 /// How often a claim looks again for what others had locked.
 const LOOK_AGAIN: u32 = 3;
 
-pub async fn claim_runs(link: &Link, now: Option<i64>, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
+/// Runs wait in one line for each tenant.
+const ONE_LINE: &str = "";
+
+pub async fn claim_runs(
+    link: &Link,
+    fronts: &Fronts,
+    now: Option<i64>,
+    request: ClaimRuns,
+) -> WorldResult<ClaimedRuns> {
+    // Who is told the time is told exactly.
+    let front = fronts.of(&request.tenant, ONE_LINE).filter(|_| now.is_none());
     let kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.as_str()).collect();
     let params: &[Param<'_>] = &[
         &now,
@@ -30,14 +41,26 @@ pub async fn claim_runs(link: &Link, now: Option<i64>, request: ClaimRuns) -> Wo
         &(request.limit as i64),
         &millis(request.hold),
         &asked(request.ask),
+        &front.map(|front| front.priority),
+        &front.map(|front| front.since),
     ];
     let again =
         again(link, sql::RECLAIM_RUNS, now, &request.tenant, &request.worker, (request.ask, request.hold));
     let rows = match again.await? {
         Some(rows) => rows,
-        None => claim(link, sql::CLAIM_RUNS, params).await?,
+        None => {
+            let began = Instant::now();
+            let rows = claim(link, sql::CLAIM_RUNS, params).await?;
+            if front.is_none() {
+                let ready = |row: &Row| row.get::<_, Option<i32>>("rank").zip(row.get("ready_at"));
+                let first = rows.first().and_then(ready);
+                let look = Look { began, now: told(&rows), rows: rows.len(), first };
+                fronts.looked(&request.tenant, ONE_LINE, &look);
+            }
+            rows
+        }
     };
-    let at = rows.first().map_or(Timestamp::default(), |row| Timestamp::from_millis(row.get(0)));
+    let at = Timestamp::from_millis(told(&rows));
     let mut runs = Vec::with_capacity(rows.len());
     for row in rows.iter().filter(|row| row.get::<_, Option<&str>>("id").is_some()) {
         runs.push(claimed_run(row)?);
@@ -77,6 +100,11 @@ async fn again(
     let rows = link.query(sql, params).await?;
     let any = rows.first().is_some_and(|row| row.get::<_, Option<&str>>("id").is_some());
     Ok(any.then_some(rows))
+}
+
+/// The time of the world, in whose answer it stands first.
+fn told(rows: &[Row]) -> i64 {
+    rows.first().map_or(0, |row| row.get(0))
 }
 
 fn asked(ask: Ask) -> i64 {
@@ -132,7 +160,12 @@ async fn add_messages(link: &Link, request: &ClaimRuns, runs: &mut [ClaimedRun])
     Ok(())
 }
 
-pub async fn claim_tasks(link: &Link, now: Option<i64>, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
+pub async fn claim_tasks(
+    link: &Link,
+    fronts: &Fronts,
+    now: Option<i64>,
+    request: ClaimTasks,
+) -> WorldResult<ClaimedTasks> {
     let (tenant, worker, hold) = (request.tenant.as_str(), request.worker.as_str(), millis(request.hold));
     let ask = asked(request.ask);
     let again =
@@ -143,12 +176,9 @@ pub async fn claim_tasks(link: &Link, now: Option<i64>, request: ClaimTasks) -> 
         let limit: i64 = request.queues.iter().map(|(_, limit)| *limit as i64).sum();
         link.query(sql::CLAIM_OVERDUE, &[&now, &tenant, &worker, &limit, &hold, &ask]).await?
     } else {
-        let queues: Vec<&str> = request.queues.iter().map(|(queue, _)| queue.as_str()).collect();
-        let limits: Vec<i64> = request.queues.iter().map(|(_, limit)| *limit as i64).collect();
-        let names = &request.names;
-        claim(link, sql::CLAIM_TASKS, &[&now, &tenant, &worker, &queues, &limits, names, &hold, &ask]).await?
+        claim_ready(link, fronts, now, &request).await?
     };
-    let at = rows.first().map_or(Timestamp::default(), |row| Timestamp::from_millis(row.get(0)));
+    let at = Timestamp::from_millis(told(&rows));
     let claimed = rows.iter().filter(|row| row.get::<_, Option<&str>>("id").is_some());
     let tasks = claimed.map(claimed_task).collect::<WorldResult<Vec<_>>>()?;
     let mut runs: Vec<RunRow> = Vec::new();
@@ -163,6 +193,43 @@ pub async fn claim_tasks(link: &Link, now: Option<i64>, request: ClaimTasks) -> 
         }
     }
     Ok(ClaimedTasks { at, tasks, runs })
+}
+
+/// Claims from the queues, each whole or from its front on.
+async fn claim_ready(
+    link: &Link,
+    known: &Fronts,
+    now: Option<i64>,
+    request: &ClaimTasks,
+) -> WorldResult<Vec<Row>> {
+    let queues: Vec<&str> = request.queues.iter().map(|(queue, _)| queue.as_str()).collect();
+    let limits: Vec<i64> = request.queues.iter().map(|(_, limit)| *limit as i64).collect();
+    // Who is told the time is told exactly.
+    let front = |queue: &&str| known.of(&request.tenant, queue).filter(|_| now.is_none());
+    let fronts: Vec<Option<Front>> = queues.iter().map(front).collect();
+    let priorities: Vec<Option<i32>> = fronts.iter().map(|front| Some(front.as_ref()?.priority)).collect();
+    let since: Vec<Option<i64>> = fronts.iter().map(|front| Some(front.as_ref()?.since)).collect();
+    let began = Instant::now();
+    let params: &[Param<'_>] = &[
+        &now,
+        &request.tenant.as_str(),
+        &request.worker.as_str(),
+        &queues,
+        &limits,
+        &request.names,
+        &millis(request.hold),
+        &asked(request.ask),
+        &priorities,
+        &since,
+    ];
+    let rows = claim(link, sql::CLAIM_TASKS, params).await?;
+    for (place, queue) in queues.iter().enumerate().filter(|(place, _)| fronts[*place].is_none()) {
+        let of_queue = |row: &&Row| row.get::<_, Option<i64>>("n") == Some(place as i64 + 1);
+        let first = rows.iter().find(of_queue).map(|row| (row.get("priority"), row.get("due_at")));
+        let look = Look { began, now: told(&rows), rows: rows.len(), first };
+        known.looked(&request.tenant, queue, &look);
+    }
+    Ok(rows)
 }
 
 pub async fn extend(link: &Link, now: Option<i64>, lock_key: i64, request: Extend) -> WorldResult<Extended> {

@@ -10,6 +10,7 @@ use rhythm_engine::world::*;
 use super::commit::CommitWork;
 use super::connect::{Dial, Purpose};
 use super::desk::{DeskJob, DeskWork};
+use super::fronts::Fronts;
 use super::hints::Hints;
 use super::lane::Lane;
 use super::link::{Link, full_jitter, random};
@@ -53,6 +54,8 @@ pub struct PostgresWorld {
     desk: Lane<DeskJob>,
     finishes: Lane<DeskJob>,
     claims: Link,
+    run_fronts: Fronts,
+    task_fronts: Fronts,
     office: Office,
     watermark: Watermark,
     patience: Patience,
@@ -92,6 +95,8 @@ impl PostgresWorld {
             desk: Lane::start(hot(), desk_work.clone()),
             finishes: Lane::start(hot(), desk_work),
             claims: hot(),
+            run_fronts: Fronts::default(),
+            task_fronts: Fronts::default(),
             office: Office::new(dial.clone()),
             watermark: Watermark::default(),
             patience: Patience::default(),
@@ -159,11 +164,11 @@ impl World for PostgresWorld {
     }
 
     async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
-        claims::claim_runs(&self.claims, self.time.param(), request).await
+        claims::claim_runs(&self.claims, &self.run_fronts, self.time.param(), request).await
     }
 
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
-        claims::claim_tasks(&self.claims, self.time.param(), request).await
+        claims::claim_tasks(&self.claims, &self.task_fronts, self.time.param(), request).await
     }
 
     async fn commit(&self, request: Arc<Commit>) -> WorldResult<Committed> {

@@ -67,7 +67,7 @@ impl Marks {
 }
 
 /// `<database>.workers`; a database in memory has no other processes.
-fn folder(place: &Place) -> Option<PathBuf> {
+pub fn folder(place: &Place) -> Option<PathBuf> {
     match place {
         Place::File(file) => {
             let mut folder = file.clone().into_os_string();

@@ -13,6 +13,7 @@ use super::clock::WorldClock;
 use super::connect::{Access, Place};
 use super::liveness::{Mark, Marks};
 use super::readers::Readers;
+use super::turnstile::Turnstile;
 use super::tx::Handle;
 use super::writer::Writer;
 use super::{
@@ -75,7 +76,7 @@ impl SqliteWorld {
             patience: Patience::default(),
         });
         let wakeups = Arc::new(WakeupSenders::default());
-        let writer = Writer::start(connection, handle.clone(), wakeups.clone())?;
+        let writer = Writer::start(connection, Turnstile::of(&place)?, handle.clone(), wakeups.clone())?;
         let readers = Readers::new(place, options.busy_timeout);
         Ok(Self { writer, readers, handle, wakeups, _mark: mark })
     }

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::errors;
 use super::sql::{Prepared, Sql, sql};
+use super::turnstile::Turnstile;
 use super::tx::{Handle, Tx, WorldRow};
 
 /// The most requests of one transaction.
@@ -39,6 +40,7 @@ enum Request {
 impl Writer {
     pub fn start(
         connection: Connection,
+        turnstile: Turnstile,
         handle: Arc<Handle>,
         wakeups: Arc<WakeupSenders>,
     ) -> WorldResult<Self> {
@@ -50,6 +52,7 @@ impl Writer {
         let work = move || {
             let writing = Writing {
                 connection: &connection,
+                turnstile,
                 prepared: Prepared::new(&connection),
                 handle,
                 wakeups,
@@ -153,6 +156,7 @@ enum Undone {
 /// The thread's side.
 struct Writing<'c> {
     connection: &'c Connection,
+    turnstile: Turnstile,
     prepared: Prepared<'c>,
     handle: Arc<Handle>,
     wakeups: Arc<WakeupSenders>,
@@ -243,6 +247,7 @@ impl Writing<'_> {
         if let Some(error) = self.broken.get() {
             return Err(Undone::ByWorld(error.clone()));
         }
+        let _turn = self.turnstile.pass();
         self.execute("BEGIN IMMEDIATE").map_err(Undone::ByWorld)?;
         match self.fill(batch) {
             Ok((hint, row)) => {

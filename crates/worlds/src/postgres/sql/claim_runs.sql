@@ -1,6 +1,6 @@
 -- Both rows are taken with SKIP LOCKED: a claim never waits, so it is part of no deadlock.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
-picked AS MATERIALIZED (
+whole AS MATERIALIZED (
     SELECT q.run, q.tenant, q.priority, q.ready_at, q.seq
     FROM run_queue AS q
     CROSS JOIN LATERAL (
@@ -8,10 +8,26 @@ picked AS MATERIALIZED (
     WHERE q.tenant = $2 AND q.worker IS NULL AND q.ready_at <= (SELECT now FROM clock)
         AND (q.kind = ANY ($4::text[]) OR q.workflow = ANY ($5::text[]))
         AND NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = q.tenant AND p.what = 'workflow' AND p.name = q.workflow)
+        AND $9::int IS NULL
     ORDER BY q.priority DESC, q.ready_at, q.seq
     LIMIT $6
     FOR UPDATE OF q SKIP LOCKED
 ),
+-- not past all that was worked off (`fronts.rs`)
+ahead AS MATERIALIZED (
+    SELECT q.run, q.tenant, q.priority, q.ready_at, q.seq
+    FROM run_queue AS q
+    CROSS JOIN LATERAL (
+        SELECT FROM live_run AS r WHERE r.id = q.run AND r.tenant = q.tenant FOR NO KEY UPDATE SKIP LOCKED) AS r
+    WHERE q.tenant = $2 AND q.worker IS NULL AND q.ready_at <= (SELECT now FROM clock)
+        AND (q.kind = ANY ($4::text[]) OR q.workflow = ANY ($5::text[]))
+        AND NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = q.tenant AND p.what = 'workflow' AND p.name = q.workflow)
+        AND q.priority = $9 AND q.ready_at >= $10::bigint
+    ORDER BY q.ready_at, q.seq
+    LIMIT $6
+    FOR UPDATE OF q SKIP LOCKED
+),
+picked AS MATERIALIZED (SELECT * FROM whole UNION ALL SELECT * FROM ahead),
 held AS (
     UPDATE run_queue AS q SET worker = $3, claim_until = c.now + $7::bigint, later = false, ask = $8
     FROM clock AS c, picked AS p
@@ -27,7 +43,7 @@ claimed AS (
         r.actor, r.trace, p.priority AS rank, p.ready_at, p.seq AS place
 )
 -- ready but locked: whoever holds the lock may be about to leave it as it is
-SELECT c.now, $6 > 0 AND NOT EXISTS (SELECT FROM picked) AND EXISTS (
+SELECT c.now, $6 > 0 AND $9::int IS NULL AND NOT EXISTS (SELECT FROM picked) AND EXISTS (
     SELECT FROM run_queue AS q
     WHERE q.tenant = $2 AND q.worker IS NULL AND q.ready_at <= c.now
         AND (q.kind = ANY ($4::text[]) OR q.workflow = ANY ($5::text[]))

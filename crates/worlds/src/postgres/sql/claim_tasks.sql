@@ -1,17 +1,36 @@
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
-picked AS MATERIALIZED (
+queue AS MATERIALIZED (
+    SELECT q.* FROM unnest($4::text[], $5::bigint[], $9::int[], $10::bigint[]) WITH ORDINALITY AS q(name, wanted, front, since, n)
+    WHERE NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = $2 AND p.what = 'queue' AND p.name = q.name)
+),
+whole AS MATERIALIZED (
     SELECT t.id, t.tenant, q.n
-    FROM unnest($4::text[], $5::bigint[]) WITH ORDINALITY AS q(name, wanted, n)
+    FROM queue AS q
     CROSS JOIN LATERAL (
         SELECT t.id, t.tenant
         FROM task AS t
         WHERE t.tenant = $2 AND t.queue = q.name AND t.state = 1 AND ($6::text[] = '{}' OR t.name = ANY ($6))
+            AND q.front IS NULL
         ORDER BY t.priority DESC, t.due_at, t.seq
         LIMIT q.wanted
         FOR UPDATE SKIP LOCKED
     ) AS t
-    WHERE NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = $2 AND p.what = 'queue' AND p.name = q.name)
 ),
+-- not past all that was worked off (`fronts.rs`)
+ahead AS MATERIALIZED (
+    SELECT t.id, t.tenant, q.n
+    FROM queue AS q
+    CROSS JOIN LATERAL (
+        SELECT t.id, t.tenant
+        FROM task AS t
+        WHERE t.tenant = $2 AND t.queue = q.name AND t.state = 1 AND ($6::text[] = '{}' OR t.name = ANY ($6))
+            AND t.priority = q.front AND t.due_at >= q.since
+        ORDER BY t.due_at, t.seq
+        LIMIT q.wanted
+        FOR UPDATE SKIP LOCKED
+    ) AS t
+),
+picked AS MATERIALIZED (SELECT * FROM whole UNION ALL SELECT * FROM ahead),
 claimed AS (
     UPDATE task AS t
     SET state = 2, claim = t.claim + 1, delivery = t.delivery + 1, worker = $3, claim_until = c.now + $7::bigint, since = c.now,
@@ -23,11 +42,11 @@ claimed AS (
 )
 -- ready but locked: whoever holds the lock may be about to leave it as it is
 SELECT c.now, NOT EXISTS (SELECT FROM picked) AND EXISTS (
-    SELECT FROM unnest($4::text[], $5::bigint[]) AS q(name, wanted)
+    SELECT FROM queue AS q
     CROSS JOIN LATERAL (
         SELECT FROM task AS t
         WHERE t.tenant = $2 AND t.queue = q.name AND t.state = 1 AND ($6::text[] = '{}' OR t.name = ANY ($6))
-        LIMIT least(q.wanted, 1)) AS t
-    WHERE NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = $2 AND p.what = 'queue' AND p.name = q.name)) AS hidden, k.*
+            AND q.front IS NULL
+        LIMIT least(q.wanted, 1)) AS t) AS hidden, k.*
 FROM clock AS c LEFT JOIN claimed AS k ON true
 ORDER BY k.n, k.priority DESC, k.due_at, k.seq

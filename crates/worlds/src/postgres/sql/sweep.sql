@@ -11,7 +11,8 @@ WITH clock AS MATERIALIZED (
 ),
 -- `room_beside`
 room AS MATERIALIZED (
-    SELECT greatest($2 - r.ready, ($2 + 99) / 100) AS runs, greatest($2 - t.ready, ($2 + 99) / 100) AS tasks
+    SELECT greatest($2 - r.ready, ($2 + 99) / 100) AS runs, greatest($2 - t.ready, ($2 + 99) / 100) AS tasks,
+        r.ready > 0 AS runs_ready, t.ready > 0 AS tasks_ready
     FROM clock AS c CROSS JOIN LATERAL (
         SELECT count(*) AS ready FROM (
             SELECT FROM run_queue AS q WHERE q.worker IS NULL AND q.ready_at <= c.now LIMIT $2) AS x) AS r
@@ -148,9 +149,8 @@ counts AS MATERIALIZED (
 )
 SELECT c.now, n.freed_tasks + n.freed_runs + n.fired + n.readied_tasks AS changed,
     n.freed_runs + n.readied_runs > 0 AS new_runs, n.freed_tasks + n.readied_tasks > 0 AS new_tasks,
-    n.freed_runs + n.readied_runs > 0 OR EXISTS (
-        SELECT FROM run_queue AS q WHERE q.worker IS NULL AND q.ready_at <= c.now) AS runs_ready,
-    n.freed_tasks + n.readied_tasks > 0 OR EXISTS (SELECT FROM task AS t WHERE t.state = 1) AS tasks_ready,
+    n.freed_runs + n.readied_runs > 0 OR o.runs_ready AS runs_ready,
+    n.freed_tasks + n.readied_tasks > 0 OR o.tasks_ready AS tasks_ready,
     CASE WHEN n.fired >= o.runs OR n.readied_tasks >= o.tasks THEN c.now ELSE least(
         (SELECT min(t.due_at) FROM timer AS t WHERE NOT t.dormant AND t.due_at > c.now),
         (SELECT min(t.due_at) FROM timer AS t WHERE t.dormant AND t.due_at > c.now),

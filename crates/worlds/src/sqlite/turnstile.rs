@@ -1,0 +1,146 @@
+//! Whose turn it is to write. SQLite lets whoever comes first begin; beside a process that writes without a pause others
+//! would come too late again and again. So writers stand in a line first. It only makes them fair: what makes them safe is
+//! SQLite's own lock, and whoever stood in line for too long goes on without.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rhythm_engine::world::WorldResult;
+
+use super::connect::Place;
+use super::errors;
+use super::liveness::folder;
+
+/// How often those in line look.
+const LOOK_EVERY: Duration = Duration::from_micros(200);
+/// A process that stands still in its turn holds others up for so long.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// After that nobody stands in line for a while.
+const OPEN_FOR: Duration = Duration::from_secs(10);
+
+/// This handle's way to its turns.
+pub struct Turnstile {
+    locks: Option<Locks>,
+    patience: Duration,
+    open_until: Option<Instant>,
+}
+
+/// Only the first in line waits for the writer, and holds its place until it is the writer itself: whoever wrote last and
+/// comes again has to stand behind it.
+struct Locks {
+    first_in_line: File,
+    writing: Arc<File>,
+}
+
+/// Somebody's turn, until it is dropped.
+pub struct Turn(Option<Arc<File>>);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Some(file) = &self.0 {
+            let _ = file.unlock();
+        }
+    }
+}
+
+impl Turnstile {
+    /// A database in memory has one writer only.
+    pub fn of(place: &Place) -> WorldResult<Self> {
+        let with = |locks: Option<Locks>| Self { locks, patience: PATIENCE, open_until: None };
+        let Some(folder) = folder(place) else { return Ok(with(None)) };
+        let open = |name: &str| {
+            let path = folder.join(name);
+            let file = File::options().create(true).append(true).open(&path);
+            file.map_err(|error| errors::from_io(&path.display().to_string(), &error))
+        };
+        Ok(with(Some(Locks { first_in_line: open(".first")?, writing: Arc::new(open(".writing")?) })))
+    }
+
+    /// Waits for its turn, for a while.
+    pub fn pass(&mut self) -> Turn {
+        let now = Instant::now();
+        let Some(locks) = &self.locks else { return Turn(None) };
+        if self.open_until.is_some_and(|until| now < until) {
+            return Turn(None);
+        }
+        let turn = locks.stand_in_line(now + self.patience);
+        self.open_until = turn.0.is_none().then(|| now + OPEN_FOR);
+        turn
+    }
+}
+
+impl Locks {
+    fn stand_in_line(&self, until: Instant) -> Turn {
+        if !lock(&self.first_in_line, until) {
+            return Turn(None);
+        }
+        let turn = lock(&self.writing, until).then(|| self.writing.clone());
+        let _ = self.first_in_line.unlock();
+        Turn(turn)
+    }
+}
+
+fn lock(file: &File, until: Instant) -> bool {
+    while file.try_lock().is_err() {
+        if Instant::now() >= until {
+            return false;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turnstiles() -> (tempfile::TempDir, Turnstile, Turnstile) {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::File(folder.path().join("a.db"));
+        std::fs::create_dir(super::folder(&place).unwrap()).unwrap();
+        let (one, other) = (Turnstile::of(&place).unwrap(), Turnstile::of(&place).unwrap());
+        (folder, one, other)
+    }
+
+    #[test]
+    fn beside_one_who_writes_without_a_pause_others_get_their_turns() {
+        let (_folder, mut busy, mut other) = turnstiles();
+        // However slow this machine is.
+        (busy.patience, other.patience) = (Duration::from_secs(60), Duration::from_secs(60));
+        let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let told = done.clone();
+        let writes = std::thread::spawn(move || {
+            let mut turns = 0;
+            while !told.load(std::sync::atomic::Ordering::SeqCst) {
+                let turn = busy.pass();
+                assert!(turn.0.is_some());
+                std::thread::sleep(Duration::from_millis(2));
+                turns += 1;
+            }
+            turns
+        });
+        for _ in 0..100 {
+            assert!(other.pass().0.is_some());
+        }
+        done.store(true, std::sync::atomic::Ordering::SeqCst);
+        // At most one turn of the other passes between two of ours, and a few before the first.
+        let turns = writes.join().unwrap();
+        assert!(turns < 300, "{turns} turns beside 100");
+    }
+
+    #[test]
+    fn one_who_stands_still_in_its_turn_holds_others_up_once() {
+        let (_folder, mut frozen, mut other) = turnstiles();
+        let turn = frozen.pass();
+        assert!(turn.0.is_some());
+        assert!(other.pass().0.is_none(), "it goes on without");
+        assert!(other.open_until.is_some());
+        let began = other.open_until;
+        assert!(other.pass().0.is_none());
+        assert_eq!(other.open_until, began, "and does not wait again");
+        drop(turn);
+        other.open_until = None;
+        assert!(other.pass().0.is_some());
+    }
+}
