@@ -8,7 +8,7 @@ use rhythm_core::{Blobs, Blocked, BlockedCode, Millis};
 use crate::plan::{Folding, Planned};
 use crate::process::{Aftermath, Process};
 use crate::programs::Lookup;
-use crate::worker::{Attempt, Worker};
+use crate::worker::{Attempt, Turns, Worker};
 use crate::world::*;
 
 /// Claims without a commit after which a run is taken to crash its engines.
@@ -59,7 +59,7 @@ impl Engine {
     async fn advance(&self, ticked: &mut Ticked) -> WorldResult<()> {
         if self.process.has_unsettled() {
             let settled = self.process.resend().await?;
-            ticked.attempts.extend(self.worker.absorb(settled).await);
+            ticked.attempts.extend(self.worker.absorb(settled, &Turns::new()).await);
         }
         let config = &self.process.config;
         let ask = self.lock_unanswered().take().unwrap_or_else(|| self.process.ask());
@@ -99,7 +99,7 @@ impl Engine {
         commits.sort_by(|(a, _), (b, _)| a.run.cmp(&b.run));
         let (items, after) = commits.into_iter().unzip();
         let settled = self.process.push(self.process.batch(items, released, after)).await?;
-        ticked.attempts.extend(self.worker.absorb(settled).await);
+        ticked.attempts.extend(self.worker.absorb(settled, &Turns::new()).await);
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rhythm_core::{RunId, TaskId};
+use rhythm_core::{Millis, RunId, TaskId};
 
 pub use context::{Cancellation, TaskContext};
 pub use handler::{Handler, Handlers};
@@ -68,12 +68,18 @@ struct Cached {
     running: usize,
 }
 
+/// Since when runs have had their room here.
+pub type Turns = HashMap<RunId, u64>;
+
 /// One try of a task, ready to be performed.
 pub struct Attempt {
     pub task: ClaimedTask,
     pub context: TaskContext,
     pub handler: Arc<dyn Handler>,
 }
+
+/// So long a run may go on from task to task in the same room while others wait for any.
+const TURN: Millis = Millis(1_000);
 
 /// An attempt handed out so often may be what kills its workers.
 const SUSPECT: u32 = 3;
@@ -187,7 +193,7 @@ impl Worker {
                 tracing::warn!(%error, "suspects could not be handed back yet");
             }
         }
-        Ok(self.accept(tasks, claimed.runs))
+        Ok(self.accept(tasks, claimed.runs, &Turns::new()))
     }
 
     /// What to ask for: what got no answer before anything new.
@@ -214,8 +220,10 @@ impl Worker {
         !self.slots().wanted(0).is_empty()
     }
 
-    /// Tasks this worker holds become attempts; the rows of their runs are kept for fused commits.
-    fn accept(&self, tasks: Vec<ClaimedTask>, rows: Vec<RunRow>) -> Vec<Attempt> {
+    /// Tasks this worker holds become attempts; the rows of their runs are kept for fused commits. Those of runs whose
+    /// turn began earlier go on with it.
+    fn accept(&self, tasks: Vec<ClaimedTask>, rows: Vec<RunRow>, turns: &Turns) -> Vec<Attempt> {
+        let now = self.process.time.own_millis();
         let mut running = self.lock_running();
         let mut cache = self.lock_rows();
         let known: Vec<RunId> = rows.iter().map(|row| row.id.clone()).collect();
@@ -238,7 +246,8 @@ impl Worker {
                 cached.running += 1;
             }
             let (claim, queue) = (task.claim, task.options.queue.clone());
-            running.insert(task.id.clone(), Running { claim, queue, run, context: context.clone() });
+            let turn = run.as_ref().and_then(|run| turns.get(run)).copied().unwrap_or(now);
+            running.insert(task.id.clone(), Running { claim, queue, run, turn, context: context.clone() });
             attempts.push(Attempt { task, context, handler });
         }
         for run in known {
@@ -269,13 +278,13 @@ impl Worker {
     }
 
     /// Takes in what commits came to: new attempts to perform, stale results to finish the ordinary way.
-    pub async fn absorb(&self, settled: Vec<Settled>) -> Vec<Attempt> {
+    pub async fn absorb(&self, settled: Vec<Settled>, turns: &Turns) -> Vec<Attempt> {
         let mut attempts = Vec::new();
         let mut fallen_back = Vec::new();
         for outcome in settled {
             match outcome {
                 Settled::Done { row, claimed } => {
-                    attempts.extend(self.accept(claimed, row.into_iter().map(|row| *row).collect()));
+                    attempts.extend(self.accept(claimed, row.into_iter().map(|row| *row).collect(), turns));
                 }
                 Settled::Stale { run, finished } => {
                     self.lock_rows().remove(&run);

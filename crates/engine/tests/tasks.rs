@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use rhythm_core::cron::{CatchUp, Overlap};
 use rhythm_core::{BlobRef, Millis, Payload, Status, TenantId, Timestamp};
 use rhythm_engine::client::NewSchedule;
+use rhythm_engine::config::Config;
 use rhythm_engine::worker::{Cancellation, Finished};
 use rhythm_engine::world::*;
 use rig::{Rig, failing, task};
@@ -246,6 +247,25 @@ async fn queue_limits_and_concurrency_are_kept() {
     }
     let few = held.iter().filter(|attempt| attempt.task.options.queue == "few").count();
     assert_eq!((few, held.len()), (2, 7));
+}
+
+#[tokio::test]
+async fn a_run_that_goes_on_and_on_lets_what_waits_have_its_turn() {
+    let rig = Rig::new();
+    let (clock, ticks) = (rig.clock.clone(), rig.ticks.clone());
+    rig.stage.on("a", move |_, _| {
+        rig::pass(&clock, &ticks, Millis(400));
+        Ok(json!(null))
+    });
+    let steps: Vec<_> = (0..10).map(|_| json!({"task": task("a")})).collect();
+    let run = rig.start(json!({ "steps": steps })).await;
+    let two = rig.another("w2", |config| Config { concurrency: 1, ..config });
+    rig.enqueue("b", json!({})).await;
+    two.settle().await;
+    let calls = rig.stage.calls();
+    assert_eq!(calls.len(), 11);
+    assert_eq!(calls.iter().position(|name| name == "b"), Some(3), "{calls:?}");
+    assert_eq!(rig.status(&run).await, Status::Completed);
 }
 
 #[tokio::test]

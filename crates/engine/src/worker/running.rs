@@ -10,6 +10,8 @@ pub(super) struct Running {
     pub claim: u64,
     pub queue: String,
     pub run: Option<RunId>,
+    /// Since when its run has had this room, by the process's own counter: as one task of it followed the other.
+    pub turn: u64,
     pub context: TaskContext,
 }
 

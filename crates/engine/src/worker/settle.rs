@@ -10,7 +10,7 @@ use rhythm_core::retry::Verdict;
 use rhythm_core::task::MAX_DELIVERIES;
 use rhythm_core::{Blobs, Failure, MessageId, OnExhausted, Payload, RunId, Timestamp, WorkerId};
 
-use super::{Attempt, Cancellation, Worker};
+use super::{Attempt, Cancellation, TURN, Turns, Worker};
 use crate::plan::{Folding, Planned, panic_text};
 use crate::process::Aftermath;
 use crate::programs::Lookup;
@@ -94,6 +94,7 @@ impl Worker {
     /// Writes results: runs known here are stepped in the same commit, the others get a message.
     pub async fn settle(&self, results: Vec<Finished>) -> WorldResult<Vec<Attempt>> {
         let mut slots = self.slots_for_new();
+        let mut turns = Turns::new();
         let mut by_run: BTreeMap<RunId, Vec<FinishedTask>> = BTreeMap::new();
         let mut plain = Vec::new();
         for Finished { task, result } in results {
@@ -112,7 +113,10 @@ impl Worker {
                 },
                 Err(failure) => Err(bounded(failure)),
             };
-            slots.give(&task.options.queue);
+            if let Some(turn) = self.turn_of(&task) {
+                slots.give(&task.options.queue);
+                turns.extend(task.run.as_ref().map(|(run, _)| (run.clone(), turn)));
+            }
             let finished = self.outcome(&task, result);
             match &task.run {
                 Some((run, _)) if finished.message.is_some() && self.lock_rows().contains_key(run) => {
@@ -154,7 +158,7 @@ impl Worker {
         for (task, claim) in &done {
             self.forget(task, *claim);
         }
-        let attempts = self.absorb(settled?).await;
+        let attempts = self.absorb(settled?, &turns).await;
         if let Err(error) = plainly {
             tracing::warn!(%error, "results could not be written; they are sent again");
         }
@@ -256,7 +260,7 @@ impl Worker {
         let mut attempts = Vec::new();
         if self.process.has_unsettled() {
             let settled = self.process.resend().await?;
-            attempts.extend(self.absorb(settled).await);
+            attempts.extend(self.absorb(settled, &Turns::new()).await);
         }
         let unstored = std::mem::take(&mut *self.lock_unstored());
         if !unstored.is_empty() {
@@ -278,6 +282,14 @@ impl Worker {
         running.get(&task.id).is_some_and(|known| {
             known.claim == task.claim && known.context.cancellation() != Some(Cancellation::Lost)
         })
+    }
+
+    /// Since when the task's run has had its room, if it may keep it: what waits in the queues comes first after a while.
+    fn turn_of(&self, task: &ClaimedTask) -> Option<u64> {
+        let now = self.process.time.own_millis();
+        let turn = self.lock_running().get(&task.id).map_or(now, |running| running.turn);
+        let over = self.has_backlog() && now.saturating_sub(turn) >= TURN.as_u64();
+        (!over).then_some(turn)
     }
 
     fn cancellation(&self, task: &ClaimedTask) -> Option<Cancellation> {

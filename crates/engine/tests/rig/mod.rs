@@ -71,6 +71,12 @@ impl Monotonic for Ticks {
     }
 }
 
+/// Time goes by for the world and for whoever counts.
+pub fn pass(clock: &ManualClock, ticks: &Ticks, time: Millis) {
+    clock.advance(time);
+    ticks.0.fetch_add(time.as_u64(), Ordering::SeqCst);
+}
+
 /// One process on a world.
 pub struct Actor1 {
     pub process: Arc<Process>,
@@ -114,8 +120,7 @@ impl Rig {
     }
 
     pub fn pass(&self, time: Millis) {
-        self.clock.advance(time);
-        self.ticks.0.fetch_add(time.as_u64(), Ordering::SeqCst);
+        pass(&self.clock, &self.ticks, time);
     }
 
     /// Ticks everything until nothing moves any more. Virtual time stands still.

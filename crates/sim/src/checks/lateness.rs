@@ -36,7 +36,10 @@ impl Check for Lateness {
                 return Err(Objection::of_run(run, format!("{message} lies in its inbox, unconsumed")));
             }
         }
-        // All that can be handed out at once; whoever is behind them has to wait, however long that takes.
+        // All that can be handed out at once; whoever is behind them has to wait, however long that takes. While everybody is
+        // busy that may be for ever: what is urgent goes first, and what is under way brings more of it.
+        let running = view.tasks.iter().filter(|task| task.state == TaskState::Running).count();
+        let all_busy = running >= view.slots;
         let at_hand = |task: &&TaskSummary| matches!(task.state, TaskState::Ready | TaskState::Running);
         let at_hand = view.tasks.iter().filter(at_hand).count() as u64;
         let queue = Millis(at_hand * LONGEST_TASK.as_u64() / view.slots.max(1) as u64);
@@ -45,7 +48,9 @@ impl Check for Lateness {
             let waits = match task.state {
                 TaskState::Delayed => long_ago(task.since),
                 // Some tasks have no handler anywhere.
-                TaskState::Ready => long_ago(task.since.plus(queue)) && !paused && task.name != "unknown",
+                TaskState::Ready => {
+                    long_ago(task.since.plus(queue)) && !all_busy && !paused && task.name != "unknown"
+                }
                 TaskState::Running | TaskState::Held => false,
                 TaskState::Completed | TaskState::Failed | TaskState::Cancelled => false,
             };

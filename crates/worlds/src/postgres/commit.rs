@@ -1,8 +1,7 @@
-//! The lanes that write transitions: a run is pinned to one lane by its id, a batch that fails is tried again item by
-//! item, so that items succeed or fail alone.
+//! The lanes that write transitions. A commit stays together as far as it fits into a batch: statements cost by the batch as
+//! well as by the row. A batch that fails is tried again item by item, so that items succeed or fail alone.
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -55,21 +54,26 @@ pub struct CommitWork {
     pub hints: Arc<Hints>,
 }
 
-/// Sends the parts of a commit to the lanes of their runs and puts the answers together again.
+/// Sends the parts of a commit to the lanes that have the least to do and puts the answers together again.
 pub async fn commit(lanes: &[Lane<Job>], time: &Time, request: Arc<Commit>) -> WorldResult<Committed> {
     let hold = super::columns::millis(request.hold);
     let by = Arc::new(By { tenant: request.tenant.0.clone(), worker: request.worker.0.clone(), hold });
     let part = |place: usize| Part { by: by.clone(), commit: request.clone(), place };
     let mut moves = Vec::with_capacity(request.items.len());
-    for (place, item) in request.items.iter().enumerate() {
-        let (answer, waiting) = oneshot::channel();
-        lane_of(lanes, &item.run).send(Job::Move(part(place), answer));
-        moves.push(waiting);
+    let places: Vec<usize> = (0..request.items.len()).collect();
+    for batch in places.chunks(CommitWork::BATCH) {
+        let lane = idlest(lanes)?;
+        for place in batch {
+            let (answer, waiting) = oneshot::channel();
+            lane.send(Job::Move(part(*place), answer));
+            moves.push(waiting);
+        }
     }
     let mut releases = Vec::with_capacity(request.released.len());
-    for (place, released) in request.released.iter().enumerate() {
+    let lane = idlest(lanes)?;
+    for place in 0..request.released.len() {
         let (answer, waiting) = oneshot::channel();
-        lane_of(lanes, &released.run).send(Job::Release(part(place), answer));
+        lane.send(Job::Release(part(place), answer));
         releases.push(waiting);
     }
     drop(request);
@@ -86,10 +90,8 @@ pub async fn commit(lanes: &[Lane<Job>], time: &Time, request: Arc<Commit>) -> W
     Ok(Committed { at: if outcomes.is_empty() { time.last() } else { at }, outcomes })
 }
 
-fn lane_of<'a>(lanes: &'a [Lane<Job>], run: &RunId) -> &'a Lane<Job> {
-    let mut hasher = DefaultHasher::new();
-    run.hash(&mut hasher);
-    &lanes[(hasher.finish() % lanes.len() as u64) as usize]
+fn idlest(lanes: &[Lane<Job>]) -> WorldResult<&Lane<Job>> {
+    lanes.iter().min_by_key(|lane| lane.open()).ok_or_else(lane_is_gone)
 }
 
 #[async_trait]

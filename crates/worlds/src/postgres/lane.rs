@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use rhythm_engine::world::WorldError;
@@ -23,23 +24,38 @@ pub trait Work: Send + Sync + 'static {
     fn refuse(&self, job: Self::Job, error: WorldError);
 }
 
-pub struct Lane<J>(mpsc::UnboundedSender<J>);
+pub struct Lane<J> {
+    jobs: mpsc::UnboundedSender<J>,
+    /// How many were sent and are not through.
+    open: Arc<AtomicUsize>,
+}
 
 impl<J: Send + 'static> Lane<J> {
     /// The lane ends when the last sender is gone.
     pub fn start<W: Work<Job = J>>(link: Link, work: Arc<W>) -> Self {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        tokio::spawn(serve(link, work, receiver));
-        Self(sender)
+        let (jobs, waiting) = mpsc::unbounded_channel();
+        let open = Arc::new(AtomicUsize::new(0));
+        tokio::spawn(serve(link, work, waiting, open.clone()));
+        Self { jobs, open }
     }
 
     pub fn send(&self, job: J) {
         // A lane that is gone drops the job, and whoever waits for its answer learns of it.
-        let _ = self.0.send(job);
+        self.open.fetch_add(1, Ordering::Relaxed);
+        let _ = self.jobs.send(job);
+    }
+
+    pub fn open(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
     }
 }
 
-async fn serve<W: Work>(link: Link, work: Arc<W>, mut jobs: mpsc::UnboundedReceiver<W::Job>) {
+async fn serve<W: Work>(
+    link: Link,
+    work: Arc<W>,
+    mut jobs: mpsc::UnboundedReceiver<W::Job>,
+    open: Arc<AtomicUsize>,
+) {
     let mut waiting = VecDeque::new();
     while let Some(first) = jobs.recv().await {
         waiting.push_back(first);
@@ -49,10 +65,12 @@ async fn serve<W: Work>(link: Link, work: Arc<W>, mut jobs: mpsc::UnboundedRecei
             waiting.push_back(next);
         }
         let batch: Vec<W::Job> = waiting.drain(..).collect();
+        let count = batch.len();
         match link.session().await {
             Ok(session) => work.run(&session, batch).await,
             Err(error) => batch.into_iter().for_each(|job| work.refuse(job, error.clone())),
         }
+        open.fetch_sub(count, Ordering::Relaxed);
     }
 }
 

@@ -63,25 +63,19 @@ pub fn ready_programs(tx: &Tx<'_>, tenant: &str) -> WorldResult<Vec<(String, Str
 
 fn claim(tx: &Tx<'_>, request: &ClaimRuns, key: i64, again: bool) -> WorldResult<ClaimedRun> {
     let until = tx.now.plus(request.hold).millis();
-    let row = |row: &mut Columns<'_>| Ok((row.count()?, row.take::<u32>()?));
-    let taken = match again {
-        true => tx.one(sql!("claim_runs", "hold"), params![key, until], row)?,
-        false => {
-            let (worker, ask) = (request.worker.as_str(), number(request.ask.number));
-            tx.one(sql!("claim_runs", "take"), params![key, worker, until, ask], row)?
-        }
+    let (worker, ask) = (request.worker.as_str(), number(request.ask.number));
+    match again {
+        true => tx.run(sql!("claim_runs", "hold"), params![key, until])?,
+        false => tx.run(sql!("claim_runs", "take"), params![key, worker, until, ask])?,
     };
-    let (claim, deliveries) = taken.unwrap_or_default();
-    let (run, started) = run_by_key(tx, key)?;
+    let row = |row: &mut Columns<'_>| {
+        Ok((rows::run_row(row)?, row.take::<bool>()?, row.count()?, row.take::<u32>()?))
+    };
+    let found = tx.one(sql!("claim_runs", "row"), params![key], row)?;
+    let lost = || rhythm_engine::world::WorldError::Corrupt(format!("run {key} has a place but no row"));
+    let (run, started, claim, deliveries) = found.ok_or_else(lost)?;
     let (messages, more) = messages(tx, key, &run, started)?;
     Ok(ClaimedRun { run, claim, messages, more, deliveries })
-}
-
-/// A live run and whether anything was committed yet.
-fn run_by_key(tx: &Tx<'_>, key: i64) -> WorldResult<(RunRow, bool)> {
-    let row = tx
-        .one(sql!("claim_runs", "row"), params![key], |row| Ok((rows::run_row(row)?, row.take::<bool>()?)))?;
-    row.ok_or_else(|| rhythm_engine::world::WorldError::Corrupt(format!("run {key} has a place but no row")))
 }
 
 /// What waits for a run, in arrival order; when there is too much, what can be consumed now comes first.

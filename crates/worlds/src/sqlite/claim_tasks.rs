@@ -31,16 +31,13 @@ pub fn claim_tasks(tx: &Tx<'_>, request: &ClaimTasks) -> WorldResult<ClaimedTask
     let mut runs: Vec<RunRow> = Vec::new();
     let mut listed: HashSet<i64> = HashSet::new();
     for (_, _, key) in chosen {
-        let row = |row: &mut Columns<'_>| Ok((rows::claimed_task(row)?, row.take::<Option<i64>>()?));
-        let taken = match repeated {
-            true => tx.one(sql!("claim_tasks", "hold"), params![key, until], row)?,
-            false => {
-                let (worker, now, ask) =
-                    (request.worker.as_str(), tx.now.millis(), number(request.ask.number));
-                tx.one(sql!("claim_tasks", "take"), params![key, worker, until, now, ask], row)?
-            }
+        let (worker, now, ask) = (request.worker.as_str(), tx.now.millis(), number(request.ask.number));
+        match repeated {
+            true => tx.run(sql!("claim_tasks", "hold"), params![key, until])?,
+            false => tx.run(sql!("claim_tasks", "take"), params![key, worker, until, now, ask])?,
         };
-        let Some((task, run_key)) = taken else { continue };
+        let row = |row: &mut Columns<'_>| Ok((rows::claimed_task(row)?, row.take::<Option<i64>>()?));
+        let Some((task, run_key)) = tx.one(sql!("claim_tasks", "row"), params![key], row)? else { continue };
         tasks.push(task);
         if let Some(run_key) = run_key
             && request.with_runs

@@ -6,7 +6,7 @@ use rhythm_core::{MessageId, Millis, RunId, TaskId, TenantId, Timestamp, WorkerI
 use rhythm_engine::world::{
     Commit, CommitItem, CommitOutcome, Committed, Done, Fence, TaskClaim, WorldResult,
 };
-use rusqlite::params;
+use rusqlite::{ToSql, params};
 
 use super::ending;
 use super::history;
@@ -46,6 +46,8 @@ struct Current {
     worker: Option<String>,
     claim: u64,
     arrived: u64,
+    /// Neither blocked nor set aside nor reported as stuck: a commit has nothing of the kind to take back.
+    free: bool,
 }
 
 fn current(row: &mut Columns<'_>) -> rusqlite::Result<Current> {
@@ -60,6 +62,7 @@ fn current(row: &mut Columns<'_>) -> rusqlite::Result<Current> {
         worker: row.take()?,
         claim: row.count()?,
         arrived: row.count()?,
+        free: row.take()?,
     })
 }
 
@@ -86,7 +89,7 @@ impl Committer<'_> {
             held.finish(tx, &self.request.tenant, finished)?;
         }
         self.take_out(item, run.key)?;
-        self.write_row(item, run.key)?;
+        self.write_row(item, &run)?;
         history::append(tx, run.key, &item.events)?;
         let claimed = self.start(item, run.key)?;
         for delivery in &item.deliveries {
@@ -99,7 +102,7 @@ impl Committer<'_> {
         Ok(CommitOutcome::Done(Done { revision: run.revision + 1, arrived, claimed }))
     }
 
-    /// The tasks that end with this commit, if all of the fence holds.
+    /// The tasks that are still to be ended with this commit, if all of the fence holds.
     fn fence(&self, item: &CommitItem, run: &Current) -> WorldResult<Option<Vec<Held>>> {
         let Commit { tenant, worker, .. } = self.request;
         let holds = run.revision == item.revision
@@ -118,6 +121,14 @@ impl Committer<'_> {
             };
         if !holds {
             return Ok(None);
+        }
+        // Nothing else is left to check, so the check may write.
+        if let [only] = &item.finished[..]
+            && item.cancel_open.is_none()
+            && item.cancel_tasks.is_empty()
+            && Held::complete(self.tx, tenant, worker, only)?
+        {
+            return Ok(Some(Vec::new()));
         }
         item.finished.iter().map(|finished| Held::find(self.tx, tenant, worker, finished)).collect()
     }
@@ -160,22 +171,26 @@ impl Committer<'_> {
         Ok(())
     }
 
-    fn write_row(&self, item: &CommitItem, key: i64) -> WorldResult<()> {
+    fn write_row(&self, item: &CommitItem, run: &Current) -> WorldResult<()> {
         let state = &item.state;
         let awaiting = if state.awaiting.is_empty() { "[]".to_owned() } else { json(&state.awaiting) };
-        let row = params![
-            key,
-            item.commit.as_str(),
-            self.tx.now.millis(),
-            int(state.seq),
-            state.at.millis(),
-            awaiting,
-            state.cancelling,
-            state.snapshot.as_ref().map(|snapshot| snapshot.format),
-            state.snapshot.as_ref().map(|snapshot| &snapshot.bytes[..]),
-            item.fence != Fence::Fused,
+        let row: [&dyn ToSql; 9] = [
+            &run.key,
+            &item.commit.as_str(),
+            &self.tx.now.millis(),
+            &int(state.seq),
+            &state.at.millis(),
+            &awaiting,
+            &state.cancelling,
+            &state.snapshot.as_ref().map(|snapshot| snapshot.format),
+            &state.snapshot.as_ref().map(|snapshot| &snapshot.bytes[..]),
         ];
-        self.tx.run(sql!("commit", "write_row"), row).map(drop)
+        if run.free {
+            return self.tx.run(sql!("commit", "write_free_row"), &row[..]).map(drop);
+        }
+        let claimed = item.fence != Fence::Fused;
+        let row: Vec<&dyn ToSql> = row.into_iter().chain([&claimed as &dyn ToSql]).collect();
+        self.tx.run(sql!("commit", "write_row"), &row[..]).map(drop)
     }
 
     /// New tasks, timers and children. Answers the tasks this worker now holds.

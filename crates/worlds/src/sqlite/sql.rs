@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use rhythm_core::{Payload, Timestamp};
 use rhythm_engine::world::WorldResult;
 use rusqlite::types::{FromSql, Type};
-use rusqlite::{Connection, OptionalExtension, Params, Row, Statement};
+use rusqlite::{Connection, OptionalExtension, Params, PrepFlags, Row, Statement};
 
 use super::errors;
 
@@ -93,7 +93,10 @@ impl<'c> Prepared<'c> {
 impl Keep for Prepared<'_> {
     fn with(&self, statement: &'static str, work: &mut Work<'_>) -> rusqlite::Result<()> {
         let known = self.statements.borrow_mut().remove(&statement.as_ptr());
-        let mut prepared = known.map_or_else(|| self.connection.prepare(statement), Ok)?;
+        // What stays must not take the memory SQLite keeps at hand for what comes and goes.
+        let stays = PrepFlags::SQLITE_PREPARE_PERSISTENT;
+        let prepare = || self.connection.prepare_with_flags(statement, stays);
+        let mut prepared = known.map_or_else(prepare, Ok)?;
         let done = work(&mut prepared);
         self.statements.borrow_mut().insert(statement.as_ptr(), prepared);
         done

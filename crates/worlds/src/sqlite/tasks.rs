@@ -125,6 +125,20 @@ impl Held {
         })
     }
 
+    /// Checks the claim and ends the task in one go, if it is a completed one of a run. Otherwise nothing has happened.
+    pub fn complete(
+        tx: &Tx<'_>,
+        tenant: &TenantId,
+        worker: &WorkerId,
+        finished: &FinishedTask,
+    ) -> WorldResult<bool> {
+        if !matches!(finished.outcome, TaskOutcome::Completed { .. }) {
+            return Ok(false);
+        }
+        let claim = params![finished.task.as_str(), tenant.as_str(), int(finished.claim), worker.as_str()];
+        Ok(tx.run(sql!("tasks", "complete"), claim)? > 0)
+    }
+
     /// Ends the attempt. A task that would be tried again although somebody wants it stopped is cancelled instead.
     pub fn finish(&self, tx: &Tx<'_>, tenant: &TenantId, finished: &FinishedTask) -> WorldResult<()> {
         self.end_attempt(tx, finished)?;

@@ -3,8 +3,9 @@
 WITH state AS MATERIALIZED (
     SELECT r.id, r.tenant, r.kind, r.workflow, r.priority, r.revision, r.arrived, i.fused AND NOT i.ended AS untouched,
         NOT i.ended AND NOT r.paused AND NOT r.aside AND r.start_at IS NULL AND (i.more OR r.arrived <> i.arrived) AS stays
-    FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bool[], $6::bool[], $7::bool[])
-        AS i(tenant, run, arrived, more, ended, fused)
+    FROM (
+        SELECT unnest($2::text[]) AS tenant, unnest($3::text[]) AS run, unnest($4::bigint[]) AS arrived,
+            unnest($5::bool[]) AS more, unnest($6::bool[]) AS ended, unnest($7::bool[]) AS fused) AS i
     JOIN live_run AS r ON r.id = ANY (ARRAY[i.run]) AND r.tenant = i.tenant
 ),
 gone AS (

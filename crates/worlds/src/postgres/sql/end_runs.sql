@@ -1,8 +1,9 @@
 -- Moves ended runs out of the way.
 WITH gone AS (
     DELETE FROM live_run AS r
-    USING unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
-        AS i(tenant, run, status, output, failure, failed_by)
+    USING (
+        SELECT unnest($2::text[]) AS tenant, unnest($3::text[]) AS run, unnest($4::text[]) AS status,
+            unnest($5::text[]) AS output, unnest($6::text[]) AS failure, unnest($7::text[]) AS failed_by) AS i
     WHERE r.id = ANY (ARRAY[i.run]) AND r.tenant = i.tenant
     RETURNING r.*, i.status, i.output, i.failure, i.failed_by, coalesce($1::bigint, now_ms())
 )

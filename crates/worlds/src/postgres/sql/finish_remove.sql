@@ -2,8 +2,10 @@
 -- be current.
 WITH gone AS (
     DELETE FROM task AS t
-    USING unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::int[], $7::text[], $8::text[], $9::bool[])
-        AS i(tenant, id, claim, worker, ended, output, failure, letter)
+    USING (
+        SELECT unnest($2::text[]) AS tenant, unnest($3::text[]) AS id, unnest($4::bigint[]) AS claim,
+            unnest($5::text[]) AS worker, unnest($6::int[]) AS ended, unnest($7::text[]) AS output,
+            unnest($8::text[]) AS failure, unnest($9::bool[]) AS letter) AS i
     WHERE t.id = ANY (ARRAY[i.id]) AND t.tenant = i.tenant AND t.claim = i.claim AND t.worker = i.worker
     RETURNING t.*, i.ended, i.output, i.failure, i.letter
 ),

@@ -3,5 +3,8 @@ INSERT INTO event (tenant, run, seq, born, at, cause, message, actor, trace, typ
 SELECT i.tenant, i.run, i.seq,
     coalesce(i.born, (SELECT r.born FROM live_run AS r WHERE r.id = ANY (ARRAY[i.run]) AND r.tenant = i.tenant)),
     i.at, i.cause, i.message, i.actor, i.trace, i.type, i.data
-FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
-    $9::text[], $10::text[], $11::text[]) AS i(tenant, run, born, seq, at, cause, message, actor, trace, type, data)
+FROM (
+    SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS run, unnest($3::int[]) AS born,
+        unnest($4::bigint[]) AS seq, unnest($5::bigint[]) AS at, unnest($6::bigint[]) AS cause,
+        unnest($7::text[]) AS message, unnest($8::text[]) AS actor, unnest($9::text[]) AS trace,
+        unnest($10::text[]) AS type, unnest($11::text[]) AS data) AS i

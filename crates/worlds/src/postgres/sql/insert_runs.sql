@@ -1,13 +1,17 @@
 -- New runs with their place in the queue, or their `start` timer, and their deadline. Known ids are left alone.
-WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
+WITH clock AS MATERIALIZED (
+    SELECT t.now, month_of(t.now) AS month FROM (SELECT coalesce($1::bigint, now_ms()) AS now OFFSET 0) AS t),
 fresh AS (
     INSERT INTO live_run (tenant, id, born, workflow, version, kind, input, actor, trace, tags, parent, parent_child,
         priority, created_at, start_at, deadline_at, updated_at)
-    SELECT i.tenant, i.id, month_of(c.now), i.workflow, i.version, i.kind, i.input, i.actor, i.trace, i.tags, i.parent,
+    SELECT i.tenant, i.id, c.month, i.workflow, i.version, i.kind, i.input, i.actor, i.trace, i.tags, i.parent,
         i.parent_child, i.priority, c.now, c.now + i.delay, c.now + i.deadline, c.now
-    FROM clock AS c CROSS JOIN unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-        $9::text[], $10::text[], $11::text[], $12::bigint[], $13::int[], $14::bigint[], $15::bigint[])
-        AS i(tenant, id, workflow, version, kind, input, actor, trace, tags, parent, parent_child, priority, delay, deadline)
+    FROM clock AS c CROSS JOIN (
+        SELECT unnest($2::text[]) AS tenant, unnest($3::text[]) AS id, unnest($4::text[]) AS workflow,
+            unnest($5::text[]) AS version, unnest($6::text[]) AS kind, unnest($7::text[]) AS input,
+            unnest($8::text[]) AS actor, unnest($9::text[]) AS trace, unnest($10::text[]) AS tags,
+            unnest($11::text[]) AS parent, unnest($12::bigint[]) AS parent_child, unnest($13::int[]) AS priority,
+            unnest($14::bigint[]) AS delay, unnest($15::bigint[]) AS deadline) AS i
     WHERE NOT EXISTS (SELECT FROM ended_run AS e WHERE e.id = ANY (ARRAY[i.id]) AND e.tenant = i.tenant)
     ON CONFLICT DO NOTHING
     RETURNING tenant, id, workflow, kind, priority, created_at, start_at, deadline_at

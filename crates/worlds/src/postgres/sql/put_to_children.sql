@@ -1,10 +1,11 @@
--- One message to every live child; the children are locked.
+-- One message to every live child, in the order of their creation; the children are locked.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 told AS (
     INSERT INTO inbox (tenant, run, id, at, actor, trace, body, signal, ends)
     SELECT r.tenant, r.id, $4, c.now, $5, $6, $7, $8, $9
     FROM clock AS c CROSS JOIN live_run AS r
     WHERE r.parent = $3 AND r.tenant = $2
+    ORDER BY r.place
     ON CONFLICT DO NOTHING
     RETURNING tenant, run
 ),

@@ -13,15 +13,14 @@ SELECT key FROM run_queue
 WHERE place = 2 AND tenant = ?1 AND worker = ?2 AND ask = ?3
 ORDER BY priority DESC, ready_at, ticket;
 -- name: hold
-UPDATE run_queue SET claim_until = ?2 WHERE key = ?1 RETURNING claim, deliveries;
+UPDATE run_queue SET claim_until = ?2 WHERE key = ?1;
 -- name: take
 UPDATE run_queue SET place = 2, worker = ?2, claim_until = ?3, claim = claim + 1, deliveries = deliveries + 1, ask = ?4
-WHERE key = ?1
-RETURNING claim, deliveries;
+WHERE key = ?1;
 -- name: row
 SELECT l.run, l.tenant, l.workflow, l.version, l.kind, l.priority, l.parent_run, l.parent_child, l.created_at,
        l.revision, q.arrived, l.paused, l.seq, l.at, l.awaiting, l.cancelling, l.format, l.snapshot,
-       l.last_commit IS NOT NULL
+       l.last_commit IS NOT NULL, q.claim, q.deliveries
 FROM live_run l JOIN run_queue q ON q.key = l.key WHERE l.key = ?1;
 -- name: start
 SELECT input, actor, trace FROM run_start WHERE key = ?1;

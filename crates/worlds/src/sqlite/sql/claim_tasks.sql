@@ -15,12 +15,13 @@ SELECT priority, due_at, key FROM task
 WHERE state = 2 AND tenant = ?1 AND worker = ?2 AND ask = ?3
 ORDER BY priority DESC, due_at, key;
 -- name: hold
-UPDATE task SET claim_until = ?2 WHERE key = ?1
-RETURNING task, run, number, name, input, options, claim, attempt, delivery, progress, created_at, deadline_at, trace,
-          run_key;
+UPDATE task SET claim_until = ?2 WHERE key = ?1;
 -- name: take
 UPDATE task SET state = 2, claim = claim + 1, delivery = delivery + 1, worker = ?2, claim_until = ?3, since = ?4,
                 ask = ?5
-WHERE key = ?1
-RETURNING task, run, number, name, input, options, claim, attempt, delivery, progress, created_at, deadline_at, trace,
-          run_key;
+WHERE key = ?1;
+-- RETURNING would build a table of its own every time.
+-- name: row
+SELECT task, run, number, name, input, options, claim, attempt, delivery, progress, created_at, deadline_at, trace,
+       run_key
+FROM task WHERE key = ?1;

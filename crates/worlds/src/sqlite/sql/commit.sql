@@ -1,6 +1,7 @@
 -- name: current
 SELECT l.key, l.workflow, l.revision, l.last_commit, l.paused,
-       l.aside AND l.blocked_code NOT IN ('no_worker', 'no_version'), q.place, q.worker, q.claim, q.arrived
+       l.aside AND l.blocked_code NOT IN ('no_worker', 'no_version'), q.place, q.worker, q.claim, q.arrived,
+       l.aside = 0 AND l.stuck = 0 AND l.blocked_code IS NULL
 FROM live_run l JOIN run_queue q ON q.key = l.key WHERE l.run = ?1 AND l.tenant = ?2;
 -- name: ended
 SELECT arrived FROM ended_run WHERE run = ?1 AND tenant = ?2 AND last_commit = ?3;
@@ -20,6 +21,11 @@ SET last_commit = ?2, updated_at = ?3, seq = ?4, at = ?5, awaiting = ?6, cancell
                           THEN NULL ELSE blocked_detail END,
     blocked_code = CASE WHEN blocked_code IN ('no_worker', 'no_version') OR (?10 AND blocked_code = 'quarantined')
                         THEN NULL ELSE blocked_code END
+WHERE key = ?1;
+-- name: write_free_row
+UPDATE live_run
+SET last_commit = ?2, updated_at = ?3, seq = ?4, at = ?5, awaiting = ?6, cancelling = ?7, format = ?8, snapshot = ?9,
+    revision = revision + 1
 WHERE key = ?1;
 -- name: arrived
 SELECT arrived FROM run_queue WHERE key = ?1;

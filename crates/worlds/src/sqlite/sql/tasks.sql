@@ -10,6 +10,10 @@ ON CONFLICT (task, tenant) DO NOTHING;
 -- name: held
 SELECT key, run_key, run IS NULL, cancel FROM task
 WHERE task = ?1 AND tenant = ?2 AND state = 2 AND claim = ?3 AND worker = ?4;
+-- Fence and end of a run's task in one.
+-- name: complete
+DELETE FROM task
+WHERE task = ?1 AND tenant = ?2 AND claim = ?3 AND worker = ?4 AND state = 2 AND run IS NOT NULL;
 -- name: open
 SELECT key, run_key, run IS NULL, state, attempt, number FROM task WHERE task = ?1 AND tenant = ?2;
 -- name: release
