@@ -1,9 +1,9 @@
 # The commands people type. Each one calls the real tool; nothing is decided here.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench flowbench sim replay agree fuzz crash mutants fmt
+.PHONY: help run test lint bench flowbench instructions sim replay agree fuzz crash mutants fmt
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 run: ## play the demo
 	@scripts/demo.sh
@@ -20,6 +20,9 @@ bench: ## all benchmarks, durable settings, as a Markdown table in bench/results
 
 flowbench: ## the .flow language: compiling, stepping, a thousand scenarios
 	cargo bench --locked -p rhythm-bench --bench flow
+
+instructions: ## instruction counts of step, serialisation and claims, beside those of bench/instructions.tsv
+	@bench/instructions.sh
 
 sim: ## simulate: make sim SEEDS=50000 FROM=0
 	cargo run --release --locked -p rhythm-sim -- --seeds $(or $(SEEDS),1000) --from $(or $(FROM),0)

@@ -6,6 +6,7 @@
 #   scripts/setup.sh postgres         the PostgreSQL server programs
 #   scripts/setup.sh postgres-bin     the same, and prints the folder they are in
 #   scripts/setup.sh strace           the tracer that injects faults into system calls
+#   scripts/setup.sh valgrind         the tool that counts instructions
 set -euo pipefail
 
 fail() {
@@ -72,13 +73,18 @@ need_strace() {
   command -v strace >/dev/null || apt_install "strace" strace
 }
 
-[[ $# -gt 0 ]] || fail "say what is needed: rust, postgres, postgres-bin, strace"
+need_valgrind() {
+  command -v valgrind >/dev/null || apt_install "valgrind" valgrind
+}
+
+[[ $# -gt 0 ]] || fail "say what is needed: rust, postgres, postgres-bin, strace, valgrind"
 for need in "$@"; do
   case $need in
     rust) need_rust ;;
     postgres) need_postgres ;;
     postgres-bin) need_postgres && postgres_bin ;;
     strace) need_strace ;;
-    *) fail "do not know '$need': rust, postgres, postgres-bin or strace" ;;
+    valgrind) need_valgrind ;;
+    *) fail "do not know '$need': rust, postgres, postgres-bin, strace or valgrind" ;;
   esac
 done

@@ -69,14 +69,6 @@ pub async fn commit(lanes: &[Lane<Job>], time: &Time, request: Arc<Commit>) -> W
             moves.push(waiting);
         }
     }
-    let mut releases = Vec::with_capacity(request.released.len());
-    let lane = idlest(lanes)?;
-    for place in 0..request.released.len() {
-        let (answer, waiting) = oneshot::channel();
-        lane.send(Job::Release(part(place), answer));
-        releases.push(waiting);
-    }
-    drop(request);
     let mut outcomes = Vec::with_capacity(moves.len());
     let mut at = Timestamp::default();
     for waiting in moves {
@@ -84,6 +76,15 @@ pub async fn commit(lanes: &[Lane<Job>], time: &Time, request: Arc<Commit>) -> W
         at = at.max(written_at);
         outcomes.push(outcome);
     }
+    // Afterwards: a run may be moved and given back at once.
+    let lane = idlest(lanes)?;
+    let released = (0..request.released.len()).map(|place| {
+        let (answer, waiting) = oneshot::channel();
+        lane.send(Job::Release(part(place), answer));
+        waiting
+    });
+    let releases: Vec<_> = released.collect();
+    drop(request);
     for waiting in releases {
         waiting.await.map_err(|_| lane_is_gone())??;
     }

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# How many instructions the hot operations take, counted by valgrind: the same on every run, however busy the machine is.
+# Each case is counted with N and with 2N repetitions; the difference is free of what starting takes. With --write the
+# figures become those to compare with; without it a case that takes 5 % more than those is an error.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+baseline=bench/instructions.tsv
+times=500
+
+count() { # case repetitions
+  local total
+  total=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$1" "$2" 2>&1 |
+    awk '/Collected/ { print $4 }')
+  [[ $total ]] || { echo "valgrind counted nothing for: $1" >&2; exit 1; }
+  echo "$total"
+}
+
+scripts/setup.sh rust valgrind
+cargo build --release --locked -p rhythm-bench --example instructions
+program=target/release/examples/instructions
+
+figures=$(mktemp)
+trap 'rm -f "$figures"' EXIT
+"$program" | while IFS= read -r name; do
+  once=$(count "$name" "$times")
+  twice=$(count "$name" $((2 * times)))
+  printf '%s\t%d\n' "$name" $(((twice - once) / times))
+done | tee "$figures"
+
+if [[ ${1:-} == --write ]]; then
+  cp "$figures" "$baseline"
+elif [[ -f $baseline ]]; then
+  awk -F '\t' 'NR == FNR { known[$1] = $2; next }
+    $1 in known && $2 > known[$1] * 1.05 { printf "%s: %d instructions, %d were known\n", $1, $2, known[$1]; worse = 1 }
+    END { exit worse }' "$baseline" "$figures" >&2
+fi

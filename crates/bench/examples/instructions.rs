@@ -1,0 +1,245 @@
+//! `instructions CASE TIMES`: does one thing so many times and nothing else, for `bench/instructions.sh` to count what the
+//! processor does. Without arguments it names the cases.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a measuring program")]
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::sync::Arc;
+
+use rhythm_core::flow::{Defaults, Flow, compile, examine};
+use rhythm_core::fold::{Advance, RunState, advance};
+use rhythm_core::message::{Message, MessageBody, Start, TaskCompleted};
+use rhythm_core::program::{Program, RunFacts, Step, StepInput};
+use rhythm_core::{
+    Actor, Blobs, CommandId, CommitId, Event, MessageId, Millis, Payload, RunId, TenantId, Timestamp,
+    Version, WorkflowKind,
+};
+use rhythm_engine::memory::MemoryWorld;
+use rhythm_engine::plan::{Folding, Planned};
+use rhythm_engine::world::{
+    ClaimRuns, ClaimTasks, Commit, CommitItem, CreateRuns, Fence, NewRun, RunRow, World,
+};
+
+const CASES: &[(&str, fn(u64))] = &[
+    ("step: an answer, the next task", step),
+    ("fold: the same with events and state", fold),
+    ("plan: the same as a commit", plan),
+    ("snapshot: opened and sealed", snapshot),
+    ("history: two rows as JSON", history),
+    ("commit: one run moved in memory", commit),
+    ("claim: one run and one task in memory", claim),
+];
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [name, times] = &args[..] else {
+        CASES.iter().for_each(|(name, _)| println!("{name}"));
+        return;
+    };
+    let (_, case) = CASES.iter().find(|(known, _)| known == name).expect("a case that is listed");
+    case(times.parse().expect("a number"));
+}
+
+/// W1's run between two of its tasks.
+struct Between {
+    flow: Flow,
+    row: RunRow,
+    answer: Message,
+    at: Timestamp,
+    blobs: Blobs,
+}
+
+impl Between {
+    fn new() -> Self {
+        let source = include_str!("../src/flows/steps.flow");
+        let examined = examine(source, false);
+        let code = compile(&examined.file, source, Defaults::from(&examined.settings)).unwrap();
+        let (flow, at, blobs) = (Flow::new(code).unwrap(), Timestamp(20), Blobs::new());
+        let mut row = row();
+        let start = message("start", MessageBody::Start(Start { input: payload(r#"{"steps":10}"#) }));
+        row.state = moved(&flow, &row.facts(), &row.state, &start, at, &blobs);
+        let body = TaskCompleted { task: CommandId(1), attempt: 1, output: payload(r#"{"step":0}"#) };
+        let answer = message("task:1", MessageBody::TaskCompleted(body));
+        Self { flow, row, answer, at, blobs }
+    }
+
+    fn plan(&self) -> CommitItem {
+        let folding = Folding {
+            program: &self.flow,
+            row: &self.row,
+            fence: Fence::Fused,
+            commit: CommitId::new("worker#1/1"),
+            messages: std::slice::from_ref(&self.answer),
+            more: false,
+            now: self.at,
+            blobs: &self.blobs,
+        };
+        match folding.plan(&mut |_| true) {
+            Planned::Commit(plan) => plan.item,
+            _ => panic!("it can be stepped"),
+        }
+    }
+}
+
+fn payload(text: &str) -> Payload {
+    Payload::parse(text.to_owned()).unwrap()
+}
+
+fn message(id: &str, body: MessageBody) -> Message {
+    Message { id: MessageId::new(id), at: Timestamp(10), actor: Actor("worker:w1".into()), trace: None, body }
+}
+
+fn row() -> RunRow {
+    RunRow {
+        id: RunId::new("0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"),
+        tenant: TenantId::default(),
+        workflow: "bench-steps".into(),
+        version: Version::of(b"bench"),
+        kind: WorkflowKind::Flow,
+        priority: 0,
+        parent: None,
+        created_at: Timestamp(0),
+        revision: 1,
+        arrived: 0,
+        paused: false,
+        state: RunState::default(),
+    }
+}
+
+fn moved(
+    flow: &Flow,
+    facts: &RunFacts,
+    state: &RunState,
+    message: &Message,
+    at: Timestamp,
+    blobs: &Blobs,
+) -> RunState {
+    match advance(flow, facts, state, message, at, blobs) {
+        Ok(Advance::Advanced(advanced)) => advanced.state,
+        _ => panic!("it moves"),
+    }
+}
+
+fn step(times: u64) {
+    let between = Between::new();
+    let facts = between.row.facts();
+    for _ in 0..times {
+        let (snapshot, message) = (between.row.state.snapshot.as_ref(), &between.answer);
+        let input = StepInput { facts: &facts, snapshot, message, at: between.at, blobs: &between.blobs };
+        assert!(matches!(black_box(between.flow.step(input)), Ok(Step::Transition(_))));
+    }
+}
+
+fn fold(times: u64) {
+    let Between { flow, row, answer, at, blobs } = Between::new();
+    let facts = row.facts();
+    for _ in 0..times {
+        black_box(moved(&flow, &facts, &row.state, &answer, at, &blobs));
+    }
+}
+
+fn plan(times: u64) {
+    let between = Between::new();
+    for _ in 0..times {
+        assert!(!black_box(between.plan()).consumed.is_empty());
+    }
+}
+
+fn snapshot(times: u64) {
+    let state = Between::new().row.state;
+    let sealed = state.snapshot.unwrap();
+    for _ in 0..times {
+        let content = sealed.open().unwrap().to_vec();
+        black_box(rhythm_core::program::Snapshot::seal(sealed.format, content));
+    }
+}
+
+fn history(times: u64) {
+    let events: Vec<Event> = Between::new().plan().events;
+    assert_eq!(events.len(), 2);
+    for _ in 0..times {
+        for event in &events {
+            black_box(event.data.to_json());
+        }
+    }
+}
+
+/// A world with so many runs that wait to be stepped for the first time.
+fn world_of(runs: u64) -> (MemoryWorld, tokio::runtime::Runtime) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let world = MemoryWorld::new(None);
+    let new = |number: u64| NewRun {
+        id: RunId::new(format!("run-{number:08}")),
+        workflow: "bench-steps".into(),
+        version: Version::of(b"bench"),
+        kind: WorkflowKind::Flow,
+        input: payload(r#"{"steps":10}"#),
+        priority: 0,
+        delay: Millis::ZERO,
+        deadline: None,
+        tags: BTreeMap::new(),
+        parent: None,
+        actor: Actor("user:bench".into()),
+        trace: None,
+    };
+    let request = CreateRuns { tenant: TenantId::default(), runs: (0..runs).map(new).collect() };
+    runtime.block_on(world.create_runs(request)).unwrap();
+    (world, runtime)
+}
+
+fn claims(limit: usize) -> ClaimRuns {
+    ClaimRuns {
+        tenant: TenantId::default(),
+        worker: "w1".into(),
+        kinds: vec![WorkflowKind::Flow],
+        workflows: Vec::new(),
+        limit,
+        hold: Millis(30_000),
+        ask: Default::default(),
+    }
+}
+
+/// What it takes to create and claim them is counted too, and the same in every version.
+fn commit(times: u64) {
+    let (world, runtime) = world_of(times);
+    let claimed = runtime.block_on(world.claim_runs(claims(times as usize))).unwrap();
+    let template = Between::new().plan();
+    for run in claimed.runs {
+        let item = CommitItem {
+            run: run.run.id.clone(),
+            fence: Fence::Claim(run.claim),
+            revision: run.run.revision,
+            arrived: run.run.arrived,
+            finished: Vec::new(),
+            tasks: Vec::new(),
+            consumed: vec![MessageId::start()],
+            ..template.clone()
+        };
+        let commit = Commit {
+            tenant: TenantId::default(),
+            worker: "w1".into(),
+            hold: Millis(30_000),
+            items: vec![item],
+            released: Vec::new(),
+        };
+        black_box(runtime.block_on(world.commit(Arc::new(commit))).unwrap());
+    }
+}
+
+fn claim(times: u64) {
+    let (world, runtime) = world_of(times);
+    let tasks = ClaimTasks {
+        tenant: TenantId::default(),
+        worker: "w1".into(),
+        queues: vec![("default".into(), 1)],
+        names: Vec::new(),
+        hold: Millis(30_000),
+        with_runs: true,
+        overdue: false,
+        ask: Default::default(),
+    };
+    for _ in 0..times {
+        assert_eq!(runtime.block_on(world.claim_runs(claims(1))).unwrap().runs.len(), 1);
+        black_box(runtime.block_on(world.claim_tasks(tasks.clone())).unwrap());
+    }
+}
