@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# bench/peers/compare.sh [dbos|restate|all] [--quick]
+#
+# Runs other engines on W1 to W5 of `rhythm bench` and writes what they came to into bench/peers.json, which
+# `make bench` shows beside ours. Rows of engines that were not measured stay. An engine that cannot run here is named
+# with the reason; the exit code is not 0 only if none could. Everything it needs is installed in target/peers.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+usage() {
+  echo "usage: bench/peers/compare.sh [dbos|restate|all] [--quick]" >&2
+  exit 2
+}
+
+engines=(dbos restate)
+sizes=()
+for argument in "$@"; do
+  case $argument in
+    dbos | restate) engines=("$argument") ;;
+    all) engines=(dbos restate) ;;
+    --quick) sizes=(--quick) ;;
+    *) usage ;;
+  esac
+done
+command -v python3 >/dev/null || { echo "peers: python3 not found" >&2; exit 1; }
+
+mkdir -p target/peers
+work=$(mktemp -d target/peers/compare.XXXXXX)
+group= # the processes of the engine that is measured now
+
+clear_up() {
+  trap '' HUP INT TERM
+  if [[ -n $group ]]; then
+    kill -TERM -- "-$group" 2>/dev/null || true
+    for _ in {1..150}; do
+      kill -0 -- "-$group" 2>/dev/null || break
+      sleep 0.1
+    done
+    kill -KILL -- "-$group" 2>/dev/null || true
+  fi
+  rm -rf "$work"
+}
+trap clear_up EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# measure ENGINE: its rows are kept also when it fails half way. Its messages are shown, and kept for the reason.
+measure() {
+  "bench/peers/$1.sh" "${sizes[@]}" 2>&1 >"$work/$1.rows" </dev/null | tee "$work/$1.log" >&2
+}
+
+failed=()
+for engine in "${engines[@]}"; do
+  set -m # a group of its own, so that all of it can be ended
+  measure "$engine" &
+  set +m
+  group=$!
+  if ! wait "$group"; then
+    reason=$(tail -n 1 "$work/$engine.log")
+    failed+=("$engine: ${reason#"$engine: "}")
+  fi
+  group=
+done
+
+for reason in "${failed[@]}"; do
+  echo "peers: not measured, or not all of it: $reason" >&2
+done
+if ! grep -qs . "$work"/*.rows; then
+  echo "peers: nothing was measured" >&2
+  exit 1
+fi
+python3 bench/peers/merge_rows.py bench/peers.json "$work"/*.rows
+echo "peers: wrote bench/peers.json" >&2

@@ -1,0 +1,39 @@
+"""merge_rows.py PEERS_JSON ROWS...: puts rows (a JSON object a line) into a list of them.
+
+An engine with new rows loses its old ones, also those of other versions; the rows of other engines stay.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+KEYS = "engine version language workload world per_s p50_ms p99_ms wall_s lost repeated detail".split()
+
+
+def rounded(figure):
+    """Six digits are more than any measurement is worth, and leave a file that people can read."""
+    return float(f"{figure:.6g}") if isinstance(figure, float) else figure
+
+
+def tidy(row):
+    row = {key: row[key] for key in KEYS}
+    row["detail"] = {name: rounded(figure) for name, figure in row["detail"].items()}
+    return {key: rounded(value) for key, value in row.items()}
+
+
+def main():
+    peers, *files = map(Path, sys.argv[1:])
+    new = [tidy(json.loads(line)) for file in files for line in file.read_text().splitlines()]
+    measured = {row["engine"] for row in new}
+    old = json.loads(peers.read_text()) if peers.exists() else []
+    rows = [row for row in old if row["engine"] not in measured] + new
+    rows.sort(key=lambda row: row["engine"])
+    lines = ",\n".join("  " + json.dumps(row) for row in rows)
+    # Beside the file and then in its place: whoever reads it never finds half of it.
+    unfinished = peers.with_suffix(".new")
+    unfinished.write_text(f"[\n{lines}\n]\n")
+    unfinished.replace(peers)
+
+
+if __name__ == "__main__":
+    main()
