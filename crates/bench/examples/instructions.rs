@@ -20,7 +20,10 @@ use rhythm_engine::world::{
     ClaimRuns, ClaimTasks, Commit, CommitItem, CreateRuns, Fence, NewRun, RunRow, World,
 };
 
-const CASES: &[(&str, fn(u64))] = &[
+/// Does it so many times.
+type Case = fn(u64);
+
+const CASES: &[(&str, Case)] = &[
     ("step: an answer, the next task", step),
     ("fold: the same with events and state", fold),
     ("plan: the same as a commit", plan),
