@@ -137,8 +137,10 @@ impl Driver {
             }
             return Err(error.clone());
         }
-        if self.worker.has_unfinished() {
+        if self.worker.has_unfinished() || self.process.has_unsettled() {
             let _ = self.worker.resend().await;
+            // What such a commit claimed would be held until its claim runs out.
+            let _ = self.worker.hand_back().await;
         }
         match self.worker.beat(true).await {
             Err(error) if error.is_passing() => {

@@ -12,16 +12,13 @@ use rhythm_engine::world::{
 use tokio_postgres::Row;
 
 use super::columns::{json, millis, number, stored};
-use super::fronts::{Front, Fronts, Look};
+use super::fronts::{Front, Fronts, LineOf, Look};
 use super::link::{Link, Param};
 use super::rows::{claimed_task, count, message, payload, run_row, small, time};
 use super::sql::{self, Sql};
 
 /// How often a claim looks again for what others had locked.
 const LOOK_AGAIN: u32 = 3;
-
-/// Runs wait in one line for each tenant.
-const ONE_LINE: &str = "";
 
 pub async fn claim_runs(
     link: &Link,
@@ -30,8 +27,9 @@ pub async fn claim_runs(
     request: ClaimRuns,
 ) -> WorldResult<ClaimedRuns> {
     // Who is told the time is told exactly.
-    let front = fronts.of(&request.tenant, ONE_LINE).filter(|_| now.is_none());
     let kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.as_str()).collect();
+    let line = LineOf::new(&(&request.tenant, &kinds, &request.workflows));
+    let front = fronts.of(line).filter(|_| now.is_none());
     let params: &[Param<'_>] = &[
         &now,
         &request.tenant.as_str(),
@@ -51,11 +49,13 @@ pub async fn claim_runs(
         None => {
             let began = Instant::now();
             let rows = claim(link, sql::CLAIM_RUNS, params).await?;
-            if front.is_none() {
-                let ready = |row: &Row| row.get::<_, Option<i32>>("rank").zip(row.get("ready_at"));
-                let first = rows.first().and_then(ready);
-                let look = Look { began, now: told(&rows), rows: rows.len(), first };
-                fronts.looked(&request.tenant, ONE_LINE, &look);
+            match front {
+                Some(front) if rows.len() < request.limit => fronts.fell_short(front),
+                Some(_) => {}
+                None => {
+                    let ready = |row: &Row| row.get::<_, Option<i32>>("rank").zip(row.get("ready_at"));
+                    fronts.looked(line, &look(began, &rows, rows.first().and_then(ready)));
+                }
             }
             rows
         }
@@ -100,6 +100,11 @@ async fn again(
     let rows = link.query(sql, params).await?;
     let any = rows.first().is_some_and(|row| row.get::<_, Option<&str>>("id").is_some());
     Ok(any.then_some(rows))
+}
+
+fn look(began: Instant, rows: &[Row], first: Option<(i32, i64)>) -> Look {
+    let took = rows.first().map_or(0, |row| count(row.get("took")));
+    Look { began, took: Duration::from_micros(took), now: told(rows), rows: rows.len(), first }
 }
 
 /// The time of the world, in whose answer it stands first.
@@ -205,7 +210,8 @@ async fn claim_ready(
     let queues: Vec<&str> = request.queues.iter().map(|(queue, _)| queue.as_str()).collect();
     let limits: Vec<i64> = request.queues.iter().map(|(_, limit)| *limit as i64).collect();
     // Who is told the time is told exactly.
-    let front = |queue: &&str| known.of(&request.tenant, queue).filter(|_| now.is_none());
+    let line = |queue: &str| LineOf::new(&(&request.tenant, queue, &request.names));
+    let front = |queue: &&str| known.of(line(queue)).filter(|_| now.is_none());
     let fronts: Vec<Option<Front>> = queues.iter().map(front).collect();
     let priorities: Vec<Option<i32>> = fronts.iter().map(|front| Some(front.as_ref()?.priority)).collect();
     let since: Vec<Option<i64>> = fronts.iter().map(|front| Some(front.as_ref()?.since)).collect();
@@ -223,11 +229,18 @@ async fn claim_ready(
         &since,
     ];
     let rows = claim(link, sql::CLAIM_TASKS, params).await?;
-    for (place, queue) in queues.iter().enumerate().filter(|(place, _)| fronts[*place].is_none()) {
+    for (place, queue) in queues.iter().enumerate() {
         let of_queue = |row: &&Row| row.get::<_, Option<i64>>("n") == Some(place as i64 + 1);
-        let first = rows.iter().find(of_queue).map(|row| (row.get("priority"), row.get("due_at")));
-        let look = Look { began, now: told(&rows), rows: rows.len(), first };
-        known.looked(&request.tenant, queue, &look);
+        match fronts[place] {
+            Some(front) if (rows.iter().filter(of_queue).count() as i64) < limits[place] => {
+                known.fell_short(front);
+            }
+            Some(_) => {}
+            None => {
+                let first = rows.iter().find(of_queue).map(|row| (row.get("priority"), row.get("due_at")));
+                known.looked(line(queue), &look(began, &rows, first));
+            }
+        }
     }
     Ok(rows)
 }

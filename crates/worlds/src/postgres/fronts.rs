@@ -3,24 +3,42 @@
 //! something, and whole looks are made only now and then.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rhythm_core::TenantId;
+use rhythm_engine::world::Hint;
 
-/// What a look may take, whatever it finds, and beside that for each row it takes.
+use super::hints::Hints;
+
+/// What a look may take in the server, whatever it finds, and beside that for each row it takes.
 const CHEAP: Duration = Duration::from_millis(3);
 const EACH: Duration = Duration::from_micros(50);
-/// Whole looks take one part in so many of the time.
+/// Whole looks take one part in so many of the time, as far as that is no longer than [`AT_MOST`].
 const SHARE: u32 = 20;
-/// However long they take: what is ready before the front waits no longer than the next sweep.
+/// What is ready before the front, or of another priority, waits for so long.
 const AT_MOST: Duration = Duration::from_millis(900);
 /// Commits under way may still bring what was ready so long ago.
 const MARGIN_MS: i64 = 5_000;
 
-/// For each queue with its tenant.
-#[derive(Default)]
-pub struct Fronts(Mutex<HashMap<(TenantId, String), Front>>);
+/// A line as one who claims sees it: tenant, queue, and what it can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LineOf(u64);
+
+impl LineOf {
+    pub fn new(parts: &impl Hash) -> Self {
+        let mut hasher = DefaultHasher::new();
+        parts.hash(&mut hasher);
+        Self(hasher.finish())
+    }
+}
+
+pub struct Fronts {
+    known: Mutex<HashMap<LineOf, Front>>,
+    hints: Arc<Hints>,
+    /// What to say when it is time for a whole look.
+    hint: Hint,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Front {
@@ -29,9 +47,11 @@ pub struct Front {
     until: Instant,
 }
 
-/// What a whole look at a queue came to.
+/// What a whole look at a line came to.
 pub struct Look {
     pub began: Instant,
+    /// In the server: the way there and back is nobody's rot.
+    pub took: Duration,
     pub now: i64,
     pub rows: usize,
     /// Priority and time of the first that was ready.
@@ -39,31 +59,43 @@ pub struct Look {
 }
 
 impl Fronts {
+    pub fn new(hints: Arc<Hints>, hint: Hint) -> Self {
+        Self { known: Mutex::default(), hints, hint }
+    }
+
     /// Where to begin; nowhere in particular when it is time for a whole look.
-    pub fn of(&self, tenant: &TenantId, queue: &str) -> Option<Front> {
-        let mut fronts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let front = fronts.get(&(tenant.clone(), queue.to_owned())).copied()?;
+    pub fn of(&self, line: LineOf) -> Option<Front> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let front = known.get(&line).copied()?;
         if Instant::now() < front.until {
             return Some(front);
         }
-        fronts.remove(&(tenant.clone(), queue.to_owned()));
+        known.remove(&line);
         None
     }
 
-    pub fn looked(&self, tenant: &TenantId, queue: &str, look: &Look) {
-        if let Some(front) = look.front(look.began.elapsed()) {
-            let mut fronts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            fronts.insert((tenant.clone(), queue.to_owned()), front);
+    pub fn looked(&self, line: LineOf, look: &Look) {
+        if let Some(front) = look.front() {
+            self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(line, front);
         }
+    }
+
+    /// Whoever got less than it wanted from a front on is told when it is time for a whole look.
+    pub fn fell_short(&self, front: Front) {
+        let (hints, hint) = (self.hints.clone(), self.hint);
+        tokio::spawn(async move {
+            tokio::time::sleep_until(front.until.into()).await;
+            hints.heard(hint);
+        });
     }
 }
 
 impl Look {
-    fn front(&self, took: Duration) -> Option<Front> {
+    fn front(&self) -> Option<Front> {
         let cheap = CHEAP + EACH * u32::try_from(self.rows).unwrap_or(u32::MAX);
         let (priority, ready) = self.first.unwrap_or((0, self.now));
-        let until = self.began + took + (took * SHARE).min(AT_MOST);
-        (took > cheap).then_some(Front { priority, since: ready - MARGIN_MS, until })
+        let until = self.began + (self.took * SHARE).min(AT_MOST);
+        (self.took > cheap).then_some(Front { priority, since: ready - MARGIN_MS, until })
     }
 }
 
@@ -71,37 +103,50 @@ impl Look {
 mod tests {
     use super::*;
 
-    fn look(rows: usize, first: Option<(i32, i64)>) -> Look {
-        Look { began: Instant::now(), now: 1_000_000, rows, first }
+    fn look(rows: usize, first: Option<(i32, i64)>, took: u64) -> Look {
+        Look { began: Instant::now(), took: Duration::from_millis(took), now: 1_000_000, rows, first }
+    }
+
+    fn fronts() -> (Arc<Hints>, Fronts) {
+        let hints = Arc::new(Hints::default());
+        let hint = Hint { tasks: true, ..Hint::default() };
+        (hints.clone(), Fronts::new(hints, hint))
     }
 
     #[test]
     fn while_looks_are_cheap_all_are_whole() {
-        assert_eq!(look(0, None).front(Duration::from_millis(3)), None);
-        assert_eq!(look(200, Some((0, 7))).front(Duration::from_millis(13)), None);
+        assert_eq!(look(0, None, 3).front(), None);
+        assert_eq!(look(200, Some((0, 7)), 13).front(), None);
     }
 
     #[test]
     fn after_one_that_took_long_claims_begin_at_what_it_found() {
-        let look = look(200, Some((3, 900_000)));
-        let front = look.front(Duration::from_millis(25)).unwrap();
+        let short = look(200, Some((3, 900_000)), 25);
+        let front = short.front().unwrap();
         assert_eq!((front.priority, front.since), (3, 895_000));
-        assert_eq!(front.until, look.began + Duration::from_millis(25 + 500));
-        let long = look.front(Duration::from_secs(4)).unwrap();
-        assert_eq!(long.until, look.began + Duration::from_secs(4) + AT_MOST);
+        assert_eq!(front.until, short.began + Duration::from_millis(500));
+        let long = look(200, None, 4_000);
+        assert_eq!(long.front().unwrap().until, long.began + AT_MOST);
     }
 
     #[test]
-    fn a_front_is_forgotten_in_time() {
-        let fronts = Fronts::default();
-        let tenant = TenantId::default();
-        let mut look = look(0, None);
-        look.began -= Duration::from_millis(50);
-        fronts.looked(&tenant, "default", &look);
-        assert_eq!(fronts.of(&tenant, "default").map(|front| front.since), Some(995_000));
-        assert_eq!(fronts.of(&tenant, "other"), None);
+    fn a_front_is_of_one_line_and_is_forgotten_in_time() {
+        let (_, fronts) = fronts();
+        let (line, other) = (LineOf::new(&("tenant", "default")), LineOf::new(&("tenant", "other")));
+        fronts.looked(line, &look(0, None, 50));
+        assert_eq!(fronts.of(line).map(|front| front.since), Some(995_000));
+        assert_eq!(fronts.of(other), None);
         let past = Front { priority: 0, since: 0, until: Instant::now() };
-        fronts.0.lock().unwrap().insert((tenant.clone(), "default".into()), past);
-        assert_eq!(fronts.of(&tenant, "default"), None);
+        fronts.known.lock().unwrap().insert(line, past);
+        assert_eq!(fronts.of(line), None);
+    }
+
+    #[tokio::test]
+    async fn whoever_fell_short_is_told_to_look_again() {
+        let (hints, fronts) = fronts();
+        let mut wakeups = hints.subscribe().tasks;
+        wakeups.mark_unchanged();
+        fronts.fell_short(Front { priority: 0, since: 0, until: Instant::now() + CHEAP });
+        wakeups.changed().await.unwrap();
     }
 }

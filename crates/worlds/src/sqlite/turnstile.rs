@@ -2,14 +2,11 @@
 //! would come too late again and again. So writers stand in a line first. It only makes them fair: what makes them safe is
 //! SQLite's own lock, and whoever stood in line for too long goes on without.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rhythm_engine::world::WorldResult;
-
 use super::connect::Place;
-use super::errors;
 use super::liveness::folder;
 
 /// How often those in line look.
@@ -45,16 +42,15 @@ impl Drop for Turn {
 }
 
 impl Turnstile {
-    /// A database in memory has one writer only.
-    pub fn of(place: &Place) -> WorldResult<Self> {
-        let with = |locks: Option<Locks>| Self { locks, patience: PATIENCE, open_until: None };
-        let Some(folder) = folder(place) else { return Ok(with(None)) };
+    /// A database in memory has one writer only. Where the files cannot be had, nobody stands in line.
+    pub fn of(place: &Place) -> Self {
         let open = |name: &str| {
-            let path = folder.join(name);
-            let file = File::options().create(true).append(true).open(&path);
-            file.map_err(|error| errors::from_io(&path.display().to_string(), &error))
+            let path = folder(place)?.join(name);
+            File::options().create(true).read(true).append(true).open(path).ok()
         };
-        Ok(with(Some(Locks { first_in_line: open(".first")?, writing: Arc::new(open(".writing")?) })))
+        let locks = open(".first").zip(open(".writing"));
+        let locks = locks.map(|(first_in_line, writing)| Locks { first_in_line, writing: Arc::new(writing) });
+        Self { locks, patience: PATIENCE, open_until: None }
     }
 
     /// Waits for its turn, for a while.
@@ -82,13 +78,14 @@ impl Locks {
 }
 
 fn lock(file: &File, until: Instant) -> bool {
-    while file.try_lock().is_err() {
-        if Instant::now() >= until {
-            return false;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return true,
+            Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
+            // Too long, or a file system without locks.
+            Err(_) => return false,
         }
-        std::thread::sleep(LOOK_EVERY);
     }
-    true
 }
 
 #[cfg(test)]
@@ -99,7 +96,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = Place::File(folder.path().join("a.db"));
         std::fs::create_dir(super::folder(&place).unwrap()).unwrap();
-        let (one, other) = (Turnstile::of(&place).unwrap(), Turnstile::of(&place).unwrap());
+        let (one, other) = (Turnstile::of(&place), Turnstile::of(&place));
         (folder, one, other)
     }
 

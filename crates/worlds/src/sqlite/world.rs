@@ -76,7 +76,7 @@ impl SqliteWorld {
             patience: Patience::default(),
         });
         let wakeups = Arc::new(WakeupSenders::default());
-        let writer = Writer::start(connection, Turnstile::of(&place)?, handle.clone(), wakeups.clone())?;
+        let writer = Writer::start(connection, Turnstile::of(&place), handle.clone(), wakeups.clone())?;
         let readers = Readers::new(place, options.busy_timeout);
         Ok(Self { writer, readers, handle, wakeups, _mark: mark })
     }

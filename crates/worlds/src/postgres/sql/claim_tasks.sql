@@ -47,6 +47,7 @@ SELECT c.now, NOT EXISTS (SELECT FROM picked) AND EXISTS (
         SELECT FROM task AS t
         WHERE t.tenant = $2 AND t.queue = q.name AND t.state = 1 AND ($6::text[] = '{}' OR t.name = ANY ($6))
             AND q.front IS NULL
-        LIMIT least(q.wanted, 1)) AS t) AS hidden, k.*
+        LIMIT least(q.wanted, 1)) AS t) AS hidden,
+    (SELECT (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint) AS took, k.*
 FROM clock AS c LEFT JOIN claimed AS k ON true
 ORDER BY k.n, k.priority DESC, k.due_at, k.seq
