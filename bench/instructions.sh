@@ -30,8 +30,10 @@ done | tee "$figures"
 
 if [[ ${1:-} == --write ]]; then
   cp "$figures" "$baseline"
-elif [[ -f $baseline ]]; then
-  awk -F '\t' 'NR == FNR { known[$1] = $2; next }
-    $1 in known && $2 > known[$1] * 1.05 { printf "%s: %d instructions, %d were known\n", $1, $2, known[$1]; worse = 1 }
-    END { exit worse }' "$baseline" "$figures" >&2
+  exit
 fi
+[[ -f $baseline ]] || { echo "there is nothing to compare with yet: bench/instructions.sh --write" >&2; exit 1; }
+awk -F '\t' 'NR == FNR { known[$1] = $2; next }
+  !($1 in known) { printf "%s: not in the figures to compare with\n", $1; worse = 1; next }
+  $2 > known[$1] * 1.05 { printf "%s: %d instructions, %d were known\n", $1, $2, known[$1]; worse = 1 }
+  END { exit worse }' "$baseline" "$figures" >&2
