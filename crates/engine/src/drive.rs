@@ -303,7 +303,7 @@ impl Driver {
                     if self.worker.has_spared() {
                         self.host.sleep(SUSPECT_PAUSE).await;
                     }
-                    if self.worker.has_backlog() && self.worker.has_room() {
+                    if self.worker.asks_again() && self.worker.has_room() {
                         continue;
                     }
                 }

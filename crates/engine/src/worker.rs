@@ -41,8 +41,12 @@ pub struct Worker {
     unstored: Mutex<Vec<Finished>>,
     /// Takes on nothing new.
     closed: AtomicBool,
-    /// The last claim got all it asked for: there may be more.
+    /// Something may wait in the queues: the last claim got all it asked for, or did not ask all of them.
     backlog: AtomicBool,
+    /// Another claim may find something at once.
+    again: AtomicBool,
+    /// Claims in a row that asked some of the queues and got nothing.
+    barren: AtomicUsize,
     /// The last claim handed suspects back.
     spared: AtomicBool,
     /// Which queue comes first when room is scarce.
@@ -123,6 +127,8 @@ impl Worker {
             unstored: Mutex::default(),
             closed: AtomicBool::new(false),
             backlog: AtomicBool::new(false),
+            again: AtomicBool::new(false),
+            barren: AtomicUsize::new(0),
             spared: AtomicBool::new(false),
             turn: AtomicUsize::new(0),
         }
@@ -154,6 +160,7 @@ impl Worker {
         if queues.is_empty() || self.handlers.is_empty() {
             // Somebody must look again once there is room.
             self.backlog.store(!self.handlers.is_empty(), Ordering::SeqCst);
+            self.again.store(false, Ordering::SeqCst);
             self.spared.store(false, Ordering::SeqCst);
             return Ok(Vec::new());
         }
@@ -183,8 +190,19 @@ impl Worker {
         self.process.time.observe(claimed.at);
         let got = |queue: &str| claimed.tasks.iter().filter(|task| task.options.queue == queue).count();
         let more = asked.iter().any(|(queue, limit)| got(queue) >= *limit);
+        let all_asked = asked.len() == self.process.config.queues.len();
+        let barren = match claimed.tasks.is_empty() && !all_asked {
+            true => self.barren.fetch_add(1, Ordering::SeqCst) + 1,
+            false => {
+                self.barren.store(0, Ordering::SeqCst);
+                0
+            }
+        };
         let (tasks, spared) = apart(claimed.tasks);
-        self.backlog.store(more || !spared.is_empty(), Ordering::SeqCst);
+        self.backlog.store(more || !all_asked || !spared.is_empty(), Ordering::SeqCst);
+        // With less room than queues each is asked in its turn.
+        let others = !all_asked && barren < self.process.config.queues.len();
+        self.again.store(more || others || !spared.is_empty(), Ordering::SeqCst);
         self.spared.store(!spared.is_empty(), Ordering::SeqCst);
         if !spared.is_empty() {
             // Before the suspect begins, else they are counted as lost with it. It is held here, so it does not
@@ -211,7 +229,12 @@ impl Worker {
         self.spared.load(Ordering::SeqCst)
     }
 
-    /// Whether the last claim left tasks in its queues, as far as it could tell.
+    /// Whether it pays to claim again at once, if there is room.
+    pub fn asks_again(&self) -> bool {
+        self.again.load(Ordering::SeqCst)
+    }
+
+    /// Whether the last claim left tasks in the queues, as far as it could tell.
     pub fn has_backlog(&self) -> bool {
         self.backlog.load(Ordering::SeqCst)
     }

@@ -250,6 +250,44 @@ async fn queue_limits_and_concurrency_are_kept() {
 }
 
 #[tokio::test]
+async fn what_waits_in_a_full_queue_is_not_forgotten_beside_an_empty_one() {
+    let rig = Rig::new();
+    for _ in 0..3 {
+        rig.enqueue("a", json!({"queue": "few"})).await;
+    }
+    let queues = vec![("few".to_owned(), 1), ("many".to_owned(), 100)];
+    let two = rig.another("limited", |config| Config { queues, concurrency: 7, ..config });
+    let mut held = two.worker.tick().await.unwrap();
+    assert_eq!(held.len(), 1);
+    for _ in 0..5 {
+        if !two.worker.asks_again() {
+            break;
+        }
+        assert!(two.worker.tick().await.unwrap().is_empty());
+    }
+    assert!(!two.worker.asks_again(), "it does not ask for ever");
+    assert!(two.worker.has_backlog(), "whoever ends the one has the next one claimed");
+    let first = held.remove(0);
+    two.worker.settle(vec![Finished { task: first.task, result: Ok(Payload::null()) }]).await.unwrap();
+    assert_eq!(two.worker.tick().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn with_less_room_than_queues_each_is_asked() {
+    let rig = Rig::new();
+    for queue in ["q0", "q1", "q2"] {
+        let queues = (0..3).map(|number| (format!("q{number}"), 10)).collect();
+        let two = rig.another(queue, |config| Config { queues, concurrency: 1, ..config });
+        rig.enqueue("a", json!({ "queue": queue })).await;
+        let mut held = two.worker.tick().await.unwrap();
+        while held.is_empty() && two.worker.asks_again() {
+            held = two.worker.tick().await.unwrap();
+        }
+        assert_eq!(held.len(), 1, "{queue}");
+    }
+}
+
+#[tokio::test]
 async fn a_run_that_goes_on_and_on_lets_what_waits_have_its_turn() {
     let rig = Rig::new();
     let (clock, ticks) = (rig.clock.clone(), rig.ticks.clone());
