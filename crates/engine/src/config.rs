@@ -1,6 +1,7 @@
 //! How one process takes part.
 
 use rhythm_core::{Millis, TenantId, WorkerId};
+use serde::{Deserialize, Serialize};
 
 /// What a process claims, and how fast it beats.
 #[derive(Clone, Debug)]
@@ -27,6 +28,24 @@ pub struct Config {
     pub grace: Millis,
     /// Ended runs and tasks are kept this long.
     pub keep: Millis,
+    pub results: Batches,
+}
+
+/// How results are put together on their way into the world.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Batches {
+    /// The most results in one.
+    pub most: usize,
+    /// The most under way at once.
+    pub at_once: usize,
+    /// One beside others is worth its start from so many results on; the first goes at once, however small.
+    pub beside: usize,
+}
+
+impl Default for Batches {
+    fn default() -> Self {
+        Self { most: 500, at_once: 4, beside: 64 }
+    }
 }
 
 impl Config {
@@ -44,6 +63,7 @@ impl Config {
             run_batch: 200,
             grace: Millis::from_secs(30),
             keep: Millis::from_secs(30 * 24 * 3600),
+            results: Batches::default(),
         }
     }
 

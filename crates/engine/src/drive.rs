@@ -13,7 +13,7 @@ use rhythm_core::failure::codes;
 use rhythm_core::{Failure, Millis, Payload, RunId, TaskId};
 use tokio::sync::{Notify, mpsc, watch};
 
-use self::line::{Line, SETTLE_BATCH, runs_of};
+use self::line::{Line, runs_of};
 use crate::client::Client;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -325,8 +325,9 @@ impl Driver {
 
     async fn settle_loop(self: Arc<Self>) {
         let mut inbox = self.inbox.lock().await;
-        let mut fresh = Vec::with_capacity(SETTLE_BATCH);
-        let mut line = Line::default();
+        let sizes = self.process.config.results;
+        let mut fresh = Vec::with_capacity(sizes.most);
+        let mut line = Line::new(sizes);
         let mut under_way = FuturesUnordered::new();
         loop {
             while let Some(batch) = line.next() {
@@ -335,7 +336,7 @@ impl Driver {
             tokio::select! {
                 biased;
                 Some(runs) = under_way.next() => line.done(runs),
-                count = inbox.recv_many(&mut fresh, SETTLE_BATCH) => {
+                count = inbox.recv_many(&mut fresh, sizes.most) => {
                     if count == 0 {
                         return;
                     }

@@ -57,10 +57,7 @@ impl Engine {
     }
 
     async fn advance(&self, ticked: &mut Ticked) -> WorldResult<()> {
-        if self.process.has_unsettled() {
-            let settled = self.process.resend().await?;
-            ticked.attempts.extend(self.worker.absorb(settled, &Turns::new()).await);
-        }
+        ticked.attempts.extend(self.worker.resend_commits().await?);
         let config = &self.process.config;
         let ask = self.lock_unanswered().take().unwrap_or_else(|| self.process.ask());
         let claim = ClaimRuns {
@@ -98,7 +95,13 @@ impl Engine {
         // By run, as worlds write them: what the runs ask for then has the same order everywhere.
         commits.sort_by(|(a, _), (b, _)| a.run.cmp(&b.run));
         let (items, after) = commits.into_iter().unzip();
-        let settled = self.process.push(self.process.batch(items, released, after)).await?;
+        let settled = match self.process.push(self.process.batch(items, released, after)).await {
+            Ok(settled) => settled,
+            Err(error) => {
+                self.worker.keep_room(slots);
+                return Err(error);
+            }
+        };
         ticked.attempts.extend(self.worker.absorb(settled, &Turns::new()).await);
         Ok(())
     }

@@ -33,6 +33,8 @@ pub struct Worker {
     /// Room that requests on their way may use.
     reserved: Mutex<slots::Reserved>,
     unanswered: Mutex<Option<Unanswered>>,
+    /// Room of tasks that commits without an answer may have claimed.
+    owed: Mutex<Vec<slots::Reserved>>,
     /// Runs some of whose tasks run here, as this process last saw them.
     rows: Mutex<HashMap<RunId, Cached>>,
     /// Results whose answer did not come.
@@ -122,6 +124,7 @@ impl Worker {
             running: Mutex::default(),
             reserved: Mutex::default(),
             unanswered: Mutex::default(),
+            owed: Mutex::default(),
             rows: Mutex::default(),
             unfinished: Mutex::default(),
             unstored: Mutex::default(),
@@ -300,6 +303,19 @@ impl Worker {
         }
     }
 
+    /// Sends commits again that got no answer, and takes in what they came to.
+    pub async fn resend_commits(&self) -> WorldResult<Vec<Attempt>> {
+        if !self.process.has_unsettled() {
+            return Ok(Vec::new());
+        }
+        let settled = self.process.resend().await?;
+        let attempts = self.absorb(settled, &Turns::new()).await;
+        if !self.process.has_unsettled() {
+            self.give_room_back();
+        }
+        Ok(attempts)
+    }
+
     /// Takes in what commits came to: new attempts to perform, stale results to finish the ordinary way.
     pub async fn absorb(&self, settled: Vec<Settled>, turns: &Turns) -> Vec<Attempt> {
         let mut attempts = Vec::new();
@@ -393,6 +409,18 @@ impl Worker {
 
     fn lock_running(&self) -> MutexGuard<'_, RunningTasks> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A commit got no answer: the tasks it may have claimed keep their room until it has one.
+    pub fn keep_room(&self, slots: Slots<'_>) {
+        let taken = slots.keep_taken();
+        self.owed.lock().unwrap_or_else(PoisonError::into_inner).push(taken);
+    }
+
+    /// All commits have their answers.
+    pub fn give_room_back(&self) {
+        let owed = std::mem::take(&mut *self.owed.lock().unwrap_or_else(PoisonError::into_inner));
+        owed.iter().for_each(|taken| self.lock_reserved().give_back(taken));
     }
 
     /// Never before [`Self::lock_running`] is asked for.

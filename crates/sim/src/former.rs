@@ -12,7 +12,7 @@ use crate::network::Network;
 use crate::sim_world::COMMIT;
 
 /// So soon after the next claim that it is mostly still held.
-const AFTER_MS: u64 = 50;
+const AFTER_MS: u64 = 5;
 
 /// A process, and as whom it claims.
 pub type Claimant = (Owner, TenantId, WorkerId);
@@ -57,6 +57,10 @@ fn give_back(
     };
     let late = async move {
         network.kernel.sleep(after).await;
+        let seen = network.wait(world.picture(&tenant, &run));
+        if !seen.is_ok_and(|seen| seen.is_some_and(|seen| seen.claimed_by.is_some())) {
+            return;
+        }
         network.strike(owner, Fault::StaleRelease, || format!("{run}, claim {claim}"));
         let released = vec![ReleasedRun { run, claim, outcome }];
         let commit = Commit { tenant, worker, hold: Millis(0), items: Vec::new(), released };

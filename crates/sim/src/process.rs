@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use rhythm_core::{Millis, WorkerId};
-use rhythm_engine::config::Config;
+use rhythm_engine::config::{Batches, Config};
 use rhythm_engine::drive::{Driver, Stopper};
 use rhythm_engine::host::{Host, Spawned};
 use rhythm_engine::process::Process;
@@ -31,6 +31,11 @@ pub struct Setup {
     pub poll: Millis,
     pub concurrency: usize,
     pub run_batch: usize,
+    /// The most tasks of each queue at once; those left out have no limit of their own.
+    #[serde(default)]
+    pub limits: Vec<(String, usize)>,
+    #[serde(default)]
+    pub results: Batches,
     /// How much faster its counter runs than virtual time, in thousandths.
     pub drift: i64,
 }
@@ -43,8 +48,21 @@ impl Setup {
             poll: Millis(dice.number(500..3_000)),
             concurrency: dice.index(12) + 1,
             run_batch: dice.index(20) + 1,
+            limits: limits(dice),
+            results: Batches {
+                most: dice.index(12) + 1,
+                at_once: dice.index(4) + 1,
+                beside: dice.index(3) + 1,
+            },
             drift: i64::try_from(dice.number(0..41)).unwrap_or(0) - 20,
         }
+    }
+
+    /// The most tasks of a queue it does at once.
+    pub fn room_for(&self, queue: &str) -> usize {
+        let limit =
+            self.limits.iter().find(|(name, _)| name == queue).map_or(usize::MAX, |(_, limit)| *limit);
+        limit.min(self.concurrency)
     }
 
     /// No two alike would do for histories that must not depend on luck.
@@ -55,9 +73,20 @@ impl Setup {
             poll: Millis::from_secs(1),
             concurrency: 10,
             run_batch: 10,
+            limits: Vec::new(),
+            results: Batches::default(),
             drift: 0,
         }
     }
+}
+
+/// A third of the queues have one.
+fn limits(dice: &mut Dice) -> Vec<(String, usize)> {
+    let limited = QUEUES.iter().filter_map(|queue| {
+        let limit = dice.index(4) + 1;
+        dice.chance(0.33).then(|| ((*queue).to_owned(), limit))
+    });
+    limited.collect()
 }
 
 struct SimHost {
@@ -123,7 +152,8 @@ pub fn boot(
     let world: Arc<dyn World> = Arc::new(SimWorld::of_worker(network.clone(), owner, world));
     let mut config = Config::new(WorkerId::new(setup.name.clone()));
     config.incarnation = format!("{}#{}", setup.name, owner.0);
-    config.queues = QUEUES.iter().map(|queue| ((*queue).to_owned(), usize::MAX)).collect();
+    config.queues = QUEUES.iter().map(|queue| ((*queue).to_owned(), setup.room_for(queue))).collect();
+    config.results = setup.results;
     config.hold = setup.hold;
     config.beat = Millis(setup.hold.as_u64() / 5);
     config.silence = setup.hold;

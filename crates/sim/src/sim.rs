@@ -218,7 +218,7 @@ fn assemble(
 }
 
 /// All there is to see now.
-fn look_around<'a>(case: &Case, nemesis: &'a Nemesis, client: &Client) -> View<'a> {
+fn look_around<'a>(case: &'a Case, nemesis: &'a Nemesis, client: &Client) -> View<'a> {
     let network = &nemesis.network;
     View {
         now: network.wait(client.world().now()).expect("the world can be read"),
@@ -227,7 +227,7 @@ fn look_around<'a>(case: &Case, nemesis: &'a Nemesis, client: &Client) -> View<'
         queues: network.wait(client.world().queues(client.tenant())).expect("the world can be read"),
         schedules: network.wait(client.world().schedules(client.tenant())).expect("the world can be read"),
         workflows: network.wait(client.world().workflows(client.tenant())).expect("the world can be read"),
-        slots: case.setups.iter().map(|setup| setup.concurrency).sum(),
+        setups: &case.setups,
         ledger: &nemesis.ledger,
         client: &nemesis.log,
     }

@@ -5,17 +5,11 @@ use std::collections::{HashMap, VecDeque};
 
 use rhythm_core::RunId;
 
+use crate::config::Batches;
 use crate::worker::Finished;
 
-/// The most results settled in one go.
-pub const SETTLE_BATCH: usize = 500;
-/// The most batches under way at once.
-const BATCHES: usize = 4;
-/// A batch beside others is worth its start from so many results on; the first goes at once, however small.
-const BESIDE: usize = 64;
-
-#[derive(Default)]
 pub struct Line {
+    sizes: Batches,
     /// Those that can go, in the order they came.
     free: VecDeque<Finished>,
     /// For every run that has results under way those that came after them.
@@ -24,6 +18,10 @@ pub struct Line {
 }
 
 impl Line {
+    pub fn new(sizes: Batches) -> Self {
+        Self { sizes, free: VecDeque::new(), behind: HashMap::new(), under_way: 0 }
+    }
+
     pub fn add(&mut self, results: impl IntoIterator<Item = Finished>) {
         for result in results {
             match result.run().and_then(|run| self.behind.get_mut(run)) {
@@ -35,11 +33,11 @@ impl Line {
 
     /// The next batch, if one should go now.
     pub fn next(&mut self) -> Option<Vec<Finished>> {
-        let least = if self.under_way == 0 { 1 } else { BESIDE };
-        if self.under_way == BATCHES || self.free.len() < least {
+        let least = if self.under_way == 0 { 1 } else { self.sizes.beside };
+        if self.under_way == self.sizes.at_once || self.free.len() < least {
             return None;
         }
-        let batch: Vec<Finished> = self.free.drain(..self.free.len().min(SETTLE_BATCH)).collect();
+        let batch: Vec<Finished> = self.free.drain(..self.free.len().min(self.sizes.most)).collect();
         for run in batch.iter().filter_map(Finished::run) {
             if !self.behind.contains_key(run) {
                 self.behind.insert(run.clone(), Vec::new());
@@ -73,6 +71,8 @@ mod tests {
     use super::*;
     use crate::world::ClaimedTask;
 
+    const SIZES: Batches = Batches { most: 500, at_once: 4, beside: 64 };
+
     fn result(task: u64, run: Option<&str>) -> Finished {
         let task = ClaimedTask {
             id: task.to_string().as_str().into(),
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn results_of_a_run_wait_for_those_before_them() {
-        let mut line = Line::default();
+        let mut line = Line::new(SIZES);
         line.add([result(1, Some("a")), result(2, Some("b"))]);
         let first = line.next().unwrap();
         assert_eq!(ids(&first), ["1", "2"]);
@@ -114,18 +114,18 @@ mod tests {
 
     #[test]
     fn a_batch_goes_beside_others_only_when_it_is_large_and_they_are_few() {
-        let mut line = Line::default();
+        let mut line = Line::new(SIZES);
         line.add([result(0, None)]);
         assert_eq!(line.next().unwrap().len(), 1, "nobody waits for company");
-        line.add((1..BESIDE as u64).map(|task| result(task, None)));
+        line.add((1..SIZES.beside as u64).map(|task| result(task, None)));
         assert!(line.next().is_none());
-        line.add([result(BESIDE as u64, None)]);
-        assert_eq!(line.next().unwrap().len(), BESIDE);
-        for _ in 2..BATCHES {
-            line.add((0..BESIDE as u64).map(|task| result(task, None)));
+        line.add([result(SIZES.beside as u64, None)]);
+        assert_eq!(line.next().unwrap().len(), SIZES.beside);
+        for _ in 2..SIZES.at_once {
+            line.add((0..SIZES.beside as u64).map(|task| result(task, None)));
             assert!(line.next().is_some());
         }
-        line.add((0..BESIDE as u64).map(|task| result(task, None)));
+        line.add((0..SIZES.beside as u64).map(|task| result(task, None)));
         assert!(line.next().is_none(), "so many are enough");
         line.done([]);
         assert!(line.next().is_some());
@@ -133,13 +133,13 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_waits_for_the_run_it_shares() {
-        let mut line = Line::default();
-        line.add((0..SETTLE_BATCH as u64).map(|task| result(task, Some("a"))));
-        line.add((0..BESIDE as u64).map(|task| result(1_000 + task, Some("a"))));
+        let mut line = Line::new(SIZES);
+        line.add((0..SIZES.most as u64).map(|task| result(task, Some("a"))));
+        line.add((0..SIZES.beside as u64).map(|task| result(1_000 + task, Some("a"))));
         let first = line.next().unwrap();
-        assert_eq!(first.len(), SETTLE_BATCH);
+        assert_eq!(first.len(), SIZES.most);
         assert!(line.next().is_none());
         line.done(runs_of(&first));
-        assert_eq!(line.next().unwrap().len(), BESIDE);
+        assert_eq!(line.next().unwrap().len(), SIZES.beside);
     }
 }

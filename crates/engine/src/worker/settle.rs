@@ -158,7 +158,14 @@ impl Worker {
         for (task, claim) in &done {
             self.forget(task, *claim);
         }
-        let attempts = self.absorb(settled?, &turns).await;
+        let settled = match settled {
+            Ok(settled) => settled,
+            Err(error) => {
+                self.keep_room(slots);
+                return Err(error);
+            }
+        };
+        let attempts = self.absorb(settled, &turns).await;
         if let Err(error) = plainly {
             tracing::warn!(%error, "results could not be written; they are sent again");
         }
@@ -257,11 +264,7 @@ impl Worker {
     /// Sends again what got no answer.
     pub async fn resend(&self) -> WorldResult<Vec<Attempt>> {
         self.finish(Vec::new()).await?;
-        let mut attempts = Vec::new();
-        if self.process.has_unsettled() {
-            let settled = self.process.resend().await?;
-            attempts.extend(self.absorb(settled, &Turns::new()).await);
-        }
+        let mut attempts = self.resend_commits().await?;
         let unstored = std::mem::take(&mut *self.lock_unstored());
         if !unstored.is_empty() {
             match self.settle(unstored).await {

@@ -13,6 +13,8 @@ pub struct Slots<'a> {
     queues: BTreeMap<String, usize>,
     /// What is kept from others.
     kept: Reserved,
+    /// The part of it that tasks were promised.
+    taken: Reserved,
     worker: &'a Worker,
 }
 
@@ -28,7 +30,12 @@ impl Reserved {
         *self.queues.entry(queue.to_owned()).or_default() += count;
     }
 
-    fn give_back(&mut self, kept: &Self) {
+    fn take(&mut self, queue: &str) {
+        self.total += 1;
+        self.add(queue, 1);
+    }
+
+    pub(super) fn give_back(&mut self, kept: &Self) {
         self.total = self.total.saturating_sub(kept.total);
         for (queue, count) in &kept.queues {
             if let Some(reserved) = self.queues.get_mut(queue) {
@@ -63,7 +70,7 @@ impl<'a> Slots<'a> {
             reserved.add(queue, *count);
         }
         drop((running, reserved));
-        Self { free, queues, kept, worker }
+        Self { free, queues, kept, taken: Reserved::default(), worker }
     }
 
     /// Room that was kept from others by a request that got no answer.
@@ -78,10 +85,17 @@ impl<'a> Slots<'a> {
         std::mem::take(&mut self.kept)
     }
 
+    /// Keeps only the room of promised tasks.
+    pub(super) fn keep_taken(mut self) -> Reserved {
+        let taken = std::mem::take(&mut self.taken);
+        self.kept.give_back(&taken);
+        taken
+    }
+
     /// Only what becomes free with results about to be committed.
     pub(super) fn own(worker: &'a Worker) -> Self {
         let queues = worker.process.config.queues.iter().map(|(queue, _)| (queue.clone(), 0)).collect();
-        Self { free: 0, queues, kept: Reserved::default(), worker }
+        Self { free: 0, queues, kept: Reserved::default(), taken: Reserved::default(), worker }
     }
 
     /// What to ask of each queue: an even share of the room, the odd rest to a different queue each turn.
@@ -109,17 +123,15 @@ impl<'a> Slots<'a> {
         }
         self.free -= 1;
         *room -= 1;
+        self.taken.take(&task.options.queue);
         true
     }
 
     /// Room that becomes free with results about to be committed.
     pub fn give(&mut self, queue: &str) {
         self.free += 1;
-        self.kept.total += 1;
-        self.kept.add(queue, 1);
-        let mut reserved = self.worker.lock_reserved();
-        reserved.total += 1;
-        reserved.add(queue, 1);
+        self.kept.take(queue);
+        self.worker.lock_reserved().take(queue);
         if let Some(room) = self.queues.get_mut(queue) {
             *room = room.saturating_add(1);
         }
@@ -200,6 +212,17 @@ mod tests {
         assert!(settling.take(&task()));
         drop(settling);
         assert_eq!(asked(&worker.slots()), 1);
+    }
+
+    #[test]
+    fn tasks_of_a_commit_without_an_answer_keep_their_room() {
+        let worker = worker(3, &[("default", usize::MAX)]);
+        let mut slots = worker.slots();
+        assert!(slots.take(&task()));
+        worker.keep_room(slots);
+        assert_eq!(asked(&worker.slots()), 2, "they may be held here");
+        worker.give_room_back();
+        assert_eq!(asked(&worker.slots()), 3);
     }
 
     #[test]

@@ -5,12 +5,15 @@ use rhythm_core::{Millis, Timestamp};
 use rhythm_engine::world::{TaskState, TaskSummary};
 
 use super::{Check, Objection, Seen, View};
+use crate::process::Setup;
 
 /// Sweeps and polls come every few seconds.
 const BOUND: Millis = Millis(30_000);
 
 /// What a task of the workload takes at most.
 const LONGEST_TASK: Millis = Millis(8_000);
+
+const SEVERAL: u64 = 3;
 
 pub struct Lateness;
 
@@ -36,21 +39,10 @@ impl Check for Lateness {
                 return Err(Objection::of_run(run, format!("{message} lies in its inbox, unconsumed")));
             }
         }
-        // All that can be handed out at once; whoever is behind them has to wait, however long that takes. While everybody is
-        // busy that may be for ever: what is urgent goes first, and what is under way brings more of it.
-        let running = view.tasks.iter().filter(|task| task.state == TaskState::Running).count();
-        let all_busy = running >= view.slots;
-        let at_hand = |task: &&TaskSummary| matches!(task.state, TaskState::Ready | TaskState::Running);
-        let at_hand = view.tasks.iter().filter(at_hand).count() as u64;
-        let queue = Millis(at_hand * LONGEST_TASK.as_u64() / view.slots.max(1) as u64);
         for task in &view.tasks {
-            let paused = view.queues.iter().any(|queue| queue.paused && queue.name == task.options.queue);
             let waits = match task.state {
                 TaskState::Delayed => long_ago(task.since),
-                // Some tasks have no handler anywhere.
-                TaskState::Ready => {
-                    long_ago(task.since.plus(queue)) && !all_busy && !paused && task.name != "unknown"
-                }
+                TaskState::Ready => is_forgotten(task, view),
                 TaskState::Running | TaskState::Held => false,
                 TaskState::Completed | TaskState::Failed | TaskState::Cancelled => false,
             };
@@ -66,6 +58,42 @@ impl Check for Lateness {
         }
         Ok(())
     }
+}
+
+/// Whether a ready task waits longer than all that is before it can take.
+fn is_forgotten(task: &TaskSummary, view: &View<'_>) -> bool {
+    let queue = task.options.queue.as_str();
+    let paused = view.queues.iter().any(|known| known.paused && known.name == queue);
+    // Some tasks have no handler anywhere.
+    if paused || task.name == "unknown" {
+        return false;
+    }
+    let at_hand = |other: &&TaskSummary| matches!(other.state, TaskState::Ready | TaskState::Running);
+    let at_hand: Vec<&TaskSummary> = view.tasks.iter().filter(at_hand).collect();
+    let rooms: usize = view.setups.iter().map(|setup| setup.room_for(queue)).sum();
+    // All that can be handed out at once; whoever is behind them has to wait, however long that takes.
+    let before = Millis(at_hand.len() as u64 * LONGEST_TASK.as_u64() / rooms.max(1) as u64);
+    let patience = BOUND.as_u64() + before.as_u64();
+    let waited = view.now.since(task.since).as_u64();
+    if !view.setups.iter().all(|setup| is_full(setup, queue, &at_hand)) {
+        return waited > patience;
+    }
+    // While everybody is busy what is urgent goes first, and what is under way brings more of it, for ever maybe. Among
+    // equals nobody waits so long that all of them could have gone several times.
+    let is_outranked = at_hand
+        .iter()
+        .any(|other| other.options.queue == queue && other.options.priority > task.options.priority);
+    !is_outranked && waited > SEVERAL * patience
+}
+
+/// Whether a worker has no room for tasks of a queue.
+fn is_full(setup: &Setup, queue: &str, at_hand: &[&TaskSummary]) -> bool {
+    let here = |task: &&&TaskSummary| {
+        task.state == TaskState::Running && task.worker.as_deref() == Some(setup.name.as_str())
+    };
+    let of_queue = |task: &&&TaskSummary| here(task) && task.options.queue == queue;
+    at_hand.iter().filter(here).count() >= setup.concurrency
+        || at_hand.iter().filter(of_queue).count() >= setup.room_for(queue)
 }
 
 /// A message a run could consume now.

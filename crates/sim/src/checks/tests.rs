@@ -21,6 +21,7 @@ use super::*;
 use crate::client::{Acknowledged as Told, ClientLog};
 use crate::handlers::Ledger;
 use crate::kernel::Owner;
+use crate::process::Setup;
 
 const NOW: Timestamp = Timestamp(1_794_744_000_000);
 
@@ -112,12 +113,21 @@ struct Scene {
     client: ClientLog,
     picture: Picture,
     history: Vec<Event>,
+    tasks: Vec<TaskSummary>,
+    setups: Vec<Setup>,
 }
 
 impl Scene {
     fn new(status: Status) -> Self {
-        let (ledger, client) = (Ledger::default(), ClientLog::default());
-        Self { ledger, client, picture: picture(&run(), status), history: Vec::new() }
+        let setup = Setup { concurrency: 2, ..Setup::plain(0) };
+        Self {
+            ledger: Ledger::default(),
+            client: ClientLog::default(),
+            picture: picture(&run(), status),
+            history: Vec::new(),
+            tasks: Vec::new(),
+            setups: vec![setup],
+        }
     }
 
     fn view(&self) -> View<'_> {
@@ -125,11 +135,11 @@ impl Scene {
         View {
             now: NOW,
             runs: BTreeMap::from([(run(), seen)]),
-            tasks: Vec::new(),
+            tasks: self.tasks.clone(),
             queues: Vec::new(),
             schedules: Vec::new(),
             workflows: Vec::new(),
-            slots: 4,
+            setups: &self.setups,
             ledger: &self.ledger,
             client: &self.client,
         }
@@ -418,6 +428,43 @@ fn lateness_objects_to_a_timer_a_message_and_a_ready_run_long_forgotten() {
     lateness::Lateness.settled(&scene.view()).unwrap();
     scene.picture.row.state.awaiting = BTreeSet::from(["go".to_owned()]);
     lateness::Lateness.settled(&scene.view()).unwrap_err();
+}
+
+#[test]
+fn lateness_objects_to_a_ready_task_nobody_takes_though_there_is_room_or_that_equals_pass_by() {
+    let ago = |secs: i64| Timestamp(NOW.0 - secs * 1_000);
+    let task = |id: &str, state, since| TaskSummary {
+        id: id.into(),
+        run: None,
+        name: "work".into(),
+        state,
+        input: Payload::null(),
+        options: TaskOptions::default(),
+        attempt: 1,
+        delivery: 0,
+        worker: (state == TaskState::Running).then(|| "w0".to_owned()),
+        cancel_requested: false,
+        progress: None,
+        created_at: since,
+        since,
+        deadline_at: None,
+        output: None,
+        failure: None,
+    };
+    let late = |scene: &Scene| lateness::Lateness.settled(&scene.view()).is_err();
+    let mut scene = Scene::new(Status::Waiting);
+    scene.tasks = vec![task("a", TaskState::Running, ago(1)), task("waits", TaskState::Ready, ago(60))];
+    assert!(late(&scene), "there is room");
+    scene.tasks.push(task("b", TaskState::Running, ago(1)));
+    assert!(!late(&scene), "all are busy");
+    scene.tasks[1].since = ago(600);
+    assert!(late(&scene), "others come and go");
+    scene.tasks[0].options.priority = 1;
+    assert!(!late(&scene), "more urgent ones");
+    scene.setups[0].concurrency = 3;
+    assert!(late(&scene), "there is room again");
+    scene.setups[0].limits = vec![("default".into(), 2)];
+    assert!(!late(&scene), "but none for this queue");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use rhythm_engine::world::{Picture, QueueRow, Schedule, TaskSummary, WorkflowRow
 
 use crate::client::ClientLog;
 use crate::handlers::Ledger;
+use crate::process::Setup;
 
 pub struct View<'a> {
     /// By the world's clock.
@@ -16,8 +17,8 @@ pub struct View<'a> {
     pub queues: Vec<QueueRow>,
     pub schedules: Vec<Schedule>,
     pub workflows: Vec<WorkflowRow>,
-    /// How many tasks all processes do at once.
-    pub slots: usize,
+    /// The workers there are, and their room.
+    pub setups: &'a [Setup],
     pub ledger: &'a Ledger,
     pub client: &'a ClientLog,
 }

@@ -24,6 +24,22 @@ use super::time::Time;
 /// A deadlock or the like is tried again this often.
 const TRIES: u32 = 6;
 
+/// How often something was tried.
+#[derive(Default)]
+struct Tries(u32);
+
+impl Tries {
+    /// Whether the same may work now; others had their time.
+    async fn once_more<T>(&mut self, outcome: &Result<T, Fault>) -> bool {
+        let again = matches!(outcome, Err(Fault::Again(_))) && self.0 < TRIES;
+        if again {
+            tokio::time::sleep(full_jitter(self.0)).await;
+            self.0 += 1;
+        }
+        again
+    }
+}
+
 type Answer<T> = oneshot::Sender<WorldResult<T>>;
 
 pub enum Job {
@@ -179,14 +195,11 @@ impl CommitWork {
         session: &Session,
         items: &[Transition<'_>],
     ) -> Result<Vec<(Timestamp, CommitOutcome)>, Fault> {
-        let mut tries = 0;
+        let mut tries = Tries::default();
         let written = loop {
-            match batch::write(session, self.time.param(), items).await {
-                Err(Fault::Again(_)) if tries < TRIES => {
-                    tokio::time::sleep(full_jitter(tries)).await;
-                    tries += 1;
-                }
-                other => break other?,
+            let outcome = batch::write(session, self.time.param(), items).await;
+            if !tries.once_more(&outcome).await {
+                break outcome?;
             }
         };
         self.time.saw(written.at);
@@ -242,8 +255,16 @@ impl CommitWork {
     }
 
     async fn release(&self, session: &Session, given: Vec<(Part, Answer<()>)>) {
-        let releases: Vec<Release<'_>> = given.iter().map(|(part, _)| part.release()).collect();
-        let done = release::release(session, self.time.param(), &releases).await;
+        let mut releases: Vec<Release<'_>> = given.iter().map(|(part, _)| part.release()).collect();
+        // Rows are locked in the order of moves.
+        releases.sort_by_key(|release| (&release.released.run, &release.by.tenant));
+        let mut tries = Tries::default();
+        let done = loop {
+            let outcome = release::release(session, self.time.param(), &releases).await;
+            if !tries.once_more(&outcome).await {
+                break outcome;
+            }
+        };
         if let Ok(true) = done {
             self.hints.send(Hint { runs: true, ..Hint::default() });
         }

@@ -11,9 +11,10 @@ use rhythm_engine::world::Hint;
 
 use super::hints::Hints;
 
-/// What a look may take in the server, whatever it finds, and beside that for each row it takes.
-const CHEAP: Duration = Duration::from_millis(3);
-const EACH: Duration = Duration::from_micros(50);
+/// What a look may take in the server, whatever it finds.
+pub const CHEAP: Duration = Duration::from_millis(3);
+/// For each row it takes a look may take one part in so many of that again.
+const ROWS: u32 = 60;
 /// Whole looks take one part in so many of the time, as far as that is no longer than [`AT_MOST`].
 const SHARE: u32 = 20;
 /// What is ready before the front, or of another priority, waits for so long.
@@ -38,6 +39,7 @@ pub struct Fronts {
     hints: Arc<Hints>,
     /// What to say when it is time for a whole look.
     hint: Hint,
+    cheap: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,8 +61,8 @@ pub struct Look {
 }
 
 impl Fronts {
-    pub fn new(hints: Arc<Hints>, hint: Hint) -> Self {
-        Self { known: Mutex::default(), hints, hint }
+    pub fn new(hints: Arc<Hints>, hint: Hint, cheap: Duration) -> Self {
+        Self { known: Mutex::default(), hints, hint, cheap }
     }
 
     /// Where to begin; nowhere in particular when it is time for a whole look.
@@ -75,7 +77,7 @@ impl Fronts {
     }
 
     pub fn looked(&self, line: LineOf, look: &Look) {
-        if let Some(front) = look.front() {
+        if let Some(front) = look.front(self.cheap) {
             self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(line, front);
         }
     }
@@ -91,8 +93,8 @@ impl Fronts {
 }
 
 impl Look {
-    fn front(&self) -> Option<Front> {
-        let cheap = CHEAP + EACH * u32::try_from(self.rows).unwrap_or(u32::MAX);
+    fn front(&self, cheap: Duration) -> Option<Front> {
+        let cheap = cheap + cheap / ROWS * u32::try_from(self.rows).unwrap_or(u32::MAX);
         let (priority, ready) = self.first.unwrap_or((0, self.now));
         let until = self.began + (self.took * SHARE).min(AT_MOST);
         (self.took > cheap).then_some(Front { priority, since: ready - MARGIN_MS, until })
@@ -110,23 +112,23 @@ mod tests {
     fn fronts() -> (Arc<Hints>, Fronts) {
         let hints = Arc::new(Hints::default());
         let hint = Hint { tasks: true, ..Hint::default() };
-        (hints.clone(), Fronts::new(hints, hint))
+        (hints.clone(), Fronts::new(hints, hint, CHEAP))
     }
 
     #[test]
     fn while_looks_are_cheap_all_are_whole() {
-        assert_eq!(look(0, None, 3).front(), None);
-        assert_eq!(look(200, Some((0, 7)), 13).front(), None);
+        assert_eq!(look(0, None, 3).front(CHEAP), None);
+        assert_eq!(look(200, Some((0, 7)), 13).front(CHEAP), None);
     }
 
     #[test]
     fn after_one_that_took_long_claims_begin_at_what_it_found() {
         let short = look(200, Some((3, 900_000)), 25);
-        let front = short.front().unwrap();
+        let front = short.front(CHEAP).unwrap();
         assert_eq!((front.priority, front.since), (3, 895_000));
         assert_eq!(front.until, short.began + Duration::from_millis(500));
         let long = look(200, None, 4_000);
-        assert_eq!(long.front().unwrap().until, long.began + AT_MOST);
+        assert_eq!(long.front(CHEAP).unwrap().until, long.began + AT_MOST);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Background duties. Every process may run them at once.
 
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use rhythm_core::{Millis, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::{Hint, UpkeepReport, WorldResult};
@@ -42,11 +44,46 @@ impl Watermark {
     }
 }
 
+/// How much is ready. Counting reads past all that was worked off, which stays while anybody holds a snapshot from before;
+/// once that takes long, the last count does for a while (`fronts.rs` has the same for claims).
+#[derive(Default)]
+pub struct Ready(Mutex<Option<Count>>);
+
+#[derive(Clone, Copy)]
+struct Count {
+    runs: i64,
+    tasks: i64,
+    until: Instant,
+}
+
+/// Counting may take so long each time, or one part in so many of all time, as far as that is no longer than [`AT_MOST`].
+const CHEAP: Duration = Duration::from_millis(3);
+const SHARE: u32 = 50;
+const AT_MOST: Duration = Duration::from_secs(5);
+
+impl Ready {
+    /// Absent when it is time to count.
+    fn known(&self) -> (Option<i64>, Option<i64>) {
+        let count = *self.lock();
+        let count = count.filter(|count| Instant::now() < count.until);
+        (count.map(|count| count.runs), count.map(|count| count.tasks))
+    }
+
+    fn counted(&self, runs: i64, tasks: i64, took: Duration) {
+        let until = Instant::now() + (took * SHARE).min(AT_MOST);
+        *self.lock() = (took > CHEAP).then_some(Count { runs, tasks, until });
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Count>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 pub async fn sweep(
     link: &Link,
     time: &Time,
     hints: &Hints,
-    (watermark, patience): (&Watermark, &Patience),
+    (watermark, patience, ready): (&Watermark, &Patience, &Ready),
     limit: usize,
 ) -> WorldResult<(UpkeepReport, Vec<(TenantId, TaskId)>)> {
     let injected = time.param();
@@ -54,13 +91,20 @@ pub async fn sweep(
         Some(_) => (i64::MAX, i64::MAX),
         None => (patience.limit(), patience.listened()),
     };
+    // Who is told the time is told exactly.
+    let (runs, tasks) = if injected.is_some() { (None, None) } else { ready.known() };
+    let patient = listened >= BEFORE_EXPIRY;
     let params: &[super::link::Param<'_>] =
-        &[&injected, &(limit as i64), &watermark.from(), &latest, &listened, &(listened >= BEFORE_EXPIRY)];
+        &[&injected, &(limit as i64), &watermark.from(), &latest, &listened, &patient, &runs, &tasks];
     let rows = link.query(sql::SWEEP, params).await?;
     let row = &rows[0];
     let now: i64 = row.get("now");
     let judged_by = if injected.is_some() { now } else { patience.judge(now).min(latest) };
     watermark.moved(judged_by, row.get("all_late"));
+    if runs.is_none() {
+        let took = Duration::from_micros(count(row.get("counting")));
+        ready.counted(row.get("ready_runs"), row.get("ready_tasks"), took);
+    }
     hints.send(Hint { runs: row.get("new_runs"), tasks: row.get("new_tasks"), cancels: false });
     // Freed claims of tasks that somebody wants stopped: they are not to be tried again.
     let tenants: Vec<String> = row.get("unwanted_tenants");
@@ -123,6 +167,18 @@ pub async fn due_schedules(link: &Link, now: Option<i64>, limit: usize) -> World
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_took_long_to_count_is_not_counted_again_at_once() {
+        let ready = Ready::default();
+        ready.counted(1, 2, CHEAP);
+        assert_eq!(ready.known(), (None, None));
+        ready.counted(3, 4, Duration::from_secs(1));
+        assert_eq!(ready.known(), (Some(3), Some(4)));
+        let past = ready.lock().map(|count| Count { until: Instant::now(), ..count });
+        *ready.lock() = past;
+        assert_eq!(ready.known(), (None, None));
+    }
 
     #[test]
     fn a_clock_that_was_set_back_starts_the_search_anew() {

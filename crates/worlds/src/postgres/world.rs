@@ -18,8 +18,8 @@ use super::office::Office;
 use super::pulse::Pulse;
 use super::rows::{small, workflow_kind};
 use super::time::Time;
-use super::upkeep::Watermark;
-use super::{claims, commit, control, desk, retain, schema, sql, upkeep};
+use super::upkeep::{Ready, Watermark};
+use super::{claims, commit, control, desk, fronts, retain, schema, sql, upkeep};
 use crate::blob_codec;
 use crate::patience::Patience;
 
@@ -36,11 +36,13 @@ pub struct PostgresOptions {
     pub auto_migrate: bool,
     /// Connections that write transitions.
     pub lanes: usize,
+    /// A look for ready work that takes longer in the server is not made whole each time (`fronts.rs`).
+    pub cheap_look: Duration,
 }
 
 impl Default for PostgresOptions {
     fn default() -> Self {
-        Self { clock: None, auto_migrate: true, lanes: 3 }
+        Self { clock: None, auto_migrate: true, lanes: 3, cheap_look: fronts::CHEAP }
     }
 }
 
@@ -58,6 +60,7 @@ pub struct PostgresWorld {
     task_fronts: Fronts,
     office: Office,
     watermark: Watermark,
+    ready: Ready,
     patience: Patience,
     lock_key: i64,
     _pulse: Pulse,
@@ -95,10 +98,19 @@ impl PostgresWorld {
             desk: Lane::start(hot(), desk_work.clone()),
             finishes: Lane::start(hot(), desk_work),
             claims: hot(),
-            run_fronts: Fronts::new(hints.clone(), Hint { runs: true, ..Hint::default() }),
-            task_fronts: Fronts::new(hints.clone(), Hint { tasks: true, ..Hint::default() }),
+            run_fronts: Fronts::new(
+                hints.clone(),
+                Hint { runs: true, ..Hint::default() },
+                options.cheap_look,
+            ),
+            task_fronts: Fronts::new(
+                hints.clone(),
+                Hint { tasks: true, ..Hint::default() },
+                options.cheap_look,
+            ),
             office: Office::new(dial.clone()),
             watermark: Watermark::default(),
+            ready: Ready::default(),
             patience: Patience::default(),
             time,
             hints,
@@ -233,9 +245,14 @@ impl World for PostgresWorld {
 
 impl PostgresWorld {
     async fn sweep(&self, limit: usize) -> WorldResult<UpkeepReport> {
-        let (mut report, unwanted) =
-            upkeep::sweep(&self.claims, &self.time, &self.hints, (&self.watermark, &self.patience), limit)
-                .await?;
+        let (mut report, unwanted) = upkeep::sweep(
+            &self.claims,
+            &self.time,
+            &self.hints,
+            (&self.watermark, &self.patience, &self.ready),
+            limit,
+        )
+        .await?;
         let looked_too_early = !unwanted.is_empty();
         for (tenant, task) in unwanted {
             let request =

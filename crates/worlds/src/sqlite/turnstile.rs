@@ -12,9 +12,11 @@ use super::liveness::folder;
 /// How often those in line look.
 const LOOK_EVERY: Duration = Duration::from_micros(200);
 /// A process that stands still in its turn holds others up for so long.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_secs(1);
+/// While the line moves it is worth standing in it for so many times as long.
+const IN_LINE: u32 = 5;
 /// After that nobody stands in line for a while.
-const OPEN_FOR: Duration = Duration::from_secs(10);
+const OPEN_FOR: Duration = Duration::from_secs(5);
 
 /// This handle's way to its turns.
 pub struct Turnstile {
@@ -60,24 +62,26 @@ impl Turnstile {
         if self.open_until.is_some_and(|until| now < until) {
             return Turn(None);
         }
-        let turn = locks.stand_in_line(now + self.patience);
+        let turn = locks.stand_in_line(self.patience);
         self.open_until = turn.0.is_none().then(|| now + OPEN_FOR);
         turn
     }
 }
 
 impl Locks {
-    fn stand_in_line(&self, until: Instant) -> Turn {
-        if !lock(&self.first_in_line, until) {
+    fn stand_in_line(&self, patience: Duration) -> Turn {
+        if !lock(&self.first_in_line, patience * IN_LINE) {
             return Turn(None);
         }
-        let turn = lock(&self.writing, until).then(|| self.writing.clone());
+        // From here on only one turn is waited for.
+        let turn = lock(&self.writing, patience).then(|| self.writing.clone());
         let _ = self.first_in_line.unlock();
         Turn(turn)
     }
 }
 
-fn lock(file: &File, until: Instant) -> bool {
+fn lock(file: &File, patience: Duration) -> bool {
+    let until = Instant::now() + patience;
     loop {
         match file.try_lock() {
             Ok(()) => return true,
@@ -124,6 +128,23 @@ mod tests {
         // At most one turn of the other passes between two of ours, and a few before the first.
         let turns = writes.join().unwrap();
         assert!(turns < 300, "{turns} turns beside 100");
+    }
+
+    #[test]
+    fn a_line_that_moves_is_not_left_however_long_it_is() {
+        let (folder, mut first, mut other) = turnstiles();
+        let place = Place::File(folder.path().join("a.db"));
+        let turn = first.pass();
+        other.patience = Duration::from_millis(200);
+        // Somebody is before it in the line, for longer than one turn may take.
+        let before = Turnstile::of(&place).locks.unwrap();
+        assert!(lock(&before.first_in_line, Duration::from_secs(60)));
+        let waiting = std::thread::spawn(move || other.pass().0.is_some());
+        // Longer than a turn may take, shorter than what a line that moves is worth.
+        std::thread::sleep(Duration::from_millis(400));
+        drop(turn);
+        before.first_in_line.unlock().unwrap();
+        assert!(waiting.join().unwrap());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 -- The heartbeat of a world in one statement. Everything it takes is taken with SKIP LOCKED: it waits for nobody.
 -- $2 limit, $3 claims that ran out before this were looked for already, $4 the latest time by which anybody
 -- may be taken for dead: the clock may have leapt, $5 for how long whoever asks has listened, $6 whether that is
--- long enough for claims to count as run out.
+-- long enough for claims to count as run out, $7 and $8 how many runs and tasks are ready, if they are not to be counted.
 WITH clock AS MATERIALIZED (
     SELECT t.now, least(t.now, $4::bigint) AS patient,
         -- a server that just came up has thrown out everybody, and was away for who knows how long: nobody is taken
@@ -12,11 +12,15 @@ WITH clock AS MATERIALIZED (
 -- `room_beside`
 room AS MATERIALIZED (
     SELECT greatest($2 - r.ready, ($2 + 99) / 100) AS runs, greatest($2 - t.ready, ($2 + 99) / 100) AS tasks,
-        r.ready > 0 AS runs_ready, t.ready > 0 AS tasks_ready
-    FROM clock AS c CROSS JOIN LATERAL (
-        SELECT count(*) AS ready FROM (
-            SELECT FROM run_queue AS q WHERE q.worker IS NULL AND q.ready_at <= c.now LIMIT $2) AS x) AS r
-    CROSS JOIN (SELECT count(*) AS ready FROM (SELECT FROM task AS t WHERE t.state = 1 LIMIT $2) AS x) AS t
+        r.ready AS runs_ready, t.ready AS tasks_ready,
+        (extract(epoch FROM clock_timestamp() - b.at) * 1000000)::bigint AS counting
+    FROM clock AS c CROSS JOIN (SELECT clock_timestamp() AS at) AS b
+    CROSS JOIN LATERAL (SELECT CASE WHEN $7::bigint IS NULL AND b.at IS NOT NULL THEN (
+        SELECT count(*) FROM (
+            SELECT FROM run_queue AS q WHERE q.worker IS NULL AND q.ready_at <= c.now LIMIT $2) AS x)
+        ELSE $7 END AS ready OFFSET 0) AS r
+    CROSS JOIN LATERAL (SELECT CASE WHEN $8::bigint IS NULL AND b.at IS NOT NULL THEN (
+        SELECT count(*) FROM (SELECT FROM task AS t WHERE t.state = 1 LIMIT $2) AS x) ELSE $8 END AS ready OFFSET 0) AS t
 ),
 -- who is gone: the advisory lock of its process is missing for a second, or it is silent
 seen AS MATERIALIZED (
@@ -65,7 +69,7 @@ freed_task AS (
 ),
 late_run AS MATERIALIZED (
     SELECT q.run, q.tenant FROM run_queue AS q JOIN live_run AS r ON r.id = q.run AND r.tenant = q.tenant
-    WHERE q.worker IS NOT NULL AND q.claim_until < (SELECT patient FROM clock WHERE settled AND $6)
+    WHERE q.worker IS NOT NULL AND q.claim_until < (SELECT patient FROM clock WHERE settled AND $6) AND q.claim_until >= $3
     ORDER BY q.claim_until LIMIT $2 FOR UPDATE OF q, r SKIP LOCKED
 ),
 left_run AS MATERIALIZED (
@@ -149,14 +153,16 @@ counts AS MATERIALIZED (
 )
 SELECT c.now, n.freed_tasks + n.freed_runs + n.fired + n.readied_tasks AS changed,
     n.freed_runs + n.readied_runs > 0 AS new_runs, n.freed_tasks + n.readied_tasks > 0 AS new_tasks,
-    n.freed_runs + n.readied_runs > 0 OR o.runs_ready AS runs_ready,
-    n.freed_tasks + n.readied_tasks > 0 OR o.tasks_ready AS tasks_ready,
+    -- where nobody counted, claims find out
+    n.freed_runs + n.readied_runs > 0 OR o.runs_ready > 0 OR $7 IS NOT NULL AS runs_ready,
+    n.freed_tasks + n.readied_tasks > 0 OR o.tasks_ready > 0 OR $8 IS NOT NULL AS tasks_ready,
     CASE WHEN n.fired >= o.runs OR n.readied_tasks >= o.tasks THEN c.now ELSE least(
         (SELECT min(t.due_at) FROM timer AS t WHERE NOT t.dormant AND t.due_at > c.now),
         (SELECT min(t.due_at) FROM timer AS t WHERE t.dormant AND t.due_at > c.now),
         (SELECT min(t.due_at) FROM task AS t WHERE t.state = 0 AND t.due_at > c.now),
         (SELECT min(q.ready_at) FROM run_queue AS q WHERE q.later AND q.ready_at > c.now)) END AS next_due,
-    c.settled AND $6 AND (SELECT count(*) FROM late_task) < $2 AS all_late,
+    c.settled AND $6 AND (SELECT count(*) FROM late_task) < $2 AND (SELECT count(*) FROM late_run) < $2 AS all_late,
+    o.counting, o.runs_ready AS ready_runs, o.tasks_ready AS ready_tasks,
     ARRAY(SELECT f.tenant FROM freed_task AS f WHERE f.cancel ORDER BY f.tenant, f.id) AS unwanted_tenants,
     ARRAY(SELECT f.id FROM freed_task AS f WHERE f.cancel ORDER BY f.tenant, f.id) AS unwanted_tasks
 FROM clock AS c CROSS JOIN counts AS n CROSS JOIN room AS o

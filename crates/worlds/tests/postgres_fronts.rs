@@ -1,0 +1,106 @@
+//! Claims that begin at the front of ready work (`fronts.rs`) still find all of it: here every look counts as slow.
+
+mod postgres_stage;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postgres_stage::Database;
+use rhythm_engine::conformance::Stage;
+use rhythm_engine::conformance::play::*;
+use rhythm_engine::world::*;
+use rhythm_worlds::postgres::{PostgresOptions, PostgresWorld};
+
+/// On the database's own clock: whoever brings one is always told all.
+struct Slow {
+    database: Database,
+    clock: Arc<ManualClock>,
+}
+
+impl Slow {
+    async fn open() -> Self {
+        Self { database: Database::create().await, clock: ManualClock::at(Default::default()) }
+    }
+}
+
+#[async_trait]
+impl Stage for Slow {
+    async fn handle(&self) -> Arc<dyn World> {
+        let options = PostgresOptions { cheap_look: Duration::ZERO, ..PostgresOptions::default() };
+        Arc::new(PostgresWorld::connect(&self.database.url, options).await.expect("the world opens"))
+    }
+
+    fn clock(&self) -> &ManualClock {
+        &self.clock
+    }
+}
+
+/// What comes while others claim, of any priority, and now and then through another process.
+const BATCHES: usize = 12;
+const OF_EACH: usize = 15;
+
+fn priority(batch: usize) -> i32 {
+    [0, 5, -3][batch % 3]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_task_is_found_once_wherever_it_stands() {
+    let stage = Slow::open().await;
+    let (play, other) = (Play::on(&stage).await, Play::on(&stage).await.another("w2").await);
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let mut come = 0;
+    while seen.len() < BATCHES * OF_EACH {
+        if come < BATCHES {
+            let task = |number: usize| {
+                let mut task = new_task(&format!("t{come}-{number}"));
+                task.options.priority = priority(come);
+                task
+            };
+            let by = if come % 2 == 0 { &play } else { &other };
+            by.enqueue((0..OF_EACH).map(task).collect()).await;
+            come += 1;
+        }
+        for by in [&play, &other] {
+            let taken = by.takes(4).await;
+            for task in &taken {
+                *seen.entry(task.id.to_string()).or_default() += 1;
+            }
+            by.finish_all(taken.iter().map(completed).collect()).await;
+            // A front holds for a while; then all is looked at again.
+            if taken.is_empty() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
+    assert!(seen.values().all(|times| *times == 1), "{seen:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_run_is_found_once_wherever_it_stands() {
+    let stage = Slow::open().await;
+    let (play, other) = (Play::on(&stage).await, Play::on(&stage).await.another("w2").await);
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let mut come = 0;
+    while seen.len() < BATCHES * OF_EACH {
+        if come < BATCHES {
+            let run =
+                |number: usize| NewRun { priority: priority(come), ..new_run(&format!("r{come}-{number}")) };
+            let by = if come % 2 == 0 { &play } else { &other };
+            by.create((0..OF_EACH).map(run).collect()).await;
+            come += 1;
+        }
+        for by in [&play, &other] {
+            let claimed = by.claims(4).await;
+            for claimed in &claimed {
+                *seen.entry(claimed.run.id.to_string()).or_default() += 1;
+                by.done(&Draft::of(claimed).completed()).await;
+            }
+            if claimed.is_empty() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
+    assert!(seen.values().all(|times| *times == 1), "{seen:?}");
+}
