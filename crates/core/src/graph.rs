@@ -1,5 +1,15 @@
-//! Graph workflows: nodes, and tokens that flow between them. Written as JSON or YAML, compiled once into [`ir::Graph`].
+//! Graph workflows: nodes, and tokens that flow between them.
+//!
+//! A graph is a text, JSON or YAML. [`compile()`] makes the intermediate form [`Graph`] of it, with everything that is
+//! wrong said at once, each with a code of [`codes`]. What nodes may be is in the [`Registry`].
 
+pub mod codes;
+pub mod compile;
+pub mod document;
 pub mod ir;
+pub mod node_type;
+pub mod schema;
 
+pub use compile::{Compiled, Context, compile};
 pub use ir::Graph;
+pub use node_type::{NodeType, Registry};

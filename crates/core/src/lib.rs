@@ -6,6 +6,7 @@
 
 pub mod command;
 pub mod cron;
+pub mod document;
 pub mod drill;
 pub mod duration;
 pub mod event;

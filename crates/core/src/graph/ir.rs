@@ -120,6 +120,9 @@ pub struct Node {
     /// Patches this node asks for are put before a person first.
     #[serde(default, skip_serializing_if = "is_default")]
     pub requires_approval: bool,
+    /// The only tools its agent may use; absent: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_tools: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub human: Option<Human>,
     /// As written: it is the agent's own.
