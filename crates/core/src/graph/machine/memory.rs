@@ -10,6 +10,7 @@ use super::approval::Question;
 use super::parallel::Fan;
 use super::route::Routing;
 use super::values::{Moved, ValueId, Values};
+use crate::command::Command;
 use crate::failure::Failure;
 use crate::graph::ir::Graph;
 use crate::id::CommandId;
@@ -240,6 +241,26 @@ impl Wait {
             Self::Fan(fan) => fan.open.keys().copied().collect(),
             Self::Person(question) => question.commands(),
             Self::Routing(routing) => vec![routing.task],
+        }
+    }
+
+    pub fn timers(&self) -> Vec<CommandId> {
+        match self {
+            Self::Timer(timer) => vec![*timer],
+            Self::Child { timer, .. } | Self::Signal { timer, .. } => timer.iter().copied().collect(),
+            Self::Person(question) => question.timers().collect(),
+            Self::Nothing | Self::Task(_) | Self::Fan(_) | Self::Routing(_) => Vec::new(),
+        }
+    }
+
+    /// What stops the tasks and children it waits for.
+    pub fn stops(&self) -> Vec<Command> {
+        match self {
+            Self::Task(task) => vec![Command::CancelTask(*task)],
+            Self::Routing(routing) => vec![Command::CancelTask(routing.task)],
+            Self::Child { child, .. } => vec![Command::CancelChild(*child)],
+            Self::Fan(fan) => fan.stops(),
+            Self::Nothing | Self::Timer(_) | Self::Signal { .. } | Self::Person(_) => Vec::new(),
         }
     }
 }

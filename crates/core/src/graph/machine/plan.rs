@@ -54,6 +54,10 @@ impl Plan {
         &self.ids[place]
     }
 
+    pub fn ids(&self) -> &[NodeId] {
+        &self.ids
+    }
+
     pub fn node(&self, place: NodeIndex) -> &Node {
         &self.graph.nodes[place]
     }

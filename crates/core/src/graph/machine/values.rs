@@ -15,7 +15,7 @@ pub type ValueId = u64;
 pub type Moved = Vec<(BlobRef, Arc<[u8]>)>;
 
 /// Inline values of one snapshot may have this many bytes together.
-const ROOM: u64 = 128 * 1024;
+pub const ROOM: u64 = 128 * 1024;
 /// Smaller values stay: a reference would not be shorter by much.
 const WORTH_MOVING: u64 = 1024;
 

@@ -1,0 +1,75 @@
+//! What a snapshot tells about a run, for people and for tests.
+
+use super::memory::{Memory, Stage, Wait};
+use super::GraphProgram;
+use crate::command::Command;
+use crate::id::CommandId;
+use crate::program::{ProgramError, Snapshot};
+use crate::time::Timestamp;
+
+/// One thing a run waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    pub node: String,
+    pub what: WaitingFor,
+    /// Absent for tokens at a join, and for signals.
+    pub command: Option<CommandId>,
+    pub since: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WaitingFor {
+    Task,
+    Child,
+    Timer,
+    Signal(String),
+    Approval,
+    /// A condition asked outside.
+    Routing,
+    /// Tokens of these senders are there.
+    Join(Vec<String>),
+    /// A compensator of the node.
+    Compensation,
+}
+
+impl GraphProgram {
+    /// Everything a run waits for, by the order of its tokens.
+    pub fn waiting(&self, snapshot: &Snapshot) -> Result<Vec<Waiting>, ProgramError> {
+        let memory = Memory::load(snapshot)?;
+        let mut all = Vec::new();
+        for visit in memory.open.values() {
+            let mut say = |what: WaitingFor, command| {
+                all.push(Waiting { node: visit.node.to_string(), what, command, since: Some(visit.since) });
+            };
+            match &visit.wait {
+                Wait::Nothing => {}
+                Wait::Task(task) => say(WaitingFor::Task, Some(*task)),
+                Wait::Child { child, .. } => say(WaitingFor::Child, Some(*child)),
+                Wait::Timer(timer) => say(WaitingFor::Timer, Some(*timer)),
+                Wait::Signal { name, .. } => say(WaitingFor::Signal(name.clone()), None),
+                Wait::Person(question) => say(WaitingFor::Approval, Some(question.approval)),
+                Wait::Routing(routing) => say(WaitingFor::Routing, Some(routing.task)),
+                Wait::Fan(fan) => fan.stops().into_iter().for_each(|stop| match stop {
+                    Command::CancelChild(child) => say(WaitingFor::Child, Some(child)),
+                    Command::CancelTask(task) => say(WaitingFor::Task, Some(task)),
+                    _ => {}
+                }),
+            }
+        }
+        for (node, tokens) in &memory.parked {
+            let senders = tokens.iter().filter_map(|token| token.from.as_deref()).map(str::to_owned).collect();
+            let since = tokens.first().map(|token| token.at);
+            all.push(Waiting { node: node.to_string(), what: WaitingFor::Join(senders), command: None, since });
+        }
+        if let Stage::Undoing(undoing) = &memory.stage {
+            let (node, command) = (undoing.node.to_string(), Some(undoing.task));
+            all.push(Waiting { node, what: WaitingFor::Compensation, command, since: None });
+        }
+        Ok(all)
+    }
+
+    /// Tokens emitted and not consumed.
+    pub fn counter(&self, snapshot: &Snapshot) -> Result<u64, ProgramError> {
+        Memory::load(snapshot).map(|memory| memory.counter)
+    }
+}
