@@ -12,6 +12,7 @@ pub mod event;
 pub mod failure;
 pub mod flow;
 pub mod fold;
+pub mod graph;
 pub mod id;
 pub mod message;
 pub mod payload;

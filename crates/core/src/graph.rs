@@ -1,0 +1,3 @@
+//! Graph workflows: nodes, edges and tokens.
+
+pub mod condition;
