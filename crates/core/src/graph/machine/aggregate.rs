@@ -84,8 +84,7 @@ fn figure(name: Option<&str>, value: &Value) -> Result<Figure, String> {
             text.split_once([':', '(']).map_or((text, ""), |(function, field)| (function.trim(), field.trim()))
         }
         Value::Object(map) if map.len() == 1 => {
-            let (function, field) = map.iter().next().map_or(("", &Value::Null), |(key, value)| (key, value));
-            (function.as_str(), field.as_str().unwrap_or_default())
+            map.iter().next().map_or(("", ""), |(key, field)| (key, field.as_str().unwrap_or_default()))
         }
         _ => ("", ""),
     };

@@ -58,7 +58,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A signal or patch that was consumed but is delivered again is not another one.
-    fn is_repeated(&mut self) -> bool {
+    fn is_repeated(&self) -> bool {
         let id = self.input.message.id.as_str();
         self.memory.last_outside.as_deref() == Some(id)
     }

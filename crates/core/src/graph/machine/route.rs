@@ -151,13 +151,11 @@ impl Machine<'_> {
                 let (Some(rule), Some(condition)) = (rules.get(nth), plan.rules[place].branch.get(nth)) else {
                     return Ok(Way::To(default.clone()));
                 };
-                match self.verdict(condition, value, answers)? {
-                    Verdict::Ask(call) => Ok(Way::Ask(Box::new(call))),
-                    verdict if self.tell(&visit.node, format!("rule {}", nth + 1), verdict) => {
-                        Ok(Way::To(rule.next_nodes.clone()))
-                    }
-                    _ => Ok(Way::On(Fork::Rule(nth + 1))),
-                }
+                let met = match self.verdict(condition, value, answers)? {
+                    Verdict::Ask(call) => return Ok(Way::Ask(Box::new(call))),
+                    verdict => self.tell(&visit.node, format!("rule {}", nth + 1), verdict),
+                };
+                Ok(if met { Way::To(rule.next_nodes.clone()) } else { Way::On(Fork::Rule(nth + 1)) })
             }
         }
     }
