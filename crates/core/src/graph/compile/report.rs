@@ -79,6 +79,13 @@ impl Report {
         self.wrong(codes::VALUE, node.span, label, title, help);
     }
 
+    /// A text, but none of those it may be.
+    pub fn unknown_word(&mut self, node: Option<&Node>, title: &str, help: &str) {
+        if let Some(node) = node {
+            self.wrong(codes::VALUE, node.span, "is not known", title, help);
+        }
+    }
+
     pub fn mapping<'d>(&mut self, node: &'d Node, what: &str) -> Option<&'d Node> {
         if matches!(node.kind, NodeKind::Mapping(_)) {
             return Some(node);
