@@ -6,6 +6,7 @@
 pub mod codes;
 pub mod compile;
 pub mod document;
+pub mod drawing;
 pub mod ir;
 pub mod node_type;
 pub mod schema;
