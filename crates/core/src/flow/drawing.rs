@@ -154,4 +154,4 @@ pub(crate) fn title(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
