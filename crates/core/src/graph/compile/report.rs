@@ -220,7 +220,7 @@ const UNITS: [(&str, u64); 9] = [
 
 fn fraction(number: f64, unit: u64) -> Option<Millis> {
     let millis = (number * unit as f64).round();
-    (number >= 0.0 && millis < 9.0e18).then(|| Millis(millis as u64))
+    (number >= 0.0 && millis < 9.0e18).then_some(Millis(millis as u64))
 }
 
 /// A number without a fraction, however it is written.
