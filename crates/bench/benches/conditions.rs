@@ -25,47 +25,73 @@ fn pure(criterion: &mut Criterion) {
     let context = BTreeMap::from([("enrich_data", Past { output: &past, metadata })]);
     let scope = Scope { output: &output, context, inputs: &inputs };
     let cases = [
-        ("cel (wanted: 20 us)", json!({"type": "cel", "expression": "output.score >= 80 && ctx.enrich_data.output.revenue > 100000"})),
-        ("cel over a list (wanted: 20 us)", json!({"type": "cel", "expression": "output.items.all(i, i.quantity > 0)"})),
-        ("cross-node (wanted: 20 us)", json!({
-            "type": "cross_node_comparison", "left": {"source": "current", "path": "output.score"}, "operator": ">",
-            "right": {"source": "context", "node": "enrich_data", "path": "output.score"}
-        })),
-        ("cross-node expression (wanted: 20 us)", json!({
-            "type": "cross_node_comparison",
-            "expression": "(current.output.score - ctx.enrich_data.output.score) / ctx.enrich_data.output.score > 0.1"
-        })),
-        ("jsonpath (wanted: 100 us)", json!({
-            "type": "jsonpath", "query": "$.items[?(@.tier == 'enterprise')].length()", "operator": ">", "value": 0
-        })),
-        ("jsonpath sum (wanted: 100 us)", json!({"type": "jsonpath", "query": "$.items[*].price", "operator": "sum_gt", "value": 100})),
-        ("schema (wanted: 100 us)", json!({"type": "schema_validation", "schema": {
-            "type": "object", "required": ["status", "items"], "properties": {
-                "status": {"enum": ["paid", "open"]},
-                "items": {"type": "array", "minItems": 1, "items": {
-                    "type": "object", "required": ["sku"], "properties": {"price": {"type": "number", "minimum": 0}, "sku": {"type": "string", "pattern": "^item-"}}
-                }}
-            }
-        }})),
+        (
+            "cel (wanted: 20 us)",
+            json!({"type": "cel", "expression": "output.score >= 80 && ctx.enrich_data.output.revenue > 100000"}),
+        ),
+        (
+            "cel over a list (wanted: 20 us)",
+            json!({"type": "cel", "expression": "output.items.all(i, i.quantity > 0)"}),
+        ),
+        (
+            "cross-node (wanted: 20 us)",
+            json!({
+                "type": "cross_node_comparison", "left": {"source": "current", "path": "output.score"}, "operator": ">",
+                "right": {"source": "context", "node": "enrich_data", "path": "output.score"}
+            }),
+        ),
+        (
+            "cross-node expression (wanted: 20 us)",
+            json!({
+                "type": "cross_node_comparison",
+                "expression": "(current.output.score - ctx.enrich_data.output.score) / ctx.enrich_data.output.score > 0.1"
+            }),
+        ),
+        (
+            "jsonpath (wanted: 100 us)",
+            json!({
+                "type": "jsonpath", "query": "$.items[?(@.tier == 'enterprise')].length()", "operator": ">", "value": 0
+            }),
+        ),
+        (
+            "jsonpath sum (wanted: 100 us)",
+            json!({"type": "jsonpath", "query": "$.items[*].price", "operator": "sum_gt", "value": 100}),
+        ),
+        (
+            "schema (wanted: 100 us)",
+            json!({"type": "schema_validation", "schema": {
+                "type": "object", "required": ["status", "items"], "properties": {
+                    "status": {"enum": ["paid", "open"]},
+                    "items": {"type": "array", "minItems": 1, "items": {
+                        "type": "object", "required": ["sku"], "properties": {"price": {"type": "number", "minimum": 0}, "sku": {"type": "string", "pattern": "^item-"}}
+                    }}
+                }
+            }}),
+        ),
     ];
     for (name, source) in cases {
         let condition = Condition::compile(&source).unwrap();
         let answers = Answers::new();
         assert_eq!(condition.evaluate(&scope, &answers), Verdict::Met, "{name}");
-        criterion.bench_function(name, |bench| bench.iter(|| condition.evaluate(black_box(&scope), &answers)));
+        criterion
+            .bench_function(name, |bench| bench.iter(|| condition.evaluate(black_box(&scope), &answers)));
     }
 }
 
 fn sandboxed(criterion: &mut Criterion) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let pool = Pool::new(Launch::own_command().unwrap(), 1);
-    let code = "def evaluate(output, context):\n    return max([i['price'] for i in output['items']]) > 80\n".to_owned();
+    let code = "def evaluate(output, context):\n    return max([i['price'] for i in output['items']]) > 80\n"
+        .to_owned();
     let (timeout_ms, max_memory_mb) = (1_000, 50);
     let program = ProgramCall { code, output: order(), context: json!({}), timeout_ms, max_memory_mb };
     let filter = "[.items[] | select(.tier == \"enterprise\") | .price] | add".to_owned();
     for (name, request) in [
         ("sandbox, warm (wanted: 5 ms)", Request::Program(program)),
-        ("jq, warm (wanted: 5 ms)", Request::Jq(JqCall { filter, input: order(), timeout_ms, max_memory_mb })),
+        (
+            "jq, warm (wanted: 5 ms)",
+            Request::Jq(JqCall { filter, input: order(), timeout_ms, max_memory_mb }),
+        ),
     ] {
         runtime.block_on(pool.evaluate(&request)).unwrap();
         criterion.bench_function(name, |bench| {

@@ -8,8 +8,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::answer::Answer;
 use crate::error::{Limit, SandboxError};
 use crate::request::{MAX_LINE, Request};
 use confine::Confinement;
@@ -49,27 +50,29 @@ fn answer_all(confinement: &Confinement) -> ExitCode {
             Ok(_) => {}
             Err(_) => return ExitCode::FAILURE,
         }
-        let mut text = answer(&line, confinement);
-        text.push('\n');
-        if output.write_all(text.as_bytes()).and_then(|()| output.flush()).is_err() {
+        let (text, last) = answer(&line, confinement);
+        if writeln!(output, "{text}").and_then(|()| output.flush()).is_err() || last {
             return ExitCode::FAILURE;
         }
     }
 }
 
-fn answer(line: &[u8], confinement: &Confinement) -> String {
+/// The answer, and whether it is the last: after a panic nothing in here can be relied on.
+fn answer(line: &[u8], confinement: &Confinement) -> (String, bool) {
+    let mut last = false;
     let result = match serde_json::from_slice(line) {
-        Ok(request) => catch_unwind(AssertUnwindSafe(|| evaluate(&request, confinement)))
-            .unwrap_or_else(|panic| Err(of_panic(panic.as_ref()))),
+        Ok(request) => {
+            catch_unwind(AssertUnwindSafe(|| evaluate(&request, confinement))).unwrap_or_else(|panic| {
+                last = true;
+                Err(of_panic(panic.as_ref()))
+            })
+        }
         Err(error) => Err(SandboxError::bad_answer(format!("the question cannot be read: {error}"))),
     };
-    let text = match result {
-        Ok(value) => json!({ "ok": value }).to_string(),
-        Err(error) => serde_json::to_string(&error).unwrap_or_default(),
-    };
+    let text = Answer { result, last }.line();
     match text.len() >= MAX_LINE {
-        true => serde_json::to_string(&SandboxError::limit(Limit::Size)).unwrap_or_default(),
-        false => text,
+        true => (Answer { result: Err(SandboxError::limit(Limit::Size)), last }.line(), last),
+        false => (text, last),
     }
 }
 
@@ -81,14 +84,19 @@ fn evaluate(request: &Request, confinement: &Confinement) -> Result<Value, Sandb
     }
 }
 
-/// A language's own panic; its arenas panic when the kernel gives them no more memory.
+/// Arenas panic when the kernel gives them no more memory, or when they are asked for too much.
+const MEMORY: [&str; 3] = ["out of memory", "capacity overflow", "AlignedSize must not exceed"];
+
 fn of_panic(panic: &(dyn std::any::Any + Send)) -> SandboxError {
     let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
     match text {
-        Some(text) if text.contains("out of memory") || text.contains("capacity overflow") => {
-            SandboxError::limit(Limit::Memory)
+        Some(text) if MEMORY.iter().any(|part| text.contains(part)) => SandboxError::limit(Limit::Memory),
+        text => {
+            let text: String = text.unwrap_or_default().chars().take(200).collect();
+            SandboxError::bad_program(
+                format!("the program breaks the language it is written in: {text}"),
+                None,
+            )
         }
-        Some(text) => SandboxError::crashed(text),
-        None => SandboxError::crashed("it panicked"),
     }
 }

@@ -59,7 +59,8 @@ impl Request {
     }
 
     pub fn max_memory_mb(&self) -> u64 {
-        let (Self::Program(ProgramCall { max_memory_mb, .. }) | Self::Jq(JqCall { max_memory_mb, .. })) = self;
+        let (Self::Program(ProgramCall { max_memory_mb, .. }) | Self::Jq(JqCall { max_memory_mb, .. })) =
+            self;
         (*max_memory_mb).clamp(1, MOST_MEMORY_MB)
     }
 }

@@ -10,11 +10,28 @@ fn pool() -> Pool {
 
 fn program(code: &str) -> Request {
     let (code, context) = (code.to_owned(), json!({}));
-    Request::Program(ProgramCall { code, output: json!({"n": 1}), context, timeout_ms: 300, max_memory_mb: 20 })
+    Request::Program(ProgramCall {
+        code,
+        output: json!({"n": 1}),
+        context,
+        timeout_ms: 300,
+        max_memory_mb: 20,
+    })
+}
+
+/// Counted limits are to be met before the clock's, also in a build that is not optimised.
+fn patient(code: &str) -> Request {
+    let Request::Program(call) = program(code) else { unreachable!() };
+    Request::Program(ProgramCall { timeout_ms: 60_000, ..call })
 }
 
 fn jq(filter: &str) -> Request {
-    Request::Jq(JqCall { filter: filter.to_owned(), input: json!({"n": 1}), timeout_ms: 300, max_memory_mb: 20 })
+    Request::Jq(JqCall {
+        filter: filter.to_owned(),
+        input: json!({"n": 1}),
+        timeout_ms: 300,
+        max_memory_mb: 20,
+    })
 }
 
 /// One hostile program a line: `p` a body of `evaluate`, `m` a whole module, `j` a jq filter. `\n` stands for a new
@@ -57,7 +74,8 @@ fn requests() -> Vec<(String, Request)> {
 }
 
 async fn still_answers(pool: &Pool) {
-    let answer = pool.evaluate(&program("def evaluate(output, context):\n    return output['n'] == 1\n")).await;
+    let answer =
+        pool.evaluate(&program("def evaluate(output, context):\n    return output['n'] == 1\n")).await;
     assert_eq!(answer, Ok(json!(true)));
 }
 
@@ -69,7 +87,8 @@ async fn two_hundred_hostile_programs_harm_nobody() {
     let mut unexpected = Vec::new();
     for (line, request) in &requests {
         let answer = pool.evaluate(request).await;
-        // What is merely strange may be answered; nothing may be larger than a line or tell of a file or a secret.
+        // What is merely strange may be answered, but not with a file; and no program may take its process down
+        // without the pool knowing why.
         match &answer {
             Ok(value) if value.to_string().contains("root:") => unexpected.push(format!("{line}: {value}")),
             Err(SandboxError::Crashed { message }) => unexpected.push(format!("{line}: crashed: {message}")),
@@ -85,7 +104,7 @@ async fn two_hundred_hostile_programs_harm_nobody() {
 async fn limits_are_told_apart() {
     let pool = pool();
     for (request, what) in [
-        (program("def evaluate(o, c):\n    for i in range(1000000000):\n        pass\n"), Limit::Ticks),
+        (patient("def evaluate(o, c):\n    for i in range(1000000000):\n        pass\n"), Limit::Ticks),
         (program("def f(n):\n    return f(n)\ndef evaluate(o, c):\n    return f(1)\n"), Limit::Stack),
         (program("def evaluate(o, c):\n    return len('a' * 1000000000)\n"), Limit::Memory),
         (jq("def f: f; f"), Limit::Time),
@@ -127,13 +146,16 @@ async fn answers_belong_to_their_questions_when_many_ask_at_once() {
 
 #[tokio::test]
 async fn a_child_that_is_no_sandbox_is_a_typed_error() {
-    for (path, arguments) in [("/bin/cat", vec![]), ("/bin/echo", vec!["ready".into()]), ("/no/such/program", vec![])] {
+    for (path, arguments) in
+        [("/bin/true", vec![]), ("/bin/echo", vec!["ready".into()]), ("/no/such/program", vec![])]
+    {
         let pool = Pool::new(Launch { program: path.into(), arguments }, 1);
         let answer = pool.evaluate(&program("x")).await;
         assert!(matches!(answer, Err(SandboxError::Crashed { .. })), "{path}: {answer:?}");
     }
     let script = "echo ready; while read line; do echo garbage; done";
-    let pool = Pool::new(Launch { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] }, 1);
+    let pool =
+        Pool::new(Launch { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] }, 1);
     let answer = pool.evaluate(&program("x")).await;
     assert!(matches!(answer, Err(SandboxError::BadAnswer { .. })), "{answer:?}");
     assert_eq!(pool.warm(), 0);

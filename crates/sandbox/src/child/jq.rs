@@ -29,7 +29,9 @@ pub(super) fn run(call: &JqCall) -> Result<Json, SandboxError> {
         ("stderr_empty", v(0), |_| bome(Err(unavailable()))),
     ];
     let functions = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs());
-    let functions = functions.filter(|(name, ..)| !TAKEN_AWAY.contains(name)).chain(refused.into_iter().map(|filter| native::<Data>(filter)));
+    let functions = functions
+        .filter(|(name, ..)| !TAKEN_AWAY.contains(name))
+        .chain(refused.into_iter().map(|filter| native::<Data>(filter)));
     let definitions = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
     let arena = Arena::default();
     let modules = Loader::new(definitions)
@@ -50,7 +52,8 @@ pub(super) fn run(call: &JqCall) -> Result<Json, SandboxError> {
             return Err(SandboxError::limit(Limit::Size));
         }
         let value = serde_json::from_str(&text);
-        results.push(value.map_err(|error| SandboxError::bad_answer(format!("a result is no JSON: {error}")))?);
+        results
+            .push(value.map_err(|error| SandboxError::bad_answer(format!("a result is no JSON: {error}")))?);
     }
     Ok(match results.len() {
         0 => Json::Null,
@@ -65,7 +68,9 @@ fn unavailable() -> jaq_core::Error<Val> {
 
 fn parse_problem(errors: &jaq_core::load::Errors<&str, ()>) -> String {
     use jaq_core::load::Error;
-    let near = |text: &str| format!("the filter cannot be read near {:?}", text.chars().take(40).collect::<String>());
+    let near = |text: &str| {
+        format!("the filter cannot be read near {:?}", text.chars().take(40).collect::<String>())
+    };
     match errors.first().map(|(_, error)| error) {
         Some(Error::Lex(errors)) => errors.first().map_or_else(String::new, |(_, at)| near(at)),
         Some(Error::Parse(errors)) => errors.first().map_or_else(String::new, |(_, at)| near(at)),
@@ -106,9 +111,22 @@ mod tests {
 
     #[test]
     fn what_looks_outside_or_cannot_be_read_is_refused() {
-        for filter in ["now", "env", "$ENV.PATH", "halt", "input", "debug", "localtime", ".a |", "}{", "nothing_such",
-            "import \"a\" as a; .", "include \"a\"; .", "error(\"x\")", ".name + 1"]
-        {
+        for filter in [
+            "now",
+            "env",
+            "$ENV.PATH",
+            "halt",
+            "input",
+            "debug",
+            "localtime",
+            ".a |",
+            "}{",
+            "nothing_such",
+            "import \"a\" as a; .",
+            "include \"a\"; .",
+            "error(\"x\")",
+            ".name + 1",
+        ] {
             assert!(matches!(jq(filter), Err(SandboxError::BadProgram { .. })), "{filter}: {:?}", jq(filter));
         }
         assert!(matches!(jq("nan, infinite | tojson | fromjson"), Ok(_) | Err(_)));

@@ -29,7 +29,8 @@ impl PrintHandler for Nowhere {
 
 pub(super) fn evaluate(call: &ProgramCall, max_memory_mb: u64) -> Result<Json, SandboxError> {
     let code = call.code.clone();
-    let ast = AstModule::parse("program", code, &dialect()).map_err(|error| failed(&error, &call.code))?;
+    let ast =
+        AstModule::parse("program", code, &dialect()).map_err(|error| unreadable(&error, &call.code))?;
     Module::with_temp_heap(|module| {
         let mut evaluator = Evaluator::new(&module);
         evaluator.set_print_handler(&Nowhere);
@@ -38,20 +39,25 @@ pub(super) fn evaluate(call: &ProgramCall, max_memory_mb: u64) -> Result<Json, S
             .and_then(|()| evaluator.set_max_heap_size(max_memory_mb as usize * MIB))
             .and_then(|()| evaluator.set_max_callstack_size(MAX_CALLS));
         limited.map_err(SandboxError::crashed)?;
-        evaluator.eval_module(ast, &globals()).map_err(|error| failed(&error, &call.code))?;
+        evaluator.eval_module(ast, &globals()).map_err(|error| failed(&error))?;
         let Some(function) = module.get("evaluate") else {
             return Err(SandboxError::bad_program("it has no function evaluate(output, context)", None));
         };
         let (output, context) = (value(module.heap(), &call.output), value(module.heap(), &call.context));
         let result = evaluator.eval_function(function, &[output, context], &[]);
-        let result = result.map_err(|error| failed(&error, &call.code))?;
+        let result = result.map_err(|error| failed(&error))?;
         let text = format!("evaluate gave a {}, which is no JSON", result.get_type());
         result.to_json_value().map_err(|_| SandboxError::bad_answer(text))
     })
 }
 
 fn globals() -> Globals {
-    Globals::extended_by(&[LibraryExtension::Map, LibraryExtension::Filter, LibraryExtension::Json, LibraryExtension::Print])
+    Globals::extended_by(&[
+        LibraryExtension::Map,
+        LibraryExtension::Filter,
+        LibraryExtension::Json,
+        LibraryExtension::Print,
+    ])
 }
 
 fn dialect() -> Dialect {
@@ -85,7 +91,7 @@ fn value<'v>(heap: Heap<'v>, json: &Json) -> Value<'v> {
     }
 }
 
-fn failed(error: &starlark::Error, code: &str) -> SandboxError {
+fn failed(error: &starlark::Error) -> SandboxError {
     let message = error.without_diagnostic().to_string();
     for (part, what) in [
         ("Execution duration limit", Limit::Ticks),
@@ -96,13 +102,21 @@ fn failed(error: &starlark::Error, code: &str) -> SandboxError {
             return SandboxError::limit(what);
         }
     }
-    let line = error.span().map(|span| span.resolve_span().begin.line + 1);
-    let hint = line.and_then(|line| code.lines().nth(line - 1)).and_then(hint);
-    let message = match hint {
-        Some(hint) => hint.to_owned(),
-        None => shorten(&message),
-    };
-    SandboxError::bad_program(message, line)
+    SandboxError::bad_program(shorten(&message), line(error))
+}
+
+/// Python that is not Starlark mostly fails here: better to name what there is not than what was expected instead.
+fn unreadable(error: &starlark::Error, code: &str) -> SandboxError {
+    let line = line(error);
+    match line.and_then(|line| code.lines().nth(line - 1)).and_then(hint) {
+        Some(hint) => SandboxError::bad_program(hint, line),
+        None => SandboxError::bad_program(shorten(&error.without_diagnostic().to_string()), line),
+    }
+}
+
+/// Counted from 1.
+fn line(error: &starlark::Error) -> Option<usize> {
+    error.span().map(|span| span.resolve_span().begin.line + 1)
 }
 
 /// What Python has and the sandbox has not, by the word a line begins with.
@@ -112,7 +126,9 @@ fn hint(line: &str) -> Option<&'static str> {
     Some(match *words.first()? {
         "import" | "from" => "the sandbox has no `import`: nothing can be loaded",
         "while" => "the sandbox has no `while`: write `for i in range(n)` and `break`",
-        "try" | "except" | "finally" | "raise" => "the sandbox has no exceptions: test first, with `in` and `.get`",
+        "try" | "except" | "finally" | "raise" => {
+            "the sandbox has no exceptions: test first, with `in` and `.get`"
+        }
         "class" => "the sandbox has no classes: use functions and dicts",
         "with" | "async" | "await" | "yield" | "global" | "nonlocal" | "del" | "assert" => {
             "the sandbox does not have this statement"
@@ -140,7 +156,8 @@ mod tests {
     fn run(code: &str) -> Result<Json, SandboxError> {
         let output = json!({"revenue": 130, "churn_rate": 0.01, "items": [1, 2.5, "x", null]});
         let context = json!({"last_month": {"output": {"revenue": 100}}});
-        let call = ProgramCall { code: code.to_owned(), output, context, timeout_ms: 1000, max_memory_mb: 50 };
+        let call =
+            ProgramCall { code: code.to_owned(), output, context, timeout_ms: 1000, max_memory_mb: 50 };
         evaluate(&call, 50)
     }
 
@@ -210,7 +227,10 @@ def evaluate(output, context):
             }
         }
         assert!(matches!(run("x = 1"), Err(SandboxError::BadProgram { line: None, .. })));
-        assert!(matches!(run("def evaluate(output, context):\n  return evaluate"), Err(SandboxError::BadAnswer { .. })));
+        assert!(matches!(
+            run("def evaluate(output, context):\n  return evaluate"),
+            Err(SandboxError::BadAnswer { .. })
+        ));
     }
 
     #[test]

@@ -3,13 +3,12 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
 use super::Launch;
+use crate::answer::Answer;
 use crate::child::READY;
 use crate::error::{Limit, SandboxError};
 use crate::request::MAX_LINE;
@@ -28,34 +27,11 @@ pub(super) struct Worker {
     pub answers: u32,
 }
 
-/// What a child said, and whether it can be trusted with another question.
-pub(super) struct Answer {
-    pub result: Result<Value, SandboxError>,
-}
-
-impl Answer {
-    /// A child whose memory was used up or whose language panicked is not asked again.
-    pub fn reusable(&self) -> bool {
-        matches!(
-            self.result,
-            Ok(_)
-                | Err(SandboxError::BadProgram { .. }
-                    | SandboxError::BadAnswer { .. }
-                    | SandboxError::LimitExceeded { what: Limit::Ticks | Limit::Stack | Limit::Size })
-        )
-    }
-}
-
 /// How a child failed to answer.
 pub(super) enum Broken {
     /// It closed its streams: it has ended or is about to.
     Ended,
     Garbage,
-}
-
-#[derive(Deserialize)]
-struct Success {
-    ok: Value,
 }
 
 impl Worker {
@@ -88,11 +64,7 @@ impl Worker {
         sent.await.map_err(|_| Broken::Ended)?;
         let line = self.line().await?;
         self.answers += 1;
-        if let Ok(Success { ok }) = serde_json::from_slice(&line) {
-            return Ok(Answer { result: Ok(ok) });
-        }
-        let error: SandboxError = serde_json::from_slice(&line).map_err(|_| Broken::Garbage)?;
-        Ok(Answer { result: Err(error) })
+        Answer::read(&line).ok_or(Broken::Garbage)
     }
 
     /// A line without its end, no longer than a line may be.
