@@ -1,7 +1,9 @@
 //! The workflows that are measured: real scripts, compiled and stepped like anybody's.
 
+use futures_util::{Stream, StreamExt, TryStreamExt};
 use rhythm_core::{Payload, WorkflowKind};
 use rhythm_engine::client::{Client, StartRun};
+use rhythm_engine::error::EngineError;
 use serde_json::Value;
 
 use crate::BenchError;
@@ -10,12 +12,14 @@ use crate::progress::Progress;
 
 pub const STEPS: Script = Script { name: "bench-steps", source: include_str!("flows/steps.flow") };
 pub const FAN_OUT: Script = Script { name: "bench-fan-out", source: include_str!("flows/fan_out.flow") };
+pub const WARM_UP: Script = Script { name: "bench-warm-up", ..STEPS };
 pub const FINISHED: Script = Script { name: "bench-finished", source: include_str!("flows/finished.flow") };
 pub const SLEEPING: Script = Script { name: "bench-sleeping", source: include_str!("flows/sleeping.flow") };
 pub const DUE: Script = Script { name: "bench-due", source: include_str!("flows/due.flow") };
 
-/// The most runs or tasks one call asks for while it is measured.
+/// The most runs or tasks one call asks for while it is measured, and the most calls under way at once.
 pub const CALL: u32 = 100;
+const CALLS: usize = 10;
 /// The same where nothing is measured yet.
 const FILL_CALL: u32 = 1_000;
 
@@ -66,15 +70,28 @@ impl Script {
         progress: &Progress,
     ) -> Result<(), BenchError> {
         let start = self.start(input)?;
-        let mut left = count;
-        while left > 0 {
-            let size = left.min(most);
-            client.start_runs(vec![start.clone(); size as usize]).await?;
-            left -= size;
-            progress.count("runs started", u64::from(count - left), count.into());
-        }
+        let mut started = 0;
+        in_calls((count, most), |size| client.start_runs(vec![start.clone(); size]))
+            .try_for_each(|runs| {
+                started += runs.len() as u64;
+                progress.count("runs started", started, count.into());
+                std::future::ready(Ok(()))
+            })
+            .await?;
         Ok(())
     }
+}
+
+/// `count` things in calls of at most `most`, several at once, as from as many clients.
+pub fn in_calls<T, F>(
+    (count, most): (u32, u32),
+    call: impl FnMut(usize) -> F,
+) -> impl Stream<Item = Result<T, EngineError>>
+where
+    F: Future<Output = Result<T, EngineError>>,
+{
+    let sizes = (0..count.div_ceil(most)).map(move |nth| (count - nth * most).min(most) as usize);
+    futures_util::stream::iter(sizes.map(call)).buffer_unordered(CALLS)
 }
 
 pub fn payload(value: &Value) -> Result<Payload, BenchError> {

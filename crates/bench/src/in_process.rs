@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rhythm_core::{Actor, TenantId, WorkerId};
-use rhythm_engine::client::{Client, fresh_id};
+use rhythm_engine::client::Client;
 use rhythm_engine::config::Config;
 use rhythm_engine::drive::{Driver, HostClock, Stopper};
 use rhythm_engine::meter::Written;
@@ -112,7 +112,7 @@ pub fn assemble(
 ) -> (Arc<Process>, Arc<Driver>) {
     let mut handlers = Handlers::default();
     handlers.add(handler::NAME, Arc::new(noop));
-    let id = WorkerId::new(format!("bench-{}", fresh_id()));
+    let id = WorkerId::new(ground::fresh_name());
     let config = Config { tenant, concurrency: concurrency as usize, ..Config::new(id) };
     let time = WorldTime::new(Arc::new(HostClock::default()));
     let process = Arc::new(Process::new(world, config, Programs::default(), time));

@@ -3,16 +3,20 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::TryStreamExt;
 use rhythm_engine::client::{Client, EnqueueTask};
 use rhythm_engine::world::World;
 use serde_json::{Map, Value, json};
 
 use crate::check::{lost_runs, lost_tasks};
-use crate::flows::{CALL, STEPS, payload};
+use crate::flows::{CALL, STEPS, WARM_UP, in_calls, payload};
 use crate::in_process::InProcess;
 use crate::report::{Measured, object};
 use crate::wait::{Look, until};
 use crate::{BenchError, handler};
+
+/// So much a worker has done before the clock starts: its connections are open and its statements prepared.
+const FIRST: u32 = 100;
 
 /// The size of W1, and of whatever repeats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,9 +70,14 @@ impl Load {
 
 pub async fn runs(world: &Arc<dyn World>, load: &Load) -> Result<Measured, BenchError> {
     let worker = InProcess::start(world, load.concurrency).await?;
+    WARM_UP.register(&worker.client).await?;
+    WARM_UP.start_many(&worker.client, FIRST, &json!({ "steps": load.steps })).await?;
+    worker.until_ended(FIRST.into()).await?;
+    let first = worker.executions();
     STEPS.register(&worker.client).await?;
     let wall = load.round(&worker).await?;
-    let measured = load.measured(wall, load.lost(&worker.client, 1).await?, worker.executions());
+    let executions = worker.executions() - first;
+    let measured = load.measured(wall, load.lost(&worker.client, 1).await?, executions);
     worker.stop().await;
     Ok(measured)
 }
@@ -78,21 +87,22 @@ pub async fn tasks(world: &Arc<dyn World>, tasks: u32, concurrency: u32) -> Resu
     let client = &worker.client;
     let input = payload(&json!({ "step": 0 }))?;
     let task = EnqueueTask { name: handler::NAME.to_owned(), input, ..EnqueueTask::default() };
-    let (expected, began) = (u64::from(tasks), Instant::now());
-    let mut left = tasks;
-    while left > 0 {
-        let size = left.min(CALL);
-        client.enqueue_tasks(vec![task.clone(); size as usize]).await?;
-        left -= size;
-    }
+    let enqueue = |size| client.enqueue_tasks(vec![task.clone(); size]);
+    let all_done = async |expected: u64| {
+        until(async || {
+            // Asking the world costs it something: only when the handlers are through.
+            let moved = worker.executions();
+            let done = moved >= expected && !has_open_tasks(client).await?;
+            Ok(Look { done, moved })
+        })
+        .await
+    };
+    enqueue(FIRST as usize).await?;
+    all_done(FIRST.into()).await?;
+    let (expected, began) = (u64::from(FIRST + tasks), Instant::now());
+    in_calls((tasks, CALL), enqueue).try_for_each(|_| std::future::ready(Ok(()))).await?;
     let enqueued = began.elapsed();
-    until(async || {
-        // Asking the world costs it something: only when the handlers are through.
-        let moved = worker.executions();
-        let done = moved >= expected && !has_open_tasks(client).await?;
-        Ok(Look { done, moved })
-    })
-    .await?;
+    all_done(expected).await?;
     let wall = began.elapsed();
     let measured = Measured {
         per_s: Some(f64::from(tasks) / wall.as_secs_f64()),

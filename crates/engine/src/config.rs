@@ -52,7 +52,7 @@ impl Config {
     pub fn new(worker: WorkerId) -> Self {
         Self {
             tenant: TenantId::default(),
-            incarnation: format!("{worker}#{}", crate::client::fresh_id()),
+            incarnation: incarnation(&worker),
             worker,
             queues: vec![(rhythm_core::task::DEFAULT_QUEUE.to_owned(), usize::MAX)],
             concurrency: 100,
@@ -71,4 +71,11 @@ impl Config {
     pub fn fast(self) -> Self {
         Self { hold: Millis::from_secs(5), beat: Millis::from_secs(1), silence: Millis::from_secs(5), ..self }
     }
+}
+
+/// Of one worker: its random part may be short, and it is stored with every commit.
+fn incarnation(worker: &WorkerId) -> String {
+    let id = crate::client::fresh_id();
+    let random = id.rsplit('-').next().unwrap_or(&id);
+    format!("{worker}#{random}")
 }

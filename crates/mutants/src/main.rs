@@ -40,6 +40,8 @@ fn run() -> Result<bool, String> {
         time_limit: Duration::from_secs(240),
     };
     fs::create_dir_all(&workshop.tree).map_err(|error| format!("{}: {error}", home.display()))?;
+    let said = home.join("said");
+    fs::create_dir_all(&said).map_err(|error| format!("{}: {error}", said.display()))?;
     let files = copy::refresh(&root, &workshop.tree)?;
     println!("{} mutants in a copy of {files} files; first the tests without them", chosen.len());
     if !sound(&workshop, &chosen)? {
@@ -49,6 +51,9 @@ fn run() -> Result<bool, String> {
     for (place, mutant) in chosen.iter().enumerate() {
         let began = Instant::now();
         let result = attempt(&workshop, mutant)?;
+        // To see why: whether it was the promise that failed, or something else on the way.
+        fs::copy(&workshop.log, said.join(format!("{}.log", mutant.name)))
+            .map_err(|error| format!("{}: {error}", said.display()))?;
         let seconds = began.elapsed().as_secs();
         println!("[{:>2}/{}] {:<32} {result} ({seconds} s)", place + 1, chosen.len(), mutant.name);
         results.push((*mutant, result.to_owned()));

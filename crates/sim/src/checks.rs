@@ -122,7 +122,7 @@ impl Checks {
             Box::new(gaps::Gaps::default()),
             Box::new(early::Early::default()),
             Box::new(asked::Asked::new(plans.clone())),
-            Box::new(lateness::Lateness),
+            Box::new(lateness::Lateness::default()),
             Box::new(commands::Commands::default()),
             Box::new(effects::Effects::default()),
             Box::new(redeliveries::Redeliveries::default()),

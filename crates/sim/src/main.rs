@@ -15,6 +15,10 @@ use rhythm_sim::floors;
 use rhythm_sim::shrink::{shrink, story};
 use rhythm_sim::sim::{Outcome, simulate};
 
+// A fifth of a simulation is small things that come and go.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Deterministic simulation of Rhythm.
 #[derive(Parser)]
 struct Arguments {

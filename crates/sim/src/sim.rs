@@ -162,7 +162,7 @@ fn play(
         while kernel.now() < end && world_now() < quiet {
             turn(kernel.now() + QUIET_MS / 3, &|| false)?;
         }
-        let view = look_around(case, nemesis, outside);
+        let view = look_around(nemesis, outside);
         network.checks.lock().unwrap_or_else(PoisonError::into_inner).settled(&view);
     }
     let done = Arc::new(AtomicBool::new(false));
@@ -218,7 +218,7 @@ fn assemble(
 }
 
 /// All there is to see now.
-fn look_around<'a>(case: &'a Case, nemesis: &'a Nemesis, client: &Client) -> View<'a> {
+fn look_around<'a>(nemesis: &'a Nemesis, client: &Client) -> View<'a> {
     let network = &nemesis.network;
     View {
         now: network.wait(client.world().now()).expect("the world can be read"),
@@ -227,7 +227,7 @@ fn look_around<'a>(case: &'a Case, nemesis: &'a Nemesis, client: &Client) -> Vie
         queues: network.wait(client.world().queues(client.tenant())).expect("the world can be read"),
         schedules: network.wait(client.world().schedules(client.tenant())).expect("the world can be read"),
         workflows: network.wait(client.world().workflows(client.tenant())).expect("the world can be read"),
-        setups: &case.setups,
+        virtual_ms: network.kernel.now(),
         ledger: &nemesis.ledger,
         client: &nemesis.log,
     }
@@ -240,7 +240,7 @@ fn judge(case: &Case, nemesis: &Nemesis, client: &Client, played: Result<(), Bro
     let mut statuses: BTreeMap<&'static str, u64> = BTreeMap::new();
     // What was broken off has no end to judge.
     if played.is_ok() {
-        let view = look_around(case, nemesis, client);
+        let view = look_around(nemesis, client);
         let ids: Vec<RunId> = view.runs.keys().cloned().collect();
         let mut checks = network.checks.lock().unwrap_or_else(PoisonError::into_inner);
         checks.ended(&view);

@@ -9,7 +9,6 @@ use rhythm_engine::conformance::play::Play;
 const HOT: &[(&str, &str)] = &[
     ("insert_runs", include_str!("../src/postgres/sql/insert_runs.sql")),
     ("insert_tasks", include_str!("../src/postgres/sql/insert_tasks.sql")),
-    ("insert_events", include_str!("../src/postgres/sql/insert_events.sql")),
     ("insert_timers", include_str!("../src/postgres/sql/insert_timers.sql")),
     ("refuse_ended_runs", include_str!("../src/postgres/sql/refuse_ended_runs.sql")),
     ("refuse_ended_tasks", include_str!("../src/postgres/sql/refuse_ended_tasks.sql")),
@@ -22,8 +21,7 @@ const HOT: &[(&str, &str)] = &[
     ("claim_tasks", include_str!("../src/postgres/sql/claim_tasks.sql")),
     ("read_inbox", include_str!("../src/postgres/sql/read_inbox.sql")),
     ("read_runs", include_str!("../src/postgres/sql/read_runs.sql")),
-    ("commit_fence", include_str!("../src/postgres/sql/commit_fence.sql")),
-    ("commit_finish", include_str!("../src/postgres/sql/commit_finish.sql")),
+    ("commit", include_str!("../src/postgres/sql/commit.sql")),
     ("commit_consume", include_str!("../src/postgres/sql/commit_consume.sql")),
     ("commit_settle", include_str!("../src/postgres/sql/commit_settle.sql")),
     ("cancel_timers", include_str!("../src/postgres/sql/cancel_timers.sql")),
@@ -62,10 +60,10 @@ async fn scans(stage: &PostgresStage, what: &str) -> Vec<String> {
     client.batch_execute(SESSION).await.unwrap();
     let mut wrong = Vec::new();
     for (name, statement) in HOT {
-        client.batch_execute(&format!("PREPARE {name} AS {statement}")).await.unwrap();
-        let count = (1..=20).rev().find(|n| statement.contains(&format!("${n}"))).unwrap_or(0);
+        client.batch_execute(&format!("PREPARE hot_{name} AS {statement}")).await.unwrap();
+        let count = (1..=50).rev().find(|n| statement.contains(&format!("${n}"))).unwrap_or(0);
         let nulls = vec!["NULL"; count].join(", ");
-        let rows = client.query(&format!("EXPLAIN EXECUTE {name}({nulls})"), &[]).await.unwrap();
+        let rows = client.query(&format!("EXPLAIN EXECUTE hot_{name}({nulls})"), &[]).await.unwrap();
         let lines: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
         for (nth, line) in lines.iter().enumerate() {
             let next = lines.get(nth + 1).map_or("", String::as_str);

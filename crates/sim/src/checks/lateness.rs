@@ -1,25 +1,51 @@
 //! I9, the other half: once the faults are over nothing that was due long ago is still to come, and nothing that
 //! could be done is left lying.
 
+use std::collections::BTreeMap;
+
 use rhythm_core::{Millis, Timestamp};
 use rhythm_engine::world::{TaskState, TaskSummary};
 
-use super::{Check, Objection, Seen, View};
-use crate::process::Setup;
+use super::{Applied, Check, Moment, Objection, Seen, View};
 
 /// Sweeps and polls come every few seconds.
 const BOUND: Millis = Millis(30_000);
 
-/// What a task of the workload takes at most.
-const LONGEST_TASK: Millis = Millis(8_000);
+/// A worker may be busy so long: with a task until its timeout and after that until it is given up, and then with another queue.
+const LONGEST_TURN: Millis = Millis(90_000);
 
-const SEVERAL: u64 = 3;
+/// When something of each queue was last handed out, in virtual time. What runs claim with their own commits does not count:
+/// they must not keep the room for ever that others wait for.
+#[derive(Default)]
+pub struct Lateness {
+    handed_out: BTreeMap<String, u64>,
+}
 
-pub struct Lateness;
+impl Lateness {
+    /// Whether a ready task waits in a queue from which nothing was handed out, although whatever kept the workers busy must
+    /// be over. Among those that are handed out the order is the world's, which others judge.
+    fn is_forgotten(&self, task: &TaskSummary, view: &View<'_>) -> bool {
+        let queue = task.options.queue.as_str();
+        let paused = view.queues.iter().any(|known| known.paused && known.name == queue);
+        let last = self.handed_out.get(queue).copied().unwrap_or_default();
+        let idle = Millis(view.virtual_ms.saturating_sub(last));
+        // Some tasks have no handler anywhere.
+        let served = !paused && task.name != "unknown";
+        served && idle > LONGEST_TURN && view.now.since(task.since) > LONGEST_TURN
+    }
+}
 
 impl Check for Lateness {
     fn name(&self) -> &'static str {
         "lateness"
+    }
+
+    fn applied(&mut self, applied: &Applied<'_>, at: &Moment<'_>) -> Result<(), Objection> {
+        if let Applied::ClaimTasks(_, claimed) = applied {
+            let queues = claimed.tasks.iter().map(|task| (task.options.queue.clone(), at.virtual_ms));
+            self.handed_out.extend(queues);
+        }
+        Ok(())
     }
 
     fn settled(&mut self, view: &View<'_>) -> Result<(), Objection> {
@@ -42,7 +68,7 @@ impl Check for Lateness {
         for task in &view.tasks {
             let waits = match task.state {
                 TaskState::Delayed => long_ago(task.since),
-                TaskState::Ready => is_forgotten(task, view),
+                TaskState::Ready => self.is_forgotten(task, view),
                 TaskState::Running | TaskState::Held => false,
                 TaskState::Completed | TaskState::Failed | TaskState::Cancelled => false,
             };
@@ -58,42 +84,6 @@ impl Check for Lateness {
         }
         Ok(())
     }
-}
-
-/// Whether a ready task waits longer than all that is before it can take.
-fn is_forgotten(task: &TaskSummary, view: &View<'_>) -> bool {
-    let queue = task.options.queue.as_str();
-    let paused = view.queues.iter().any(|known| known.paused && known.name == queue);
-    // Some tasks have no handler anywhere.
-    if paused || task.name == "unknown" {
-        return false;
-    }
-    let at_hand = |other: &&TaskSummary| matches!(other.state, TaskState::Ready | TaskState::Running);
-    let at_hand: Vec<&TaskSummary> = view.tasks.iter().filter(at_hand).collect();
-    let rooms: usize = view.setups.iter().map(|setup| setup.room_for(queue)).sum();
-    // All that can be handed out at once; whoever is behind them has to wait, however long that takes.
-    let before = Millis(at_hand.len() as u64 * LONGEST_TASK.as_u64() / rooms.max(1) as u64);
-    let patience = BOUND.as_u64() + before.as_u64();
-    let waited = view.now.since(task.since).as_u64();
-    if !view.setups.iter().all(|setup| is_full(setup, queue, &at_hand)) {
-        return waited > patience;
-    }
-    // While everybody is busy what is urgent goes first, and what is under way brings more of it, for ever maybe. Among
-    // equals nobody waits so long that all of them could have gone several times.
-    let is_outranked = at_hand
-        .iter()
-        .any(|other| other.options.queue == queue && other.options.priority > task.options.priority);
-    !is_outranked && waited > SEVERAL * patience
-}
-
-/// Whether a worker has no room for tasks of a queue.
-fn is_full(setup: &Setup, queue: &str, at_hand: &[&TaskSummary]) -> bool {
-    let here = |task: &&&TaskSummary| {
-        task.state == TaskState::Running && task.worker.as_deref() == Some(setup.name.as_str())
-    };
-    let of_queue = |task: &&&TaskSummary| here(task) && task.options.queue == queue;
-    at_hand.iter().filter(here).count() >= setup.concurrency
-        || at_hand.iter().filter(of_queue).count() >= setup.room_for(queue)
 }
 
 /// A message a run could consume now.

@@ -21,7 +21,6 @@ use super::*;
 use crate::client::{Acknowledged as Told, ClientLog};
 use crate::handlers::Ledger;
 use crate::kernel::Owner;
-use crate::process::Setup;
 
 const NOW: Timestamp = Timestamp(1_794_744_000_000);
 
@@ -114,19 +113,16 @@ struct Scene {
     picture: Picture,
     history: Vec<Event>,
     tasks: Vec<TaskSummary>,
-    setups: Vec<Setup>,
 }
 
 impl Scene {
     fn new(status: Status) -> Self {
-        let setup = Setup { concurrency: 2, ..Setup::plain(0) };
         Self {
             ledger: Ledger::default(),
             client: ClientLog::default(),
             picture: picture(&run(), status),
             history: Vec::new(),
             tasks: Vec::new(),
-            setups: vec![setup],
         }
     }
 
@@ -139,7 +135,7 @@ impl Scene {
             queues: Vec::new(),
             schedules: Vec::new(),
             workflows: Vec::new(),
-            setups: &self.setups,
+            virtual_ms: 1_000_000,
             ledger: &self.ledger,
             client: &self.client,
         }
@@ -414,24 +410,24 @@ fn lateness_objects_to_a_timer_a_message_and_a_ready_run_long_forgotten() {
     let due_at = |due_at| vec![TimerRow { timer: None, what: "sleep".into(), due_at }];
     let mut scene = Scene::new(Status::Waiting);
     scene.picture.timers = due_at(NOW.plus(Millis(1)));
-    lateness::Lateness.settled(&scene.view()).unwrap();
+    lateness::Lateness::default().settled(&scene.view()).unwrap();
     scene.picture.timers = due_at(Timestamp(NOW.0 - 60_000));
-    lateness::Lateness.settled(&scene.view()).unwrap_err();
+    lateness::Lateness::default().settled(&scene.view()).unwrap_err();
 
     let mut scene = Scene::new(Status::Waiting);
     scene.picture.ready_since = Some(Timestamp(NOW.0 - 60_000));
-    lateness::Lateness.settled(&scene.view()).unwrap_err();
+    lateness::Lateness::default().settled(&scene.view()).unwrap_err();
 
     let mut scene = Scene::new(Status::Waiting);
     scene.picture.inbox = vec![signal("a")];
     scene.picture.row.state.snapshot = Some(Snapshot { format: 1, bytes: Vec::new().into() });
-    lateness::Lateness.settled(&scene.view()).unwrap();
+    lateness::Lateness::default().settled(&scene.view()).unwrap();
     scene.picture.row.state.awaiting = BTreeSet::from(["go".to_owned()]);
-    lateness::Lateness.settled(&scene.view()).unwrap_err();
+    lateness::Lateness::default().settled(&scene.view()).unwrap_err();
 }
 
 #[test]
-fn lateness_objects_to_a_ready_task_nobody_takes_though_there_is_room_or_that_equals_pass_by() {
+fn lateness_objects_to_a_task_that_waits_where_nothing_is_handed_out() {
     let ago = |secs: i64| Timestamp(NOW.0 - secs * 1_000);
     let task = |id: &str, state, since| TaskSummary {
         id: id.into(),
@@ -451,20 +447,27 @@ fn lateness_objects_to_a_ready_task_nobody_takes_though_there_is_room_or_that_eq
         output: None,
         failure: None,
     };
-    let late = |scene: &Scene| lateness::Lateness.settled(&scene.view()).is_err();
     let mut scene = Scene::new(Status::Waiting);
-    scene.tasks = vec![task("a", TaskState::Running, ago(1)), task("waits", TaskState::Ready, ago(60))];
-    assert!(late(&scene), "there is room");
-    scene.tasks.push(task("b", TaskState::Running, ago(1)));
-    assert!(!late(&scene), "all are busy");
-    scene.tasks[1].since = ago(600);
-    assert!(late(&scene), "others come and go");
-    scene.tasks[0].options.priority = 1;
-    assert!(!late(&scene), "more urgent ones");
-    scene.setups[0].concurrency = 3;
-    assert!(late(&scene), "there is room again");
-    scene.setups[0].limits = vec![("default".into(), 2)];
-    assert!(!late(&scene), "but none for this queue");
+    scene.tasks = vec![task("waits", TaskState::Ready, ago(60))];
+    let mut check = lateness::Lateness::default();
+    check.settled(&scene.view()).unwrap();
+    scene.tasks[0].since = ago(600);
+    check.settled(&scene.view()).unwrap_err();
+    let luck = Luck::default();
+    let mut other = claimed_task(1, 1);
+    let hand_out = |check: &mut lateness::Lateness, claimed: &ClaimedTasks, virtual_ms| {
+        let at = Moment { now: NOW, virtual_ms, owner: Owner(1), luck: &luck };
+        check.applied(&Applied::ClaimTasks(&claim_tasks(), claimed), &at).unwrap();
+    };
+    hand_out(&mut check, &other, 900_000);
+    check.settled(&scene.view()).unwrap_err();
+    hand_out(&mut check, &other, 980_000);
+    check.settled(&scene.view()).unwrap();
+    scene.tasks[0].options.queue = "elsewhere".into();
+    check.settled(&scene.view()).unwrap_err();
+    other.tasks[0].options.queue = "elsewhere".into();
+    hand_out(&mut check, &other, 980_000);
+    check.settled(&scene.view()).unwrap();
 }
 
 #[test]

@@ -7,7 +7,6 @@ use rhythm_engine::world::{Picture, QueueRow, Schedule, TaskSummary, WorkflowRow
 
 use crate::client::ClientLog;
 use crate::handlers::Ledger;
-use crate::process::Setup;
 
 pub struct View<'a> {
     /// By the world's clock.
@@ -17,8 +16,7 @@ pub struct View<'a> {
     pub queues: Vec<QueueRow>,
     pub schedules: Vec<Schedule>,
     pub workflows: Vec<WorkflowRow>,
-    /// The workers there are, and their room.
-    pub setups: &'a [Setup],
+    pub virtual_ms: u64,
     pub ledger: &'a Ledger,
     pub client: &'a ClientLog,
 }

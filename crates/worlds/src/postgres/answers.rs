@@ -20,17 +20,17 @@ pub struct Written {
 /// Where the answers of interest are.
 #[derive(Default)]
 pub struct Places {
-    pub fence: usize,
+    pub commit: usize,
     pub settle: Option<usize>,
     pub cancel: Option<usize>,
-    pub tasks: Option<usize>,
+    pub late_tasks: Option<usize>,
     pub children: Option<usize>,
     pub messages: Option<usize>,
 }
 
 impl Places {
     pub fn read(&self, items: &[Transition<'_>], answers: &[Vec<Row>]) -> Written {
-        let at = answers[self.fence].first().map_or(0, |row| row.get(1));
+        let at = answers[self.commit].first().map_or(0, |row| row.get("now"));
         let mut settled: HashMap<(&str, &str), (i64, i64)> = HashMap::new();
         let mut stays = false;
         for row in self.settle.iter().flat_map(|place| &answers[*place]) {
@@ -39,11 +39,12 @@ impl Places {
         }
         let mut taken: HashSet<(&str, &str)> = HashSet::new();
         let mut waiting_tasks = false;
-        for row in self.tasks.iter().flat_map(|place| &answers[*place]) {
-            if row.get(2) {
-                taken.insert((row.get(0), row.get(1)));
-            } else {
-                waiting_tasks = true;
+        let late = self.late_tasks.iter().flat_map(|place| &answers[*place]);
+        for row in answers[self.commit].iter().chain(late) {
+            match row.get("taken") {
+                Some(true) => drop(taken.insert((row.get("tenant"), row.get("id")))),
+                Some(false) => waiting_tasks = true,
+                None => {}
             }
         }
         let done = items.iter().map(|Transition { by, item }| {

@@ -54,7 +54,7 @@ async fn prepare<'a>(
 ) -> Result<(Pipeline<'a>, Places), Fault> {
     let mut batch = Batch { pipeline: Pipeline::new(session), now, items, places: Places::default() };
     batch.lock().await?;
-    batch.fence().await?;
+    batch.transit().await?;
     batch.cancel().await?;
     batch.finish().await?;
     batch.take_out().await?;
@@ -91,37 +91,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    async fn fence(&mut self) -> Result<(), Fault> {
-        let items = self.items;
-        let column = |of: fn(&Transition<'a>) -> &'a str| items.iter().map(of).collect::<Vec<_>>();
-        let claim = |fence: Fence| match fence {
-            Fence::Claim(claim) => Some(number(claim)),
-            Fence::Fused => None,
-        };
-        let snapshot =
-            |t: &Transition<'a>| t.item.state.snapshot.as_ref().map(|snapshot| &snapshot.bytes[..]);
-        let format =
-            |t: &Transition<'a>| t.item.state.snapshot.as_ref().map(|snapshot| snapshot.format as i32);
-        let values: Vec<Owned<'a>> = params![
-            self.now,
-            column(|t| &t.by.tenant),
-            column(|t| t.item.run.as_str()),
-            column(|t| &t.by.worker),
-            items.iter().map(|t| number(t.item.revision)).collect::<Vec<_>>(),
-            items.iter().map(|t| claim(t.item.fence)).collect::<Vec<_>>(),
-            items.iter().map(|t| number(t.item.arrived)).collect::<Vec<_>>(),
-            column(|t| t.item.commit.as_str()),
-            items.iter().map(snapshot).collect::<Vec<_>>(),
-            items.iter().map(format).collect::<Vec<_>>(),
-            items.iter().map(|t| number(t.item.state.seq)).collect::<Vec<_>>(),
-            items.iter().map(|t| t.item.state.at.millis()).collect::<Vec<_>>(),
-            items.iter().map(|t| awaiting_text(&t.item.state.awaiting)).collect::<Vec<_>>(),
-            items.iter().map(|t| t.item.state.cancelling).collect::<Vec<_>>(),
-        ];
-        self.places.fence = self.pipeline.add(sql::COMMIT_FENCE, values).await?;
-        Ok(())
-    }
-
+    /// After the fence, because answers arrive; before new tasks, which are not to be cancelled.
     async fn cancel(&mut self) -> Result<(), Fault> {
         let (mut tenants, mut tasks) = (Vec::new(), Vec::new());
         let (mut open_tenants, mut open_runs) = (Vec::new(), Vec::new());
@@ -135,7 +105,7 @@ impl<'a> Batch<'a> {
                 open_tenants.push(by.tenant.as_str());
                 open_runs.push(item.run.as_str());
             }
-            if item.cancel_open.is_some() || !item.cancel_tasks.is_empty() {
+            if cancels(item) {
                 all_tenants.push(by.tenant.as_str());
                 all_runs.push(item.run.as_str());
             }
@@ -169,23 +139,63 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    async fn finish(&mut self) -> Result<(), Fault> {
+    /// What every batch writes; new tasks of runs that also cancel some come later.
+    async fn transit(&mut self) -> Result<(), Fault> {
+        let items = self.items;
+        let column = |of: fn(&Transition<'a>) -> &'a str| items.iter().map(of).collect::<Vec<_>>();
+        let claim = |fence: Fence| match fence {
+            Fence::Claim(claim) => Some(number(claim)),
+            Fence::Fused => None,
+        };
+        let snapshot =
+            |t: &Transition<'a>| t.item.state.snapshot.as_ref().map(|snapshot| &snapshot.bytes[..]);
+        let format =
+            |t: &Transition<'a>| t.item.state.snapshot.as_ref().map(|snapshot| snapshot.format as i32);
+        let mut values: Vec<Owned<'a>> = params![
+            self.now,
+            column(|t| &t.by.tenant),
+            column(|t| t.item.run.as_str()),
+            column(|t| &t.by.worker),
+            items.iter().map(|t| number(t.item.revision)).collect::<Vec<_>>(),
+            items.iter().map(|t| claim(t.item.fence)).collect::<Vec<_>>(),
+            items.iter().map(|t| number(t.item.arrived)).collect::<Vec<_>>(),
+            column(|t| t.item.commit.as_str()),
+            items.iter().map(snapshot).collect::<Vec<_>>(),
+            items.iter().map(format).collect::<Vec<_>>(),
+            items.iter().map(|t| number(t.item.state.seq)).collect::<Vec<_>>(),
+            items.iter().map(|t| t.item.state.at.millis()).collect::<Vec<_>>(),
+            items.iter().map(|t| awaiting_text(&t.item.state.awaiting)).collect::<Vec<_>>(),
+            items.iter().map(|t| t.item.state.cancelling).collect::<Vec<_>>(),
+        ];
         let (mut tenants, mut ids, mut claims, mut workers) = (vec![], vec![], vec![], vec![]);
-        let mut others = FinishColumns::default();
-        for Transition { by, item } in self.items {
-            for finished in &item.finished {
-                if matches!(finished.outcome, TaskOutcome::Completed { .. }) {
-                    tenants.push(by.tenant.as_str());
-                    ids.push(finished.task.as_str());
-                    claims.push(number(finished.claim));
-                    workers.push(by.worker.as_str());
-                } else {
-                    others.push(&by.tenant, &by.worker, finished);
-                }
+        let (mut events, mut tasks) = (EventColumns::default(), TaskColumns::default());
+        for Transition { by, item } in items {
+            for finished in item.finished.iter().filter(|finished| completes(&finished.outcome)) {
+                tenants.push(by.tenant.as_str());
+                ids.push(finished.task.as_str());
+                claims.push(number(finished.claim));
+                workers.push(by.worker.as_str());
+            }
+            let born = item.created_at.and_then(month_of);
+            item.events.iter().for_each(|event| events.push(&by.tenant, item.run.as_str(), born, event));
+            if !cancels(item) {
+                item.tasks.iter().for_each(|task| tasks.push(&by.tenant, task, Some((&by.worker, by.hold))));
             }
         }
-        if !ids.is_empty() {
-            self.pipeline.add(sql::COMMIT_FINISH, params![tenants, ids, claims, workers]).await?;
+        values.extend(params![tenants, ids, claims, workers]);
+        values.extend(events.into_params());
+        values.extend(tasks.into_columns());
+        self.places.commit = self.pipeline.add(sql::COMMIT, values).await?;
+        Ok(())
+    }
+
+    /// Attempts that ended otherwise than completed.
+    async fn finish(&mut self) -> Result<(), Fault> {
+        let mut others = FinishColumns::default();
+        for Transition { by, item } in self.items {
+            for finished in item.finished.iter().filter(|finished| !completes(&finished.outcome)) {
+                others.push(&by.tenant, &by.worker, finished);
+            }
         }
         for (sql, values) in others.into_statements(self.now, true) {
             self.pipeline.add(sql, values).await?;
@@ -223,16 +233,16 @@ impl<'a> Batch<'a> {
     }
 
     async fn add(&mut self) -> Result<(), Fault> {
-        let mut events = EventColumns::default();
-        let mut tasks = TaskColumns::default();
         let mut children = RunColumns::default();
+        let mut late_tasks = TaskColumns::default();
         let (mut tenants, mut runs, mut ids, mut due, mut numbers, mut bodies) =
             (vec![], vec![], vec![], vec![], vec![], vec![]);
         for Transition { by, item } in self.items {
-            let born = item.created_at.and_then(month_of);
-            item.events.iter().for_each(|event| events.push(&by.tenant, item.run.as_str(), born, event));
-            item.tasks.iter().for_each(|task| tasks.push(&by.tenant, task, Some((&by.worker, by.hold))));
             item.children.iter().for_each(|child| children.push(&by.tenant, child));
+            if cancels(item) {
+                let taker = Some((by.worker.as_str(), by.hold));
+                item.tasks.iter().for_each(|task| late_tasks.push(&by.tenant, task, taker));
+            }
             for timer in &item.timers {
                 tenants.push(by.tenant.as_str());
                 runs.push(item.run.as_str());
@@ -242,16 +252,13 @@ impl<'a> Batch<'a> {
                 bodies.push(json(&MessageBody::TimerFired(TimerFired { timer: timer.timer })));
             }
         }
-        if !events.is_empty() {
-            self.pipeline.add(sql::INSERT_EVENTS, events.into_params()).await?;
-        }
-        if !tasks.is_empty() {
-            let place = self.pipeline.add(sql::COMMIT_TASKS, tasks.into_params(self.now)).await?;
-            self.places.tasks = Some(place);
-        }
         if !ids.is_empty() {
             let values = params![tenants, runs, ids, due, numbers, bodies];
             self.pipeline.add(sql::INSERT_TIMERS, values).await?;
+        }
+        if !late_tasks.is_empty() {
+            let place = self.pipeline.add(sql::INSERT_TASKS, late_tasks.into_params(self.now)).await?;
+            self.places.late_tasks = Some(place);
         }
         if !children.is_empty() {
             let place = self.pipeline.add(sql::INSERT_RUNS, children.into_params(self.now)).await?;
@@ -336,6 +343,14 @@ impl<'a> Batch<'a> {
         }
         Ok(())
     }
+}
+
+fn cancels(item: &CommitItem) -> bool {
+    item.cancel_open.is_some() || !item.cancel_tasks.is_empty()
+}
+
+fn completes(outcome: &TaskOutcome) -> bool {
+    matches!(outcome, TaskOutcome::Completed { .. })
 }
 
 /// The failure of a task cancelled before it ran, open at its end: the number of attempts may follow.

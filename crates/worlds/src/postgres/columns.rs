@@ -112,10 +112,6 @@ impl<'a> EventColumns<'a> {
         self.data.push(event.data.to_json());
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.run.is_empty()
-    }
-
     pub fn into_params(self) -> Vec<Owned<'a>> {
         params![
             self.tenant,
@@ -178,8 +174,13 @@ impl<'a> TaskColumns<'a> {
     }
 
     pub fn into_params(self, now: Option<i64>) -> Vec<Owned<'a>> {
+        let mut values = params![now];
+        values.extend(self.into_columns());
+        values
+    }
+
+    pub fn into_columns(self) -> Vec<Owned<'a>> {
         params![
-            now,
             self.tenant,
             self.id,
             self.run,

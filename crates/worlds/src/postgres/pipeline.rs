@@ -35,9 +35,12 @@ impl<'a> Pipeline<'a> {
         Ok(self.steps.len() - 1)
     }
 
-    /// Sends everything as one transaction.
+    /// Sends everything as one transaction, which a statement by itself is anyway.
     pub async fn commit(self) -> Result<Vec<Vec<Row>>, Fault> {
-        self.send("BEGIN", "COMMIT").await
+        match self.steps.len() {
+            1 => self.send("", "").await,
+            _ => self.send("BEGIN", "COMMIT").await,
+        }
     }
 
     /// Sends everything within a transaction that is open already.

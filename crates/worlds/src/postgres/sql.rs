@@ -25,7 +25,6 @@ statements! {
     REFUSE_ENDED_RUNS = "refuse_ended_runs";
     KNOWN_RUNS = "known_runs";
     INSERT_TASKS = "insert_tasks";
-    COMMIT_TASKS = "commit_tasks";
     REFUSE_ENDED_TASKS = "refuse_ended_tasks";
     KNOWN_TASKS = "known_tasks";
     LOCK_RUNS = "lock_runs";
@@ -45,8 +44,7 @@ statements! {
     CLAIM_TASKS = "claim_tasks";
     CLAIM_OVERDUE = "claim_overdue";
     READ_RUNS = "read_runs";
-    COMMIT_FENCE = "commit_fence";
-    COMMIT_FINISH = "commit_finish";
+    COMMIT = "commit";
     COMMIT_CONSUME = "commit_consume";
     COMMIT_SETTLE = "commit_settle";
     COMMIT_REPEAT = "commit_repeat";
@@ -54,7 +52,6 @@ statements! {
     CANCEL_TASKS = "cancel_tasks";
     CANCEL_TIMERS = "cancel_timers";
     INSERT_TIMERS = "insert_timers";
-    INSERT_EVENTS = "insert_events";
     END_RUNS = "end_runs";
     END_CLEAR = "end_clear";
     END_DORMANT = "end_dormant";

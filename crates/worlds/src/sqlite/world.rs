@@ -118,7 +118,8 @@ impl World for SqliteWorld {
     }
 
     async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
-        self.writer.write(move |tx| claim_runs::claim_runs(tx, &request)).await
+        // Stepping a run does nothing to anybody before its commit, which puts the claim on disk with it.
+        self.writer.write_unsynced(move |tx| claim_runs::claim_runs(tx, &request)).await
     }
 
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {

@@ -1,7 +1,7 @@
 //! The one writer of a handle: a thread that takes whatever requests have gathered, runs them in one transaction and
 //! answers after the commit. Between batches it looks for what other processes wrote.
 
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -21,6 +21,11 @@ const BATCH: usize = 500;
 const FOREIGN_POLL: Duration = Duration::from_millis(50);
 /// After this much quiet the log is moved into the database.
 const QUIET: Duration = Duration::from_secs(1);
+/// So long the thread looks for the next request before it goes to sleep: whoever got an answer often has one at once, and
+/// waking up takes as long.
+const AWAKE: Duration = Duration::from_micros(100);
+/// Beside batches that took longer than this, waking up does not count, and others have more use for the time.
+const SHORT: Duration = Duration::from_micros(500);
 /// How long the thread sleeps when nothing at all is due.
 const LONG: Duration = Duration::from_secs(3_600);
 
@@ -60,6 +65,7 @@ impl Writer {
                 broken: shared,
                 listening: false,
                 unmoved: false,
+                synced: true,
                 looked_at: Instant::now(),
                 data_version: 0,
                 seen,
@@ -79,9 +85,26 @@ impl Writer {
         &self,
         work: impl Fn(&Tx<'_>) -> WorldResult<T> + Send + 'static,
     ) -> WorldResult<T> {
+        self.send(work, true).await
+    }
+
+    /// The same for what may be undone when the machine loses its power: nobody is told of it, and nothing is done
+    /// because of it before a later transaction is on disk, and this one with it.
+    pub async fn write_unsynced<T: Send + 'static>(
+        &self,
+        work: impl Fn(&Tx<'_>) -> WorldResult<T> + Send + 'static,
+    ) -> WorldResult<T> {
+        self.send(work, false).await
+    }
+
+    async fn send<T: Send + 'static>(
+        &self,
+        work: impl Fn(&Tx<'_>) -> WorldResult<T> + Send + 'static,
+        synced: bool,
+    ) -> WorldResult<T> {
         self.check()?;
         let (reply, answer) = oneshot::channel();
-        let job = Waiting { work, outcome: None, reply };
+        let job = Waiting { work, outcome: None, reply, synced };
         let stopped = || WorldError::Unavailable("the writer has stopped".into());
         let requests = self.requests.as_ref().ok_or_else(stopped)?;
         requests.send(Request::Job(Box::new(job))).map_err(|_| stopped())?;
@@ -113,6 +136,8 @@ impl Drop for Writer {
 trait Job: Send {
     /// The error, when it failed.
     fn execute(&mut self, tx: &Tx<'_>) -> Option<WorldError>;
+    /// Whether the disk must have it before it is answered.
+    fn is_synced(&self) -> bool;
     fn answer(self: Box<Self>);
     fn refuse(self: Box<Self>, error: WorldError);
 }
@@ -121,6 +146,7 @@ struct Waiting<W, T> {
     work: W,
     outcome: Option<WorldResult<T>>,
     reply: oneshot::Sender<WorldResult<T>>,
+    synced: bool,
 }
 
 impl<T: Send, W: Fn(&Tx<'_>) -> WorldResult<T> + Send> Job for Waiting<W, T> {
@@ -131,8 +157,12 @@ impl<T: Send, W: Fn(&Tx<'_>) -> WorldResult<T> + Send> Job for Waiting<W, T> {
         error
     }
 
+    fn is_synced(&self) -> bool {
+        self.synced
+    }
+
     fn answer(self: Box<Self>) {
-        let Self { work, outcome, reply } = *self;
+        let Self { work, outcome, reply, .. } = *self;
         // Whoever waits may want back what it lent.
         drop(work);
         if let Some(outcome) = outcome {
@@ -165,6 +195,8 @@ struct Writing<'c> {
     listening: bool,
     /// The log holds something the database does not.
     unmoved: bool,
+    /// Transactions end when the disk has them.
+    synced: bool,
     looked_at: Instant,
     data_version: i64,
     /// The shared row as of our last look or write.
@@ -174,8 +206,11 @@ struct Writing<'c> {
 impl Writing<'_> {
     fn run(mut self) {
         self.data_version = self.current_data_version();
-        while let Some(batch) = self.gather() {
+        let mut awake = Duration::ZERO;
+        while let Some(batch) = self.gather(awake) {
+            let began = Instant::now();
             self.serve(batch);
+            awake = if began.elapsed() < SHORT { AWAKE } else { Duration::ZERO };
             if self.listening && self.looked_at.elapsed() >= FOREIGN_POLL {
                 self.look_for_foreign_writes();
             }
@@ -184,15 +219,16 @@ impl Writing<'_> {
     }
 
     /// Everything that has gathered; nothing when the handle is gone.
-    fn gather(&mut self) -> Option<Vec<Box<dyn Job>>> {
+    fn gather(&mut self, awake: Duration) -> Option<Vec<Box<dyn Job>>> {
         let mut quiet_since = Instant::now();
+        let asleep_at = quiet_since + awake;
         loop {
             let patience = match (self.listening, self.unmoved) {
                 (true, _) => FOREIGN_POLL,
                 (false, true) => QUIET,
                 (false, false) => LONG,
             };
-            match self.inbox.recv_timeout(patience) {
+            match self.next_request(asleep_at, patience) {
                 Ok(Request::Job(first)) => {
                     let mut batch = vec![first];
                     while batch.len() < BATCH
@@ -220,6 +256,17 @@ impl Writing<'_> {
         }
     }
 
+    fn next_request(&self, asleep_at: Instant, patience: Duration) -> Result<Request, RecvTimeoutError> {
+        while Instant::now() < asleep_at {
+            match self.inbox.try_recv() {
+                Err(TryRecvError::Empty) => std::thread::yield_now(),
+                Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
+                Ok(request) => return Ok(request),
+            }
+        }
+        self.inbox.recv_timeout(patience)
+    }
+
     fn serve(&mut self, mut batch: Vec<Box<dyn Job>>) {
         match self.transact(&mut batch) {
             Ok(hint) => {
@@ -242,12 +289,13 @@ impl Writing<'_> {
         }
     }
 
-    /// One transaction. Nobody is answered before it is on disk.
+    /// One transaction. Nobody who needs it there is answered before it is on disk.
     fn transact(&mut self, batch: &mut [Box<dyn Job>]) -> Result<Hint, Undone> {
         if let Some(error) = self.broken.get() {
             return Err(Undone::ByWorld(error.clone()));
         }
         let _turn = self.turnstile.pass();
+        self.wait_for_disk(batch.iter().any(|job| job.is_synced())).map_err(Undone::ByWorld)?;
         self.execute("BEGIN IMMEDIATE").map_err(Undone::ByWorld)?;
         match self.fill(batch) {
             Ok((hint, row)) => {
@@ -285,6 +333,15 @@ impl Writing<'_> {
         let row = changed.then(|| tx.close()).transpose().map_err(Undone::ByRequest)?;
         // What others wrote since our last look is news for our listeners too.
         Ok((hint.and(foreign), row.or(Some(tx.stored()).filter(|_| !foreign.is_empty()))))
+    }
+
+    /// Whether the next transactions end only when the disk has them.
+    fn wait_for_disk(&mut self, wait: bool) -> WorldResult<()> {
+        if wait != self.synced {
+            self.execute(if wait { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" })?;
+            self.synced = wait;
+        }
+        Ok(())
     }
 
     /// Rolls back, unless SQLite did so itself.

@@ -23,7 +23,7 @@ pub enum What {
     /// W3, start latency: from the start of a run to its first task, on an idle worker
     W3 {
         /// Runs, one after the other
-        #[arg(long, default_value_t = 200, value_parser = value_parser!(u32).range(1..))]
+        #[arg(long, default_value_t = 1_000, value_parser = value_parser!(u32).range(1..))]
         samples: u32,
     },
     /// W4, fan-out: one run with many tasks at once and a join
@@ -119,7 +119,7 @@ pub struct LoadSize {
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Concurrency {
     /// The most tasks at once in one process
-    #[arg(long, default_value_t = 200, value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 1_000, value_parser = value_parser!(u32).range(1..))]
     concurrency: u32,
 }
 

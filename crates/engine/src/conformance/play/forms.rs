@@ -96,10 +96,11 @@ pub fn result_of(task: &ClaimedTask) -> Message {
     Message { id: MessageId::task(number), ..message }
 }
 
-/// A task of a run that completed, with the message for its run.
+/// A task that completed, with the message for its run if it has one.
 pub fn completed(task: &ClaimedTask) -> FinishedTask {
     let outcome = TaskOutcome::Completed { output: json("\"done\"") };
-    FinishedTask { task: task.id.clone(), claim: task.claim, outcome, message: Some(result_of(task)) }
+    let message = task.run.as_ref().map(|_| result_of(task));
+    FinishedTask { task: task.id.clone(), claim: task.claim, outcome, message }
 }
 
 pub fn claim_of(task: &ClaimedTask) -> TaskClaim {

@@ -1,5 +1,9 @@
--- Both rows are taken with SKIP LOCKED: a claim never waits, so it is part of no deadlock.
-WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
+-- Both rows are taken with SKIP LOCKED: a claim never waits, so it is part of no deadlock. Nor does it wait for the disk: stepping a
+-- run does nothing to anybody before its commit, which syncs the claim with it; one that a crash of the server takes back is made
+-- again, and the commit of whoever lost it is refused.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::bigint, now_ms()) AS now, set_config('synchronous_commit', 'off', true) AS unsynced
+),
 whole AS MATERIALIZED (
     SELECT q.run, q.tenant, q.priority, q.ready_at, q.seq
     FROM run_queue AS q
