@@ -5,11 +5,8 @@ use serde_json::{Map, Value, json};
 use super::Compiler;
 use crate::document::{Entry, Node as Tree, NodeKind as TreeKind};
 use crate::flow::diagnostic::Diagnostic;
-use crate::flow::similar::closest;
 use crate::graph::codes;
-
-const TYPES: [&str; 6] =
-    ["cel", "jsonpath", "schema_validation", "cross_node_comparison", "composite", "python_sandbox"];
+use crate::graph::condition::Condition;
 
 impl Compiler<'_, '_> {
     /// A bare text is CEL.
@@ -18,9 +15,9 @@ impl Compiler<'_, '_> {
             Some(expression) => json!({"type": "cel", "expression": expression}),
             None => self.with_content(tree),
         };
-        if let Err(reason) = check_condition(&condition) {
+        if let Err(error) = Condition::compile(&condition) {
             self.report.say(
-                Diagnostic::new(codes::CONDITION, tree.span, reason)
+                Diagnostic::new(codes::CONDITION, tree.span, error.to_string())
                     .helped("write for example `{type: cel, expression: \"output.score >= 80\"}`"),
             );
         }
@@ -50,37 +47,5 @@ impl Compiler<'_, '_> {
             };
         }
         Value::Object(kept)
-    }
-}
-
-/// Whether a condition can be used, or why not.
-fn check_condition(condition: &Value) -> Result<(), String> {
-    let Value::Object(fields) = condition else {
-        return Err("a condition is a mapping with a `type`".to_owned());
-    };
-    let Some(kind) = fields.get("type").and_then(Value::as_str) else {
-        return Err(format!("a condition has a `type`: {}", TYPES.join(", ")));
-    };
-    if !TYPES.contains(&kind) {
-        return Err(match closest(kind, TYPES) {
-            Some(meant) => format!("there is no condition type `{kind}`: did you mean `{meant}`?"),
-            None => format!("there is no condition type `{kind}`: the types are {}", TYPES.join(", ")),
-        });
-    }
-    let one_of =
-        |keys: &[&str]| match keys.iter().any(|key| fields.get(*key).is_some_and(|value| !value.is_null())) {
-            true => Ok(()),
-            false => Err(format!("a condition of type `{kind}` needs `{}`", keys.join("` or `"))),
-        };
-    match kind {
-        "cel" => one_of(&["expression"]),
-        "jsonpath" => one_of(&["query"]).and(one_of(&["operator"])),
-        "schema_validation" => one_of(&["schema", "schema_ref"]),
-        "cross_node_comparison" => one_of(&["left", "expression"]),
-        "python_sandbox" => one_of(&["code", "code_ref"]),
-        _ => match fields.get("conditions").and_then(Value::as_array) {
-            Some(inner) if !inner.is_empty() => inner.iter().try_for_each(check_condition),
-            _ => Err("a composite condition needs `conditions`, a list of at least one".to_owned()),
-        },
     }
 }
