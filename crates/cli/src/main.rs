@@ -6,11 +6,11 @@ mod builtin;
 mod commands;
 mod config;
 mod errors;
-mod flow_files;
 mod input;
 mod output;
 mod session;
 mod times;
+mod workflow_files;
 
 use std::process::ExitCode;
 

@@ -18,7 +18,7 @@ use confine::Confinement;
 /// Said once, before the first question: starting takes no part of anybody's time.
 pub(crate) const READY: &str = "ready";
 /// Programs that nest deeper than this stack end the process, which its parent can tell.
-const STACK: usize = 32 * 1024 * 1024;
+pub(crate) const STACK: usize = 32 * 1024 * 1024;
 
 /// Serves until standard input ends. An exit code other than 0 means that the child could not limit itself.
 pub fn serve() -> ExitCode {
@@ -78,6 +78,11 @@ fn answer(line: &[u8], confinement: &Confinement) -> (String, bool) {
 
 fn evaluate(request: &Request, confinement: &Confinement) -> Result<Value, SandboxError> {
     confinement.allow(request).map_err(SandboxError::crashed)?;
+    work(request)
+}
+
+/// The evaluation itself, within whatever limits there are.
+pub(crate) fn work(request: &Request) -> Result<Value, SandboxError> {
     match request {
         Request::Program(call) => program::evaluate(call, request.max_memory_mb()),
         Request::Jq(call) => jq::run(call),
@@ -87,7 +92,7 @@ fn evaluate(request: &Request, confinement: &Confinement) -> Result<Value, Sandb
 /// Arenas panic when the kernel gives them no more memory, or when they are asked for too much.
 const MEMORY: [&str; 3] = ["out of memory", "capacity overflow", "AlignedSize must not exceed"];
 
-fn of_panic(panic: &(dyn std::any::Any + Send)) -> SandboxError {
+pub(crate) fn of_panic(panic: &(dyn std::any::Any + Send)) -> SandboxError {
     let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
     match text {
         Some(text) if MEMORY.iter().any(|part| text.contains(part)) => SandboxError::limit(Limit::Memory),

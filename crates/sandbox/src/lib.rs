@@ -10,6 +10,7 @@ mod answer;
 pub mod child;
 pub mod codes;
 mod error;
+pub mod here;
 mod pool;
 mod request;
 

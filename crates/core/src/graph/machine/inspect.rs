@@ -3,6 +3,7 @@
 use super::memory::{Memory, Stage, Wait};
 use super::GraphProgram;
 use crate::command::Command;
+use crate::graph::ir::Graph;
 use crate::id::CommandId;
 use crate::program::{ProgramError, Snapshot};
 use crate::time::Timestamp;
@@ -12,8 +13,10 @@ use crate::time::Timestamp;
 pub struct Waiting {
     pub node: String,
     pub what: WaitingFor,
-    /// Absent for tokens at a join, and for signals.
+    /// Absent for tokens at a join.
     pub command: Option<CommandId>,
+    /// Those it took or, at a join, those that are there; none for a compensator.
+    pub tokens: Vec<u64>,
     pub since: Option<Timestamp>,
 }
 
@@ -38,15 +41,17 @@ impl GraphProgram {
         let memory = Memory::load(snapshot)?;
         let mut all = Vec::new();
         for visit in memory.open.values() {
+            let tokens: Vec<u64> = visit.tokens.iter().map(|token| token.id).collect();
             let mut say = |what: WaitingFor, command| {
-                all.push(Waiting { node: visit.node.to_string(), what, command, since: Some(visit.since) });
+                let (node, tokens, since) = (visit.node.to_string(), tokens.clone(), Some(visit.since));
+                all.push(Waiting { node, what, command, tokens, since });
             };
             match &visit.wait {
                 Wait::Nothing => {}
                 Wait::Task(task) => say(WaitingFor::Task, Some(*task)),
                 Wait::Child { child, .. } => say(WaitingFor::Child, Some(*child)),
                 Wait::Timer(timer) => say(WaitingFor::Timer, Some(*timer)),
-                Wait::Signal { name, .. } => say(WaitingFor::Signal(name.clone()), None),
+                Wait::Signal { name, signal, .. } => say(WaitingFor::Signal(name.clone()), Some(*signal)),
                 Wait::Person(question) => say(WaitingFor::Approval, Some(question.approval)),
                 Wait::Routing(routing) => say(WaitingFor::Routing, Some(routing.task)),
                 Wait::Fan(fan) => fan.stops().into_iter().for_each(|stop| match stop {
@@ -59,13 +64,22 @@ impl GraphProgram {
         for (node, tokens) in &memory.parked {
             let senders = tokens.iter().filter_map(|token| token.from.as_deref()).map(str::to_owned).collect();
             let since = tokens.first().map(|token| token.at);
-            all.push(Waiting { node: node.to_string(), what: WaitingFor::Join(senders), command: None, since });
+            let (node, what) = (node.to_string(), WaitingFor::Join(senders));
+            let tokens = tokens.iter().map(|token| token.id).collect();
+            all.push(Waiting { node, what, command: None, tokens, since });
         }
         if let Stage::Undoing(undoing) = &memory.stage {
             let (node, command) = (undoing.node.to_string(), Some(undoing.task));
-            all.push(Waiting { node, what: WaitingFor::Compensation, command, since: None });
+            let tokens = Vec::new();
+            all.push(Waiting { node, what: WaitingFor::Compensation, command, tokens, since: None });
         }
         Ok(all)
+    }
+
+    /// The graph the run goes by: its own once it was patched.
+    pub fn graph_of(&self, snapshot: &Snapshot) -> Result<Graph, ProgramError> {
+        let memory = Memory::load(snapshot)?;
+        Ok(memory.patched.map_or_else(|| self.graph().clone(), |patched| patched.graph))
     }
 
     /// Tokens emitted and not consumed.
