@@ -19,10 +19,13 @@ fn program(code: &str) -> Request {
     })
 }
 
-/// Counted limits are to be met before the clock's, also in a build that is not optimised.
-fn patient(code: &str) -> Request {
-    let Request::Program(call) = program(code) else { unreachable!() };
-    Request::Program(ProgramCall { timeout_ms: 60_000, ..call })
+/// Limits of steps and memory are to be met before that of time, also in a build that is not optimised.
+fn patient(request: Request) -> Request {
+    const LONG: u64 = 60_000;
+    match request {
+        Request::Program(call) => Request::Program(ProgramCall { timeout_ms: LONG, ..call }),
+        Request::Jq(call) => Request::Jq(JqCall { timeout_ms: LONG, ..call }),
+    }
 }
 
 fn jq(filter: &str) -> Request {
@@ -104,13 +107,16 @@ async fn two_hundred_hostile_programs_harm_nobody() {
 async fn limits_are_told_apart() {
     let pool = pool();
     for (request, what) in [
-        (patient("def evaluate(o, c):\n    for i in range(1000000000):\n        pass\n"), Limit::Ticks),
+        (
+            patient(program("def evaluate(o, c):\n    for i in range(1000000000):\n        pass\n")),
+            Limit::Ticks,
+        ),
         (program("def f(n):\n    return f(n)\ndef evaluate(o, c):\n    return f(1)\n"), Limit::Stack),
         (program("def evaluate(o, c):\n    return len('a' * 1000000000)\n"), Limit::Memory),
         (jq("def f: f; f"), Limit::Time),
         (jq("last(range(infinite))"), Limit::Time),
-        (jq("[range(infinite)] | length"), Limit::Memory),
-        (jq("range(infinite)"), Limit::Size),
+        (patient(jq("[range(infinite)] | length")), Limit::Memory),
+        (patient(jq("range(infinite)")), Limit::Size),
     ] {
         let answer = pool.evaluate(&request).await;
         assert_eq!(answer, Err(SandboxError::LimitExceeded { what }), "{request:?}");
@@ -119,7 +125,7 @@ async fn limits_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_child_sees_no_environment_and_answers_many_questions() {
+async fn one_child_answers_many_questions() {
     let pool = pool();
     for _ in 0..20 {
         still_answers(&pool).await;
@@ -159,6 +165,15 @@ async fn a_child_that_is_no_sandbox_is_a_typed_error() {
     let answer = pool.evaluate(&program("x")).await;
     assert!(matches!(answer, Err(SandboxError::BadAnswer { .. })), "{answer:?}");
     assert_eq!(pool.warm(), 0);
+}
+
+#[tokio::test]
+async fn a_child_is_started_without_the_environment() {
+    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+    let script = "[ -z \"$CARGO_MANIFEST_DIR$HOME\" ] && echo ready; read line; echo '{\"ok\": 7}'";
+    let pool =
+        Pool::new(Launch { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] }, 1);
+    assert_eq!(pool.evaluate(&program("x")).await, Ok(json!(7)));
 }
 
 #[tokio::test]

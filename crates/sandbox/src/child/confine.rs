@@ -9,7 +9,7 @@ use crate::request::{MOST_MEMORY_MB, Request};
 
 const MIB: u64 = 1024 * 1024;
 /// For the allocator's own pages and the line that is read, beside what the program may have.
-const SLACK: u64 = 128 * MIB;
+const SLACK: u64 = 64 * MIB;
 
 /// The limits that change with every question are set anew for each.
 pub(super) struct Confinement {

@@ -38,6 +38,8 @@ impl Worker {
     pub async fn start(launch: &Launch) -> Result<Self, SandboxError> {
         let mut command = Command::new(&launch.program);
         command.args(&launch.arguments).env_clear().current_dir("/");
+        // mimalloc, which `rhythm` has, otherwise takes a GiB of addresses before the child can limit itself.
+        command.env("MIMALLOC_ARENA_RESERVE", "0");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Signals of the parent's terminal are for the parent.
         command.kill_on_drop(true).process_group(0);
