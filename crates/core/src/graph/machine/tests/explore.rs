@@ -11,7 +11,7 @@ use crate::message::Message;
 struct Explored {
     /// How often each node was executed, and what came of the run.
     ends: BTreeSet<String>,
-    orders: usize,
+    states: usize,
     patches: BTreeSet<String>,
 }
 
@@ -21,15 +21,15 @@ fn explore(stage: Stage, repeated: Option<&Message>, seen: &mut BTreeSet<String>
     let waiting: BTreeSet<&str> = stage.pending.iter().map(|(_, message)| message.id.as_str()).collect();
     let outcome = stage.outcome();
     let counts = counts(&outcome);
-    let state = format!("{:?} {waiting:?} {counts:?} {}", stage.state.snapshot, repeated.is_some());
+    let told = stage.patches();
+    let state = format!("{:?} {waiting:?} {counts:?} {told:?} {}", stage.state.snapshot, repeated.is_some());
     if !seen.insert(state) {
         return;
     }
     if stage.end.is_some() || stage.pending.is_empty() {
         stage.check();
-        found.orders += 1;
-        found.patches.extend(stage.patches().iter().map(|told| (*told).to_owned()));
-        let patched = stage.patches().join(",");
+        let patched = told.join(",");
+        found.patches.extend(told.into_iter().map(str::to_owned));
         found.ends.insert(format!("{} {counts:?} {} {} {patched}", outcome.status, outcome.output, outcome.counter));
         return;
     }
@@ -60,9 +60,10 @@ fn counts(outcome: &Outcome) -> BTreeMap<&str, usize> {
 }
 
 fn explored(graph: &Value, script: Script) -> Explored {
-    let mut found = Explored { ends: BTreeSet::new(), orders: 0, patches: BTreeSet::new() };
-    explore(Stage::new(graph, script, Way::Reloaded), None, &mut BTreeSet::new(), &mut found);
-    found
+    let mut found = Explored { ends: BTreeSet::new(), states: 0, patches: BTreeSet::new() };
+    let mut seen = BTreeSet::new();
+    explore(Stage::new(graph, script, Way::Reloaded), None, &mut seen, &mut found);
+    Explored { states: seen.len(), ..found }
 }
 
 fn cel(expression: &str) -> Value {
@@ -94,7 +95,7 @@ fn a_join_behind_branches_in_a_loop_comes_to_the_same_in_every_order() {
     assert_eq!(found.ends.len(), 1, "{:#?}", found.ends);
     let end = found.ends.first().unwrap();
     assert!(end.starts_with(r#"completed {"a": 2, "b": 2, "c": 2, "d": 2, "e": 1, "x": 1}"#), "{end}");
-    assert!(found.orders >= 2);
+    assert!(found.states > 50, "{}", found.states);
 }
 
 #[test]

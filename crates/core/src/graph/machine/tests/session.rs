@@ -9,12 +9,13 @@ use crate::time::Timestamp;
 
 fn fold(stage: &Stage, messages: &[Message], together: bool) -> (RunState, Vec<Advanced>) {
     let mut fold = Fold::new(&stage.program, stage.facts.clone());
-    let (mut state, mut all) = (stage.state.clone(), Vec::new());
+    let (mut state, mut blobs, mut all) = (stage.state.clone(), stage.blobs.clone(), Vec::new());
     for (place, message) in messages.iter().enumerate() {
         let more = if together { messages.len() - place - 1 } else { 0 };
-        let step = fold.advance(&mut state, message, (Timestamp(9), &stage.blobs), more);
+        let step = fold.advance(&mut state, message, (Timestamp(9), &blobs), more);
         let Ok(Advance::Advanced(mut advanced)) = step else { panic!("{step:?}") };
         state = advanced.state.clone();
+        blobs.extend(advanced.blobs.iter().map(|(reference, bytes)| (reference.hash.clone(), bytes.clone())));
         // Between the messages of one commit a snapshot may be behind.
         advanced.state.snapshot = None;
         all.push(*advanced);
