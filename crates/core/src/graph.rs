@@ -8,6 +8,7 @@ pub mod codes;
 pub mod compile;
 pub mod condition;
 pub mod document;
+pub mod drawing;
 pub mod ir;
 pub mod machine;
 pub mod node_type;

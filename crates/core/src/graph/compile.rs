@@ -114,13 +114,14 @@ impl<'d> Compiler<'d, '_> {
         let mut drafts: Vec<Draft<'d>> =
             trees.iter().enumerate().map(|(index, tree)| self.draft(index, tree)).collect();
         let edges = self.edges(root);
-        edges::connect(&mut drafts, edges, &mut self.report);
+        let endless = metadata.and_then(|metadata| self.report.flag(metadata, "endless")).unwrap_or(false);
+        edges::connect(&mut drafts, edges, endless, &mut self.report);
         let mut graph = Graph {
             format: FORMAT,
             metadata: self.metadata(metadata, root),
             limits,
             inputs,
-            endless: metadata.and_then(|metadata| self.report.flag(metadata, "endless")).unwrap_or(false),
+            endless,
             nodes: Vec::new(),
         };
         shape::settle(&mut graph, drafts, &mut self.report);

@@ -348,10 +348,12 @@ impl Node {
         exits
     }
 
-    /// Every node it can emit to, loop-backs left out; some perhaps twice.
+    /// Every node it can emit to, some perhaps twice. Where its loop goes back to is left out, whichever exit leads there:
+    /// these are the ways forward.
     pub fn targets(&self) -> impl Iterator<Item = NodeIndex> + '_ {
-        let exits = self.exits().into_iter().filter(|exit| exit.kind != ExitKind::LoopBack);
-        exits.flat_map(|exit| exit.to.iter().copied())
+        let back = self.looping.as_ref().map(|looping| looping.loop_back_to);
+        let all = self.exits().into_iter().flat_map(|exit| exit.to.iter().copied());
+        all.filter(move |target| Some(*target) != back)
     }
 }
 

@@ -20,8 +20,8 @@ pub struct Misfit {
     /// Keys and places from the outside.
     pub path: Vec<String>,
     pub reason: String,
-    /// What is wrong is a key, the last of the path, that is missing or that does not belong there.
-    pub of_key: bool,
+    /// What the path leads to should be there, and is not.
+    pub missing: bool,
 }
 
 impl fmt::Display for Misfit {
@@ -39,7 +39,7 @@ impl Schema {
         built.map(Self).map_err(|error| Misfit {
             path: parts(error.instance_path().as_str()),
             reason: error.to_string(),
-            of_key: false,
+            missing: false,
         })
     }
 
@@ -78,7 +78,8 @@ fn misfit(error: &ValidationError<'_>) -> Misfit {
         kind => (format!("expected {}, given {}", expected(kind), shown(error.instance())), None),
     };
     path.extend(key.map(str::to_owned));
-    Misfit { path, reason, of_key: key.is_some() }
+    let missing = matches!(error.kind(), Kind::Required { .. });
+    Misfit { path, reason, missing }
 }
 
 /// The keys of which one is missing, if that is all that is wrong.

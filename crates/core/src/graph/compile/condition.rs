@@ -3,10 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::Compiler;
-use crate::document::Node as Tree;
+use crate::document::{Entry, Node as Tree, NodeKind as TreeKind};
 use crate::flow::diagnostic::Diagnostic;
 use crate::flow::similar::closest;
-use crate::flow::tree::Span;
 use crate::graph::codes;
 
 const TYPES: [&str; 6] =
@@ -15,11 +14,10 @@ const TYPES: [&str; 6] =
 impl Compiler<'_, '_> {
     /// A bare text is CEL.
     pub(super) fn condition(&mut self, tree: &Tree) -> Value {
-        let written = match tree.to_json() {
-            Value::String(expression) => json!({"type": "cel", "expression": expression}),
-            written => written,
+        let condition = match tree.as_str() {
+            Some(expression) => json!({"type": "cel", "expression": expression}),
+            None => self.with_content(tree),
         };
-        let condition = self.with_content(written, tree.span);
         if let Err(reason) = check_condition(&condition) {
             self.report.say(
                 Diagnostic::new(codes::CONDITION, tree.span, reason)
@@ -30,31 +28,25 @@ impl Compiler<'_, '_> {
     }
 
     /// Puts `schema_ref` and `code_ref` inline as far as they are there, in conditions within conditions too.
-    fn with_content(&mut self, condition: Value, span: Span) -> Value {
-        let Value::Object(fields) = condition else { return condition };
+    fn with_content(&mut self, tree: &Tree) -> Value {
+        let TreeKind::Mapping(entries) = &tree.kind else { return tree.to_json() };
         let mut kept = Map::new();
-        for (key, value) in fields {
-            let name = match key.as_str() {
-                "schema_ref" => "schema",
-                "code_ref" => "code",
-                "conditions" => {
-                    let inner = match value {
-                        Value::Array(items) => {
-                            items.into_iter().map(|item| self.with_content(item, span)).collect()
-                        }
-                        other => other,
-                    };
-                    kept.insert(key, inner);
+        for Entry { key, value, .. } in entries {
+            let name = match (key.as_str(), &value.kind) {
+                ("schema_ref", _) => "schema",
+                ("code_ref", _) => "code",
+                ("conditions", TreeKind::List(items)) => {
+                    kept.insert(key.clone(), items.iter().map(|item| self.with_content(item)).collect());
                     continue;
                 }
                 _ => {
-                    kept.insert(key, value);
+                    kept.insert(key.clone(), value.to_json());
                     continue;
                 }
             };
-            match value.as_str().and_then(|reference| self.content(reference, &key, span)) {
+            match value.as_str().and_then(|reference| self.content(reference, key, value.span)) {
                 Some(content) => kept.insert(name.to_owned(), content),
-                None => kept.insert(key, value),
+                None => kept.insert(key.clone(), value.to_json()),
             };
         }
         Value::Object(kept)

@@ -104,18 +104,16 @@ impl<'d> Compiler<'d, '_> {
         let tree = found.tree().unwrap_or(&empty);
         for misfit in schema.misfits(&tree.to_json(), refers) {
             let place = tree.follow(misfit.path.iter().map(String::as_str));
-            let span = if misfit.of_key && place.span.range().len() > 60 {
+            let span = if misfit.missing && place.span.range().len() > 60 {
                 start_of(place.span)
             } else {
                 place.span
             };
+            let path = excerpt(&misfit.path.join("."));
             let title = match misfit.path.is_empty() {
                 true => format!("the config does not fit the type `{}`", kind.name),
-                false => format!(
-                    "`config.{}` does not fit the type `{}`",
-                    excerpt(&misfit.path.join(".")),
-                    kind.name
-                ),
+                false if misfit.missing => format!("the type `{}` needs `config.{path}`", kind.name),
+                false => format!("`config.{path}` does not fit the type `{}`", kind.name),
             };
             let help = "`GET /api/v1/node-types` shows what the config of each type looks like";
             self.report.wrong(codes::CONFIG, span, misfit.reason, title, help);

@@ -1,6 +1,6 @@
 //! Finds cycles: one, and a shortest, for each set of nodes that hang together in one.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Each begins with the first of its nodes in the order of the source; the last leads back to the first.
 pub fn cycles(targets: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
@@ -49,20 +49,20 @@ fn components(targets: &[BTreeSet<usize>]) -> Vec<BTreeSet<usize>> {
 /// From the first node of a component back to itself; nothing when it stands alone.
 fn shortest(targets: &[BTreeSet<usize>], component: &BTreeSet<usize>) -> Option<Vec<usize>> {
     let start = *component.first()?;
-    let mut came_from = vec![None; targets.len()];
+    let mut came_from = BTreeMap::new();
     let mut next = VecDeque::from([start]);
     while let Some(index) = next.pop_front() {
         for to in targets[index].intersection(component) {
             if *to == start {
                 let mut way = vec![index];
-                while let Some(earlier) = came_from[way[way.len() - 1]] {
-                    way.push(earlier);
+                while let Some(earlier) = came_from.get(&way[way.len() - 1]) {
+                    way.push(*earlier);
                 }
                 way.reverse();
                 return Some(way);
             }
-            if came_from[*to].is_none() {
-                came_from[*to] = Some(index);
+            if !came_from.contains_key(to) {
+                came_from.insert(*to, index);
                 next.push_back(*to);
             }
         }

@@ -11,7 +11,7 @@ use crate::document::{Node as Tree, NodeKind as TreeKind};
 use crate::flow::diagnostic::Diagnostic;
 use crate::flow::tree::Span;
 use crate::graph::codes;
-use crate::graph::ir::{Branch, NodeIndex, Rule};
+use crate::graph::ir::{Branch, NodeIndex, NodeKind, Rule};
 
 /// One of the list of edges.
 pub struct Edge {
@@ -55,7 +55,7 @@ impl<'d> Compiler<'d, '_> {
     }
 }
 
-pub fn connect(drafts: &mut [Draft<'_>], edges: Vec<Edge>, report: &mut Report) {
+pub fn connect(drafts: &mut [Draft<'_>], edges: Vec<Edge>, endless: bool, report: &mut Report) {
     let mut outgoing: Vec<Vec<Edge>> = drafts.iter().map(|_| Vec::new()).collect();
     for edge in edges {
         outgoing[edge.from].push(edge);
@@ -67,10 +67,17 @@ pub fn connect(drafts: &mut [Draft<'_>], edges: Vec<Edge>, report: &mut Report) 
         .collect();
     // Every edge anybody has written down, whether it can be used or not.
     let mut written: Vec<(NodeIndex, NodeIndex)> = Vec::new();
-    for (from, edges) in outgoing.into_iter().enumerate() {
-        written.extend(edges.iter().map(|edge| (from, edge.to)));
-        send(&mut drafts[from], edges, report);
-        written.extend(drafts[from].node.dependents.iter().map(|to| (from, *to)));
+    for (from, mut edges) in outgoing.into_iter().enumerate() {
+        let draft = &mut drafts[from];
+        if let (Some(looping), false) = (&draft.node.looping, endless) {
+            // An edge back, written down beside the loop that goes it, is that loop's.
+            let back = looping.loop_back_to;
+            edges.retain(|edge| edge.condition.is_some() || edge.to != back);
+            draft.node.dependents.retain(|to| *to != back);
+        }
+        let written_down = draft.node.dependents.iter().copied().chain(edges.iter().map(|edge| edge.to));
+        written.extend(written_down.map(|to| (from, to)));
+        send(draft, edges, report);
     }
     for to in 0..drafts.len() {
         for (from, _) in drafts[to].declared.clone() {
@@ -81,6 +88,16 @@ pub fn connect(drafts: &mut [Draft<'_>], edges: Vec<Edge>, report: &mut Report) 
             {
                 drafts[from].node.dependents.push(to);
             }
+        }
+    }
+    for draft in drafts.iter() {
+        let node = &draft.node;
+        if node.kind == NodeKind::Conditional && node.branch.is_none() && node.dependents.is_empty() {
+            report.say(
+                Diagnostic::new(codes::EMPTY_BRANCH, draft.id, "it can never decide")
+                    .titled(format!("`{}` only routes, and has nowhere to route to", node.id))
+                    .helped("give it a `branch`, or edges with conditions"),
+            );
         }
     }
     join(drafts, &written);
@@ -94,7 +111,6 @@ fn loops_back(draft: &Draft<'_>, to: NodeIndex) -> bool {
 fn send(draft: &mut Draft<'_>, edges: Vec<Edge>, report: &mut Report) {
     let (conditional, plain): (Vec<Edge>, Vec<Edge>) =
         edges.into_iter().partition(|edge| edge.condition.is_some());
-    let looped = draft.node.looping.as_ref().map(|looping| looping.loop_back_to);
     let mut dependents = std::mem::take(&mut draft.node.dependents);
     // What both lists name, the list of edges says more precisely.
     dependents.retain(|to| conditional.iter().all(|edge| edge.to != *to));
@@ -103,8 +119,6 @@ fn send(draft: &mut Draft<'_>, edges: Vec<Edge>, report: &mut Report) {
             dependents.push(edge.to);
         }
     }
-    // An edge back, written down beside the loop that goes it, is that loop's.
-    dependents.retain(|to| Some(*to) != looped);
     let spans: Vec<Span> = conditional.iter().map(|edge| edge.span).collect();
     let further = conditional.into_iter().filter_map(|edge| {
         let next_nodes = vec![edge.to];

@@ -5,6 +5,7 @@ use super::report::given;
 use super::{Compiler, keys};
 use crate::document::{Node as Tree, NodeKind as TreeKind};
 use crate::flow::similar::closest;
+use crate::graph::codes;
 use crate::graph::ir::{Escalation, EscalationPolicy, Human};
 
 const POLICIES: [(&str, EscalationPolicy); 6] = [
@@ -53,19 +54,23 @@ impl<'d> Compiler<'d, '_> {
     fn policy(&mut self, of: &Tree) -> Option<EscalationPolicy> {
         let name = self.report.text(of, "escalation_policy")?;
         let found = POLICIES.iter().find(|(known, _)| *known == name).map(|(_, policy)| *policy);
-        if let (None, Some(tree)) = (found, given(of, "escalation_policy")) {
+        let place = given(of, "escalation_policy");
+        if found.is_none() {
             let names = POLICIES.map(|(name, _)| name);
             let help = match closest(name, names) {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!("the policies are {}", names.join(", ")),
             };
-            self.report.misfit(tree, "there is no such escalation policy", &help);
+            self.report.unknown_word(place, "there is no such escalation policy", &help);
         }
-        if let (Some(EscalationPolicy::Escalate), None) = (found, given(of, "escalation")) {
-            if let Some(tree) = given(of, "escalation_policy") {
-                let help = "write for example `escalation: [{after: 24h, approvers: [director]}]`";
-                self.report.misfit(tree, "`escalate` needs `escalation`: whom to ask next, and when", help);
-            }
+        if found == Some(EscalationPolicy::Escalate) && given(of, "escalation").is_none() {
+            self.report.wrong(
+                codes::VALUE,
+                place.map_or(of.span, |place| place.span),
+                "`escalation` is missing",
+                "who escalates says whom to ask next, and when",
+                "write for example `escalation: [{after: 24h, approvers: [director]}]`",
+            );
         }
         found
     }

@@ -85,7 +85,10 @@ fn id<'d>(tree: &'d Tree, report: &mut Report) -> Option<(&'d str, Span)> {
             Some((id, node.span))
         }
         Some(id) => {
-            let title = format!("`{}` cannot be the id of a node", excerpt(id));
+            let title = match id {
+                "" => "the id of a node cannot be empty".to_owned(),
+                id => format!("`{}` cannot be the id of a node", excerpt(id)),
+            };
             let label = match id.chars().find(|c| !letter(*c)) {
                 Some(c) => format!("{c:?} cannot be in it"),
                 None if id.is_empty() => "empty".to_owned(),

@@ -61,7 +61,7 @@ impl<'d, 'c> Compiler<'d, 'c> {
             is_entry: false,
             is_terminal: false,
             rank: 0,
-            line: u32::try_from(self.lines.position(tree.span.range().start).line).unwrap_or(u32::MAX),
+            line: u32::try_from(self.lines.line(tree.span.range().start) + 1).unwrap_or(u32::MAX),
         };
         Draft {
             node,
@@ -132,13 +132,11 @@ impl<'d, 'c> Compiler<'d, 'c> {
             None | Some("fail") => OnExhausted::Fail,
             Some("hold") => OnExhausted::Hold,
             Some(_) => {
-                if let Some(found) = given(tree, "on_exhausted") {
-                    self.report.misfit(
-                        found,
-                        "`on_exhausted` is `fail` or `hold`",
-                        "write `hold` to keep the run waiting for somebody who requeues the letter",
-                    );
-                }
+                self.report.unknown_word(
+                    given(tree, "on_exhausted"),
+                    "`on_exhausted` is `fail` or `hold`",
+                    "write `hold` to keep the run waiting until somebody requeues its dead letter",
+                );
                 OnExhausted::Fail
             }
         }

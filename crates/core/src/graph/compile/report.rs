@@ -79,6 +79,13 @@ impl Report {
         self.wrong(codes::VALUE, node.span, label, title, help);
     }
 
+    /// A text, but none of those it may be.
+    pub fn unknown_word(&mut self, node: Option<&Node>, title: &str, help: &str) {
+        if let Some(node) = node {
+            self.wrong(codes::VALUE, node.span, "is not known", title, help);
+        }
+    }
+
     pub fn mapping<'d>(&mut self, node: &'d Node, what: &str) -> Option<&'d Node> {
         if matches!(node.kind, NodeKind::Mapping(_)) {
             return Some(node);
@@ -213,7 +220,7 @@ const UNITS: [(&str, u64); 9] = [
 
 fn fraction(number: f64, unit: u64) -> Option<Millis> {
     let millis = (number * unit as f64).round();
-    (number >= 0.0 && millis < 9.0e18).then(|| Millis(millis as u64))
+    (number >= 0.0 && millis < 9.0e18).then_some(Millis(millis as u64))
 }
 
 /// A number without a fraction, however it is written.

@@ -49,9 +49,11 @@ impl<'d> Compiler<'d, '_> {
                         "write `conditional` for rules, `agent_driven` to let the agent choose".to_owned()
                     }
                 };
-                if let Some(found) = given(block, "type") {
-                    self.report.misfit(found, "a branch is `conditional` or `agent_driven`", &help);
-                }
+                self.report.unknown_word(
+                    given(block, "type"),
+                    "a branch is `conditional` or `agent_driven`",
+                    &help,
+                );
                 given(block, "rules").is_none()
             }
             None => given(block, "rules").is_none() && given(block, "available_next_nodes").is_some(),
