@@ -54,6 +54,11 @@ impl Cel {
 
     fn compile(source: &str, current: bool) -> Result<Self, ConditionError> {
         check_source("expression", source)?;
+        // The parser counts its depth everywhere but here. Quotes are not looked at: a comment could hide them.
+        if source.bytes().filter(|&byte| byte == b'?').count() > MAX_DEPTH {
+            let message = format!("it has more than {MAX_DEPTH} question marks");
+            return Err(ConditionError::new(ErrorKind::TooLarge, "expression", message));
+        }
         let source = without_dollars(source);
         let parser = PrattParser::new()
             .max_recursion_depth(MAX_DEPTH as u16)

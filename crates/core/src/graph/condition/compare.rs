@@ -270,7 +270,10 @@ mod tests {
         assert_eq!(compare(json!(-1.5), "<", json!(-1)), Ok(true));
         assert_eq!(compare(json!(-1), "<", json!(-1.5)), Ok(false));
         assert_eq!(compare(json!(-0.0), "==", json!(0)), Ok(true));
-        assert_eq!(compare(json!(9_007_199_254_740_993_i64), "==", json!(9_007_199_254_740_992_i64)), Ok(false));
+        assert_eq!(
+            compare(json!(9_007_199_254_740_993_i64), "==", json!(9_007_199_254_740_992_i64)),
+            Ok(false)
+        );
         assert_eq!(compare(json!(u64::MAX), ">", json!(i64::MAX)), Ok(true));
         assert_eq!(compare(json!(1e300), ">", json!(u64::MAX)), Ok(true));
         assert_eq!(compare(json!(-1e300), "<=", json!(i64::MIN)), Ok(true));
@@ -285,7 +288,8 @@ mod tests {
         assert_eq!(compare(json!("a"), "<", json!("b")), Ok(true));
         let message = "a string and a number have no order";
         assert_eq!(compare(json!("1"), "<", json!(2)), Err(Incomparable::Types(message.into())));
-        for (left, right) in [(json!(null), json!(1)), (json!(true), json!(false)), (json!([1]), json!([2]))] {
+        for (left, right) in [(json!(null), json!(1)), (json!(true), json!(false)), (json!([1]), json!([2]))]
+        {
             assert!(matches!(compare(left, ">", right), Err(Incomparable::Types(_))));
         }
     }

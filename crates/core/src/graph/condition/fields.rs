@@ -9,7 +9,8 @@ pub(super) struct Fields<'a>(&'a Map<String, Value>);
 
 impl<'a> Fields<'a> {
     pub fn of(source: &'a Value) -> Result<Self, ConditionError> {
-        let malformed = || ConditionError::new(ErrorKind::Malformed, "condition", "it is an object with a `type`");
+        let malformed =
+            || ConditionError::new(ErrorKind::Malformed, "condition", "it is an object with a `type`");
         source.as_object().map(Self).ok_or_else(malformed)
     }
 

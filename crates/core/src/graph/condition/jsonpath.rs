@@ -47,9 +47,8 @@ impl JsonPathCondition {
             None => (source.trim_end(), false),
         };
         let syntax = |message: String| ConditionError::new(ErrorKind::Syntax, "query", message);
-        let shape = Shape::of(query).map_err(|message| {
-            ConditionError::new(ErrorKind::Unsupported, "query", message)
-        })?;
+        let shape = Shape::of(query)
+            .map_err(|message| ConditionError::new(ErrorKind::Unsupported, "query", message))?;
         let path = JsonPath::parse(query)
             .map_err(|error| syntax(format!("at {}: {}", error.position() + 1, error.message())))?;
         let test = test(fields.text("operator")?, length)?;
@@ -111,9 +110,7 @@ impl JsonPathCondition {
             (true, [Value::Array(items)]) => Ok(Some(items.len())),
             (true, [Value::Object(entries)]) => Ok(Some(entries.len())),
             (true, [Value::String(text)]) => Ok(Some(text.chars().count())),
-            (true, [other, ..]) => {
-                Err(Incomparable::Types(format!("{} has no length", type_name(other))))
-            }
+            (true, [other, ..]) => Err(Incomparable::Types(format!("{} has no length", type_name(other)))),
             (true, []) => Ok(None),
         }
     }
@@ -128,7 +125,11 @@ impl JsonPathCondition {
         let sum = || numbers.iter().fold(Num::Int(0), |sum, &number| sum.plus(number));
         let extreme = |relation: Relation| {
             numbers.iter().copied().reduce(|best, number| {
-                if number.order(best).is_some_and(|ordering| relation.holds(ordering)) { number } else { best }
+                if number.order(best).is_some_and(|ordering| relation.holds(ordering)) {
+                    number
+                } else {
+                    best
+                }
             })
         };
         Ok(match aggregate {
@@ -160,7 +161,10 @@ fn test(operator: &str, length: bool) -> Result<Test, ConditionError> {
         )
     };
     if length {
-        return Err(malformed("operator", "a query that ends in .length() is compared with == != > >= < <= or in"));
+        return Err(malformed(
+            "operator",
+            "a query that ends in .length() is compared with == != > >= < <= or in",
+        ));
     }
     if operator == "exists" {
         return Ok(Test::Exists);

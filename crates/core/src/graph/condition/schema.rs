@@ -22,7 +22,10 @@ pub(super) struct SchemaCondition {
 
 #[derive(Debug)]
 enum Source {
-    Compiled { validator: Box<Validator>, cost: u64 },
+    Compiled {
+        validator: Box<Validator>,
+        cost: u64,
+    },
     /// A reference that nothing was found for.
     Unknown(String),
 }
@@ -59,7 +62,8 @@ impl SchemaCondition {
 fn compile(schema: &Value) -> Result<Source, ConditionError> {
     let cost = cost::of(schema)?;
     let patterns = PatternOptions::regex().size_limit(PATTERN_SIZE).dfa_size_limit(PATTERN_SIZE);
-    let built = jsonschema::options().with_pattern_options(patterns).should_validate_formats(false).build(schema);
+    let built =
+        jsonschema::options().with_pattern_options(patterns).should_validate_formats(false).build(schema);
     let validator = built.map_err(|error| {
         let place = error.instance_path().as_str().to_owned();
         ConditionError::new(ErrorKind::Syntax, format!("schema{place}"), shorten(&error.to_string()))

@@ -7,7 +7,12 @@ use super::expression::Function;
 use super::numbers::Number;
 use super::value::{Fault, Val};
 
-pub(super) fn call<'a>(function: Function, first: Val<'a>, second: Option<Val<'a>>, fuel: &mut Fuel) -> Evaluated<'a> {
+pub(super) fn call<'a>(
+    function: Function,
+    first: Val<'a>,
+    second: Option<Val<'a>>,
+    fuel: &mut Fuel,
+) -> Evaluated<'a> {
     let unfit = || Fault::error(format!("{function:?} does not take {}", first.type_name()).to_lowercase());
     match function {
         Function::Dyn => Ok(first),

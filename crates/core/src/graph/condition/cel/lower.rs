@@ -39,9 +39,15 @@ impl Lower {
                     None => Box::new(self.expression(&select.operand, depth)?),
                 };
                 let field = select.field.clone();
-                Ok(if select.test { Expression::Has(operand, field) } else { Expression::Field(operand, field) })
+                Ok(if select.test {
+                    Expression::Has(operand, field)
+                } else {
+                    Expression::Field(operand, field)
+                })
             }
-            Expr::List(list) if list.optional_indices.is_empty() => self.all(&list.elements, depth).map(Expression::List),
+            Expr::List(list) if list.optional_indices.is_empty() => {
+                self.all(&list.elements, depth).map(Expression::List)
+            }
             Expr::Map(map) => {
                 let entries = map.entries.iter().map(|entry| match &entry.expr {
                     EntryExpr::MapEntry(entry) if !entry.optional => {
@@ -153,10 +159,14 @@ impl Lower {
     fn function(&mut self, name: &str, arguments: &[&IdedExpr], depth: usize) -> Lowered {
         if let ("matches", [text, pattern]) = (name, arguments) {
             let Expr::Literal(LiteralValue::String(pattern)) = &pattern.expr else {
-                return Err(refused(ErrorKind::Unsupported, "the pattern of matches is a literal string".to_owned()));
+                return Err(refused(
+                    ErrorKind::Unsupported,
+                    "the pattern of matches is a literal string".to_owned(),
+                ));
             };
-            let pattern = Pattern::compile(pattern.inner())
-                .map_err(|message| refused(ErrorKind::Unsupported, format!("the pattern of matches: {message}")))?;
+            let pattern = Pattern::compile(pattern.inner()).map_err(|message| {
+                refused(ErrorKind::Unsupported, format!("the pattern of matches: {message}"))
+            })?;
             let text = Box::new(self.expression(text, depth)?);
             return Ok(Expression::Matches(text, Box::new(pattern)));
         }
@@ -186,7 +196,8 @@ impl Lower {
     fn comprehension(&mut self, source: &ComprehensionExpr, depth: usize) -> Lowered {
         let range = self.expression(&source.iter_range, depth)?;
         if self.locals.len() >= MAX_MACROS {
-            let message = format!("all, exists, map and filter stand in one another at most {MAX_MACROS} deep");
+            let message =
+                format!("all, exists, map and filter stand in one another at most {MAX_MACROS} deep");
             return Err(refused(ErrorKind::TooLarge, message));
         }
         self.locals.push(source.iter_var.clone());

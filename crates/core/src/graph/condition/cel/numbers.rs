@@ -57,7 +57,8 @@ impl Number {
             (left, right) => (left.float(), right.float()),
         };
         // CEL mixes no types; what comes from data has none to mix.
-        let mixed = matches!((self.num, other.num), (Num::Int(_), Num::Float(_)) | (Num::Float(_), Num::Int(_)));
+        let mixed =
+            matches!((self.num, other.num), (Num::Int(_), Num::Float(_)) | (Num::Float(_), Num::Int(_)));
         if mixed && !data {
             return Err(Fault::error("a whole number and a fraction are mixed: convert with double()"));
         }

@@ -144,7 +144,9 @@ impl<'a> Val<'a> {
                     return Ok(false);
                 }
                 for (key, value) in entries.iter() {
-                    let Some(found) = key.as_text().and_then(|name| object.get(name)) else { return Ok(false) };
+                    let Some(found) = key.as_text().and_then(|name| object.get(name)) else {
+                        return Ok(false);
+                    };
                     if !value.equals(&Val::of(found), fuel)? {
                         return Ok(false);
                     }

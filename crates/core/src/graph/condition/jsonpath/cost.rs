@@ -145,7 +145,9 @@ impl Reader<'_> {
             } else {
                 segment.plain = self.peek(0) != Some(b'*');
                 self.at += 1;
-                while self.peek(0).is_some_and(|byte| byte == b'_' || !byte.is_ascii() || byte.is_ascii_alphanumeric())
+                while self
+                    .peek(0)
+                    .is_some_and(|byte| byte == b'_' || !byte.is_ascii() || byte.is_ascii_alphanumeric())
                 {
                     self.at += 1;
                 }

@@ -65,7 +65,9 @@ impl<'a> Counter<'a> {
         };
         self.depth -= 1;
         if cost.parts > MAX_PARTS {
-            return Err(too_large(format!("with its references replaced it has more than {MAX_PARTS} parts")));
+            return Err(too_large(format!(
+                "with its references replaced it has more than {MAX_PARTS} parts"
+            )));
         }
         Ok(cost)
     }
@@ -79,7 +81,10 @@ impl<'a> Counter<'a> {
                     return Err(unsupported(name, "references of this kind are not followed in conditions"));
                 }
                 ("$id" | "id" | "$schema", Value::String(_)) if self.moves(name, value) => {
-                    return Err(unsupported(name, "a schema of a condition has no other address or language"));
+                    return Err(unsupported(
+                        name,
+                        "a schema of a condition has no other address or language",
+                    ));
                 }
                 ("pattern", Value::String(pattern)) => {
                     check_pattern(pattern)?;
@@ -89,7 +94,9 @@ impl<'a> Counter<'a> {
                     schemas.keys().try_for_each(|pattern| check_pattern(pattern))?;
                     self.named(schemas)?
                 }
-                ("properties" | "dependentSchemas" | "dependencies", Value::Object(schemas)) => self.named(schemas)?,
+                ("properties" | "dependentSchemas" | "dependencies", Value::Object(schemas)) => {
+                    self.named(schemas)?
+                }
                 // Definitions count where they are referred to, but a mistake in them is one all the same.
                 ("$defs" | "definitions", Value::Object(schemas)) => {
                     self.named(schemas)?;
@@ -116,7 +123,9 @@ impl<'a> Counter<'a> {
 
     fn deeper(&self, levels: usize) -> Result<(), ConditionError> {
         if self.depth + levels > MAX_HEIGHT {
-            return Err(too_large(format!("with its references replaced it nests more than {MAX_HEIGHT} deep")));
+            return Err(too_large(format!(
+                "with its references replaced it nests more than {MAX_HEIGHT} deep"
+            )));
         }
         Ok(())
     }

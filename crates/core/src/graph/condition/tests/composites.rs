@@ -90,7 +90,10 @@ fn an_answer_that_is_no_boolean_is_no_answer() {
 fn sandboxes_without_code_or_with_strange_limits_are_refused() {
     assert_eq!(refused(json!({"type": "python_sandbox"})).place, "code");
     assert_eq!(refused(json!({"type": "python_sandbox", "code": "x", "timeout_ms": 0})).place, "timeout_ms");
-    assert_eq!(refused(json!({"type": "python_sandbox", "code": "x", "max_memory_mb": 1e9})).place, "max_memory_mb");
+    assert_eq!(
+        refused(json!({"type": "python_sandbox", "code": "x", "max_memory_mb": 1e9})).place,
+        "max_memory_mb"
+    );
     let long = "x".repeat(70_000);
     assert_eq!(refused(sandbox(&long)).kind, ErrorKind::TooLarge);
     not_evaluable(verdict(json!({"type": "python_sandbox", "code_ref": "sha256:e1"}), json!(1)), "sha256:e1");

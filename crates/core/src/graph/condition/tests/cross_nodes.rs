@@ -13,9 +13,15 @@ fn a_side_is_of_this_node_of_another_or_a_value() {
         verdict_with(&compare(left, operator, right), &json!({"price": 4, "a b": [1]}), &past)
     };
     let other = json!({"source": "context", "node": "first", "path": "output.items[1].price"});
-    assert_eq!(verdict(json!({"source": "current", "path": "output.price"}), "==", other.clone()), Verdict::Met);
+    assert_eq!(
+        verdict(json!({"source": "current", "path": "output.price"}), "==", other.clone()),
+        Verdict::Met
+    );
     assert_eq!(verdict(json!({"source": "current", "path": "price"}), "<=", other.clone()), Verdict::Met);
-    assert_eq!(verdict(json!({"source": "current", "path": "$.price"}), "!=", other.clone()), Verdict::NotMet);
+    assert_eq!(
+        verdict(json!({"source": "current", "path": "$.price"}), "!=", other.clone()),
+        Verdict::NotMet
+    );
     assert_eq!(verdict(json!({"value": 5}), ">", other.clone()), Verdict::Met);
     assert_eq!(verdict(json!({"value": null}), "==", other.clone()), Verdict::NotMet);
     assert_eq!(verdict(other.clone(), "in", json!({"value": [3, 4]})), Verdict::Met);
@@ -74,5 +80,9 @@ fn sides_that_say_nothing_are_refused() {
 fn only_expressions_of_comparisons_know_current() {
     let condition = json!({"type": "cross_node_comparison", "expression": "current.output.a == output.a"});
     assert_eq!(verdict(condition, json!({"a": 1})), Verdict::Met);
-    assert!(refused(json!({"type": "cel", "expression": "current.output.a == 1"})).message.contains("output, ctx"));
+    assert!(
+        refused(json!({"type": "cel", "expression": "current.output.a == 1"}))
+            .message
+            .contains("output, ctx")
+    );
 }

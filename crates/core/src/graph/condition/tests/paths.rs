@@ -21,7 +21,11 @@ fn relations_hold_between_what_is_found_and_the_value() {
         ("<=", [true, true, false]),
     ] {
         for (found, met) in [1.5, 2.0, 3.0].into_iter().zip(met) {
-            assert_eq!(check("$.a", operator, json!(2), json!({"a": found})), Verdict::of(met), "{found} {operator}");
+            assert_eq!(
+                check("$.a", operator, json!(2), json!({"a": found})),
+                Verdict::of(met),
+                "{found} {operator}"
+            );
         }
         assert_eq!(check("$.a", operator, json!(2), json!({})), Verdict::NotMet, "missing {operator}");
     }
@@ -74,8 +78,16 @@ fn lengths_are_of_the_one_value_or_of_the_values_found() {
         ("length_lt", 2, false),
         ("length_lte", 2, true),
     ] {
-        assert_eq!(check("$.a", operator, json!(value), json!({"a": [1, 2]})), Verdict::of(met), "{operator}");
-        assert_eq!(check("$.a[*]", operator, json!(value), json!({"a": [1, 2]})), Verdict::of(met), "{operator}");
+        assert_eq!(
+            check("$.a", operator, json!(value), json!({"a": [1, 2]})),
+            Verdict::of(met),
+            "{operator}"
+        );
+        assert_eq!(
+            check("$.a[*]", operator, json!(value), json!({"a": [1, 2]})),
+            Verdict::of(met),
+            "{operator}"
+        );
         assert_eq!(check("$.a", operator, json!(value), json!({})), Verdict::NotMet, "{operator}");
     }
     assert_eq!(check("$.a", "length_eq", json!(2), json!({"a": "hé"})), Verdict::Met);
@@ -101,8 +113,14 @@ fn sums_and_extremes_are_of_the_values_found_or_of_the_one_list() {
         ] {
             let operator = format!("{what}_{word}");
             for (wanted, met) in [(value - 0.5, above), (value, equal), (value + 0.5, below)] {
-                for (query, output) in [("$[*].n", json!([{"n": 1}, {"n": 2}, {"n": 3.5}])), ("$.n", json!({"n": [1, 2, 3.5]}))] {
-                    assert_eq!(check(query, &operator, json!(wanted), output), Verdict::of(met), "{operator} {wanted}");
+                for (query, output) in
+                    [("$[*].n", json!([{"n": 1}, {"n": 2}, {"n": 3.5}])), ("$.n", json!({"n": [1, 2, 3.5]}))]
+                {
+                    assert_eq!(
+                        check(query, &operator, json!(wanted), output),
+                        Verdict::of(met),
+                        "{operator} {wanted}"
+                    );
                 }
             }
         }
@@ -122,7 +140,10 @@ fn queries_that_are_none_and_operators_that_are_none_are_refused() {
     assert_eq!(refused(path("a.b", "==", json!(1))).kind, ErrorKind::Unsupported);
     assert_eq!(refused(path("$.a", "~=", json!(1))).place, "operator");
     assert_eq!(refused(path("$.a", "sum_like", json!(1))).place, "operator");
-    assert_eq!(refused(json!({"type": "jsonpath", "query": "$.a", "operator": "=="})).to_string(), "value: it is missing");
+    assert_eq!(
+        refused(json!({"type": "jsonpath", "query": "$.a", "operator": "=="})).to_string(),
+        "value: it is missing"
+    );
 }
 
 #[test]

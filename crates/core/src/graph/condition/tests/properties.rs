@@ -55,14 +55,37 @@ fn expression() -> impl Strategy<Value = String> {
 
 fn query() -> impl Strategy<Value = String> {
     let part = prop::sample::select(vec![
-        ".a", ".b", "[0]", "[-1]", "[*]", ".*", "..a", "[1:3]", "['a','b']", "[?@.a > 1]", "[?(@.b == 'a')]", "[?@.*]",
+        ".a",
+        ".b",
+        "[0]",
+        "[-1]",
+        "[*]",
+        ".*",
+        "..a",
+        "[1:3]",
+        "['a','b']",
+        "[?@.a > 1]",
+        "[?(@.b == 'a')]",
+        "[?@.*]",
     ]);
     prop::collection::vec(part, 0..5).prop_map(|parts| format!("${}", parts.concat()))
 }
 
 fn operator() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
-        "==", "!=", ">", ">=", "<", "<=", "in", "contains", "exists", "length_eq", "sum_gt", "min_lt", "max_gte",
+        "==",
+        "!=",
+        ">",
+        ">=",
+        "<",
+        "<=",
+        "in",
+        "contains",
+        "exists",
+        "length_eq",
+        "sum_gt",
+        "min_lt",
+        "max_gte",
         "avg_ne",
     ])
 }
@@ -81,8 +104,9 @@ fn condition() -> impl Strategy<Value = Value> {
         Just(json!({"type": "python_sandbox", "code": "x"})),
     ];
     leaf.prop_recursive(2, 8, 3, |inner| {
-        (prop::sample::select(vec!["AND", "OR", "NOT"]), prop::collection::vec(inner, 1..3))
-            .prop_map(|(operator, members)| json!({"type": "composite", "operator": operator, "conditions": members}))
+        (prop::sample::select(vec!["AND", "OR", "NOT"]), prop::collection::vec(inner, 1..3)).prop_map(
+            |(operator, members)| json!({"type": "composite", "operator": operator, "conditions": members}),
+        )
     })
 }
 

@@ -8,7 +8,8 @@ fn schema(schema: Value) -> Value {
 
 #[test]
 fn an_output_fits_or_does_not_and_invert_turns_it_round() {
-    let of = |invert: bool| json!({"type": "schema_validation", "schema": {"type": "integer"}, "invert": invert});
+    let of =
+        |invert: bool| json!({"type": "schema_validation", "schema": {"type": "integer"}, "invert": invert});
     assert_eq!(verdict(of(false), json!(1)), Verdict::Met);
     assert_eq!(verdict(of(false), json!("1")), Verdict::NotMet);
     assert_eq!(verdict(of(true), json!(1)), Verdict::NotMet);
@@ -43,7 +44,10 @@ fn references_that_lead_out_or_round_are_refused() {
         (json!({"$ref": "#"}), ErrorKind::Unsupported),
         (json!({"allOf": [{"$ref": "#"}, {"$ref": "#"}]}), ErrorKind::Unsupported),
         (json!({"items": {"$ref": "#"}}), ErrorKind::Unsupported),
-        (json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}), ErrorKind::Unsupported),
+        (
+            json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}),
+            ErrorKind::Unsupported,
+        ),
         (json!({"$dynamicRef": "#x"}), ErrorKind::Unsupported),
         (json!({"$ref": "#/$defs/none"}), ErrorKind::Syntax),
         (json!({"properties": {"a": {"$id": "http://x/", "$ref": "#"}}}), ErrorKind::Unsupported),

@@ -40,7 +40,11 @@ fn the_retry_by_status_and_count() {
     let condition = cel("output.status != 200 && output.retry_count < 5");
     met(&condition, json!({"status": 500, "retry_count": 4}), &[]);
     unmet(&condition, json!({"status": 500, "retry_count": 5}), &[]);
-    met(&cel("output.status == 'success' && output.amount >= 1000"), json!({"status": "success", "amount": 1e3}), &[]);
+    met(
+        &cel("output.status == 'success' && output.amount >= 1000"),
+        json!({"status": "success", "amount": 1e3}),
+        &[],
+    );
     unmet(&cel("output.status == 'success'"), json!({"status": "failed"}), &[]);
 }
 
@@ -81,8 +85,7 @@ fn the_number_of_enterprise_customers() {
 
 #[test]
 fn the_sum_of_transactions() {
-    let condition =
-        json!({"type": "jsonpath", "query": "$.transactions[*].amount", "operator": "sum_gt", "value": 10000});
+    let condition = json!({"type": "jsonpath", "query": "$.transactions[*].amount", "operator": "sum_gt", "value": 10000});
     met(&condition, json!({"transactions": [{"amount": 9999}, {"amount": 1.5}, {}]}), &[]);
     unmet(&condition, json!({"transactions": [{"amount": 9999}, {"amount": 1}]}), &[]);
     unmet(&condition, json!({"transactions": []}), &[]);
