@@ -72,6 +72,7 @@ pub fn compile(source: &str, context: &Context<'_>) -> Compiled {
         report: Report::default(),
         names: Names::default(),
         schemas: BTreeMap::new(),
+        contents: BTreeMap::new(),
     };
     let graph = compiler.graph(&root);
     let diagnostics = compiler.report.finish();
@@ -86,6 +87,8 @@ struct Compiler<'d, 'c> {
     names: Names<'d>,
     /// Of the types this graph uses; nothing where a type has none.
     schemas: BTreeMap<String, Option<Schema>>,
+    /// What references led to.
+    contents: BTreeMap<String, Value>,
 }
 
 /// A node on its way: what it will be, and what of its text is still needed.
@@ -123,6 +126,7 @@ impl<'d> Compiler<'d, '_> {
             inputs,
             endless,
             nodes: Vec::new(),
+            contents: std::mem::take(&mut self.contents),
         };
         shape::settle(&mut graph, drafts, &mut self.report);
         Some(graph)

@@ -3,6 +3,8 @@
 //! Nodes stand in the order of the source and are addressed by their index. Whatever two spellings exist for something
 //! in a document, there is one of it here. Only the compiler makes these.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -30,6 +32,9 @@ pub struct Graph {
     #[serde(default, skip_serializing_if = "is_default")]
     pub endless: bool,
     pub nodes: Vec<Node>,
+    /// Content that was put inline, by its reference: a patched document is compiled with the same.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub contents: BTreeMap<String, Value>,
 }
 
 /// What people call it; nothing here has an effect on a run.

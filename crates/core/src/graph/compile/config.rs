@@ -64,7 +64,9 @@ impl<'d> Compiler<'d, '_> {
     pub(super) fn content(&mut self, reference: &str, key: &str, span: Span) -> Option<Value> {
         let reference = full(reference);
         let content = (self.context.content)(&reference);
-        if content.is_none() {
+        if let Some(content) = &content {
+            self.contents.insert(reference, content.clone());
+        } else {
             self.report.say(
                 Diagnostic::new(codes::UNRESOLVED, span, format!("`{key}`"))
                     .titled(format!("`{}` is not there", excerpt(&reference)))

@@ -1,7 +1,7 @@
 //! What a snapshot tells about a run, for people and for tests.
 
-use super::memory::{Memory, Stage, Wait};
 use super::GraphProgram;
+use super::memory::{Memory, Stage, Wait};
 use crate::command::Command;
 use crate::id::CommandId;
 use crate::program::{ProgramError, Snapshot};
@@ -45,7 +45,7 @@ impl GraphProgram {
                 Wait::Nothing => {}
                 Wait::Task(task) => say(WaitingFor::Task, Some(*task)),
                 Wait::Child { child, .. } => say(WaitingFor::Child, Some(*child)),
-                Wait::Timer(timer) => say(WaitingFor::Timer, Some(*timer)),
+                Wait::Timer(timer) | Wait::Pause { timer, .. } => say(WaitingFor::Timer, Some(*timer)),
                 Wait::Signal { name, .. } => say(WaitingFor::Signal(name.clone()), None),
                 Wait::Person(question) => say(WaitingFor::Approval, Some(question.approval)),
                 Wait::Routing(routing) => say(WaitingFor::Routing, Some(routing.task)),
@@ -57,9 +57,15 @@ impl GraphProgram {
             }
         }
         for (node, tokens) in &memory.parked {
-            let senders = tokens.iter().filter_map(|token| token.from.as_deref()).map(str::to_owned).collect();
+            let senders =
+                tokens.iter().filter_map(|token| token.from.as_deref()).map(str::to_owned).collect();
             let since = tokens.first().map(|token| token.at);
-            all.push(Waiting { node: node.to_string(), what: WaitingFor::Join(senders), command: None, since });
+            all.push(Waiting {
+                node: node.to_string(),
+                what: WaitingFor::Join(senders),
+                command: None,
+                since,
+            });
         }
         if let Stage::Undoing(undoing) = &memory.stage {
             let (node, command) = (undoing.node.to_string(), Some(undoing.task));

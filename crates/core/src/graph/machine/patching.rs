@@ -43,7 +43,9 @@ impl Machine<'_> {
     /// The patch an agent's answer brings along, and the answer without it.
     pub fn take_patch(&mut self, value: ValueId) -> Stopped<Option<(ValueId, ValueId)>> {
         let answer = self.look(value)?;
-        let Some(patch) = answer.get("patch").filter(|patch| !patch.is_null()).cloned() else { return Ok(None) };
+        let Some(patch) = answer.get("patch").filter(|patch| !patch.is_null()).cloned() else {
+            return Ok(None);
+        };
         let mut rest = Value::clone(&answer);
         if let Some(fields) = rest.as_object_mut() {
             // In place, so that the order of the others stays.
@@ -76,7 +78,13 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub fn patch_decided(&mut self, visit: Visit, question: PatchQuestion, approved: bool, by: &str) -> Stopped {
+    pub fn patch_decided(
+        &mut self,
+        visit: Visit,
+        question: PatchQuestion,
+        approved: bool,
+        by: &str,
+    ) -> Stopped {
         let plan = self.plan.clone();
         let node = plan.node(self.place(&visit.node));
         if approved {
@@ -120,7 +128,7 @@ impl Machine<'_> {
             Some(patched) => &patched.document,
             None => &*self.program.document,
         };
-        let changed = patch::propose(document, operations, &self.program.compile)?;
+        let changed = patch::propose((document, &self.plan.graph), operations, &self.program.compile)?;
         if let Some(agent) = &author.agent {
             let node = self.plan.place(agent).map(|place| self.plan.node(place));
             let Some(node) = node else {
@@ -142,7 +150,8 @@ impl Machine<'_> {
         if let Some(node) = live.into_iter().find(|node| next.place(node).is_none()) {
             return Refused::because(codes::LIVE_NODE, format!("something is under way at {node}"));
         }
-        let can_undo = |node: &str| next.place(node).is_some_and(|place| next.node(place).compensator.is_some());
+        let can_undo =
+            |node: &str| next.place(node).is_some_and(|place| next.node(place).compensator.is_some());
         if let Some(undo) = self.memory.undo.iter().find(|undo| !can_undo(&undo.node)) {
             let message = format!("{} has done something, and nothing else could undo it", undo.node);
             return Refused::because(codes::LIVE_NODE, message);
@@ -165,7 +174,8 @@ impl Machine<'_> {
                 waits && could.contains(sender) && !reached
             });
             if let Some(sender) = cut_off {
-                let message = format!("{node} waits for {}, which nothing would lead to", self.plan.id(sender));
+                let message =
+                    format!("{node} waits for {}, which nothing would lead to", self.plan.id(sender));
                 return Refused::because(codes::JOIN, message);
             }
         }

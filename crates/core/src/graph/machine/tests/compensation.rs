@@ -24,7 +24,8 @@ fn played(graph: &Value, script: Script) -> Stage {
 
 #[test]
 fn a_failed_run_takes_back_what_it_did_the_last_thing_first() {
-    let stage = super::stage::stage(&order_graph(), script().with("b", [json!({"paid": 5})]).failing("d", "X"));
+    let stage =
+        super::stage::stage(&order_graph(), script().with("b", [json!({"paid": 5})]).failing("d", "X"));
     let outcome = stage.outcome();
     assert_eq!((outcome.status, code(&outcome)), ("failed", "node_failed:d"));
     let names: Vec<&str> = stage.calls[4..].iter().map(|(name, _)| name.as_str()).collect();
@@ -48,9 +49,9 @@ fn what_is_under_way_is_stopped_first() {
     let stage = played(&graph, script().failing("b", "X").silent("k"));
     let outcome = stage.outcome();
     assert_eq!((code(&outcome), outcome.elapsed), ("node_failed:b", 0));
-    let cancelled = stage.history.iter().any(|event| {
-        matches!(&event.data, EventData::ApprovalDecided(decided) if decided.decision == "cancelled")
-    });
+    let cancelled = stage.history.iter().any(
+        |event| matches!(&event.data, EventData::ApprovalDecided(decided) if decided.decision == "cancelled"),
+    );
     assert!(cancelled);
 }
 

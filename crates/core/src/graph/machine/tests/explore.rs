@@ -30,7 +30,10 @@ fn explore(stage: Stage, repeated: Option<&Message>, seen: &mut BTreeSet<String>
         stage.check();
         let patched = told.join(",");
         found.patches.extend(told.into_iter().map(str::to_owned));
-        found.ends.insert(format!("{} {counts:?} {} {} {patched}", outcome.status, outcome.output, outcome.counter));
+        found.ends.insert(format!(
+            "{} {counts:?} {} {} {patched}",
+            outcome.status, outcome.output, outcome.counter
+        ));
         return;
     }
     // The start first: nothing else reaches a run before.
@@ -123,5 +126,9 @@ fn a_question_and_a_failure_beside_a_join_have_one_outcome_each_way_they_meet() 
     let found = explored(&graph, script.clone());
     assert!(found.ends.len() == 2, "approved, or nobody in time: {:#?}", found.ends);
     let found = explored(&graph, script.failing("b", "X"));
-    assert!(found.ends.iter().all(|end| end.starts_with("failed") && end.contains(r#""undo a": 1"#)), "{:#?}", found.ends);
+    assert!(
+        found.ends.iter().all(|end| end.starts_with("failed") && end.contains(r#""undo a": 1"#)),
+        "{:#?}",
+        found.ends
+    );
 }

@@ -15,16 +15,24 @@ fn a_task_gets_its_config_and_its_input() {
         {"id": "a", "type": "task", "config": {"task": "orders.charge", "currency": "EUR"}, "dependents": ["b"]},
         {"id": "b", "type": "function"}]});
     let stage = stage(&graph, script().inputs(json!({"id": 7})).with("a", [json!(["paid"])]));
-    assert_eq!(stage.calls, [
-        ("orders.charge".to_owned(), json!({"config": {"task": "orders.charge", "currency": "EUR"}, "input": {"id": 7}})),
-        ("b".to_owned(), json!({"config": {}, "input": ["paid"]})),
-    ]);
+    assert_eq!(
+        stage.calls,
+        [
+            (
+                "orders.charge".to_owned(),
+                json!({"config": {"task": "orders.charge", "currency": "EUR"}, "input": {"id": 7}})
+            ),
+            ("b".to_owned(), json!({"config": {}, "input": ["paid"]})),
+        ]
+    );
 }
 
 #[test]
 fn what_governs_attempts_is_that_of_the_node() {
-    let graph = one(json!({"id": "a", "type": "task", "timeout_ms": 5000, "retry": {"max_attempts": 7, "backoff_ms": 20},
-        "limits": {"deadline_s": 60}, "on_exhausted": "hold"}));
+    let graph = one(
+        json!({"id": "a", "type": "task", "timeout_ms": 5000, "retry": {"max_attempts": 7, "backoff_ms": 20},
+        "limits": {"deadline_s": 60}, "on_exhausted": "hold"}),
+    );
     let mut stage = super::stage::Stage::new(&graph, script().silent("a"), super::stage::Way::Straight);
     stage.play();
     let Some(Command::RunTask(task)) = stage.last.unwrap().commands.into_iter().next() else { panic!() };
@@ -40,8 +48,14 @@ fn references_become_what_they_lead_to() {
         {"id": "b", "type": "http", "config": {"url": "https://x.test/${$inputs.id}", "method": "POST",
             "body": {"items": "$nodes.a.items", "n": "$nodes.a.output.items[0].n"}}}]});
     let stage = stage(&graph, script().inputs(json!({"id": 7})).with("a", [json!({"items": [{"n": 1}]})]));
-    assert_eq!(stage.calls[1], ("http.request".to_owned(), json!({"url": "https://x.test/7", "method": "POST",
-        "json": {"items": [{"n": 1}], "n": 1}})));
+    assert_eq!(
+        stage.calls[1],
+        (
+            "http.request".to_owned(),
+            json!({"url": "https://x.test/7", "method": "POST",
+        "json": {"items": [{"n": 1}], "n": 1}})
+        )
+    );
 }
 
 #[test]
@@ -56,7 +70,10 @@ fn a_reference_that_leads_to_nothing_fails_the_node_and_is_named() {
     let failure = outcome.failure.unwrap();
     assert!(failure.message.contains("$nodes.a.items[3]"), "{failure}");
     assert_eq!(failure.kind, "unresolvable_reference");
-    let outcome = play(&graph(json!({"dependents": [], "error_path": ["c"]})), script().with("a", [json!({"items": []})]));
+    let outcome = play(
+        &graph(json!({"dependents": [], "error_path": ["c"]})),
+        script().with("a", [json!({"items": []})]),
+    );
     assert_eq!(outcome.order, ["a", "c"]);
 }
 
@@ -78,7 +95,10 @@ fn a_transform_is_a_task_for_jq() {
 
 #[test]
 fn a_delay_passes_its_input_on_later() {
-    let outcome = play(&one(json!({"id": "a", "type": "delay", "config": {"for": "90s"}})), script().inputs(json!({"x": 1})));
+    let outcome = play(
+        &one(json!({"id": "a", "type": "delay", "config": {"for": "90s"}})),
+        script().inputs(json!({"x": 1})),
+    );
     assert_eq!((outcome.output, outcome.elapsed), (json!({"x": 1}), 90));
     let until = one(json!({"id": "a", "type": "delay", "config": {"until": "1970-01-01T01:00:00Z"}}));
     assert_eq!(play(&until, script()).elapsed, 3600);
@@ -92,7 +112,7 @@ fn a_delay_passes_its_input_on_later() {
 fn a_signal_is_awaited_by_name_and_only_so_long() {
     let graph = json!({"nodes": [
         {"id": "a", "type": "signal", "config": {"name": "go", "timeout": "1m"}, "dependents": [], "error_path": ["b"]},
-        {"id": "b", "type": "conditional"}]});
+        {"id": "b", "type": "delay", "config": {"for": 0}}]});
     let mut early = script();
     early.signals = vec![(0, "stop".into(), json!(0)), (30, "go".into(), json!({"by": "ann"}))];
     let outcome = play(&graph, early);
@@ -112,13 +132,34 @@ fn two_who_wait_for_one_name_are_served_in_turn() {
 
 #[test]
 fn a_child_is_started_with_its_inputs_and_its_output_goes_on() {
-    let graph = one(json!({"id": "a", "type": "child", "config": {"workflow": "kid", "inputs": {"n": "$inputs.n"}}}));
+    let graph =
+        one(json!({"id": "a", "type": "child", "config": {"workflow": "kid", "inputs": {"n": "$inputs.n"}}}));
     let stage = stage(&graph, script().inputs(json!({"n": 4, "m": 5})).with("a", [json!("done")]));
-    assert_eq!((stage.calls[0].clone(), stage.outcome().output), (("kid".to_owned(), json!({"n": 4})), json!("done")));
+    assert_eq!(
+        (stage.calls[0].clone(), stage.outcome().output),
+        (("kid".to_owned(), json!({"n": 4})), json!("done"))
+    );
     let plain = one(json!({"id": "a", "type": "child", "config": {"workflow": "kid"}, "timeout_ms": 5000}));
     let outcome = play(&plain, script().silent("a"));
     assert_eq!((code(&outcome), outcome.elapsed), ("node_failed:a", 5));
     assert_eq!(code(&play(&plain, script().failing("a", "X"))), "node_failed:a");
+}
+
+#[test]
+fn a_child_with_a_policy_of_its_own_is_tried_again() {
+    let graph = one(json!({"id": "a", "type": "child", "config": {"workflow": "kid"},
+        "retry": {"max_attempts": 3, "backoff_ms": 10_000, "jitter": 0}}));
+    let mut failing = script();
+    let failure = crate::failure::Failure::new("X", "not yet");
+    failing.answers.insert("a".into(), vec![Err(failure.clone()), Err(failure.clone()), Ok(json!("there"))]);
+    let outcome = play(&graph, failing);
+    assert_eq!((outcome.output, outcome.elapsed, outcome.order.len()), (json!("there"), 30, 3));
+    let mut hopeless = script();
+    hopeless.answers.insert("a".into(), vec![Err(failure)]);
+    let outcome = play(&graph, hopeless);
+    assert_eq!((code(&outcome), outcome.order.len()), ("node_failed:a", 3));
+    assert_eq!(outcome.failure.unwrap().attempts, 3);
+    assert_eq!(play(&graph, script().failing("a", "FINAL")).order.len(), 1);
 }
 
 fn parallel(more: Value) -> Value {
@@ -134,7 +175,11 @@ fn one_task_for_each_item_so_many_at_once_results_in_order() {
     assert_eq!(stage.outcome().output, json!([1, 4, 9]));
     let inputs: Vec<&Value> = stage.calls.iter().map(|(_, call)| &call["input"]).collect();
     assert_eq!(inputs, [&json!(1), &json!(2), &json!(3)]);
-    let mut silent = super::stage::Stage::new(&graph, script().inputs(json!([1, 2, 3])).silent("a"), super::stage::Way::Straight);
+    let mut silent = super::stage::Stage::new(
+        &graph,
+        script().inputs(json!([1, 2, 3])).silent("a"),
+        super::stage::Way::Straight,
+    );
     silent.play();
     assert_eq!(silent.calls.len(), 2);
     assert_eq!(play(&graph, script().inputs(json!([]))).output, json!([]));
@@ -154,7 +199,10 @@ fn one_failed_item_fails_the_node_unless_it_settles() {
 fn one_child_for_each_item() {
     let graph = one(json!({"id": "a", "type": "parallel", "config": {"items": [1, 2], "workflow": "kid"}}));
     let stage = stage(&graph, script().with("a", [json!("x"), json!("y")]));
-    assert_eq!((stage.calls[1].clone(), stage.outcome().output), (("kid".to_owned(), json!(2)), json!(["x", "y"])));
+    assert_eq!(
+        (stage.calls[1].clone(), stage.outcome().output),
+        (("kid".to_owned(), json!(2)), json!(["x", "y"]))
+    );
 }
 
 #[test]
@@ -167,15 +215,22 @@ fn a_filter_keeps_what_meets_its_condition() {
 
 #[test]
 fn an_aggregate_counts_and_sums_in_groups() {
-    let items = json!([{"k": "x", "n": 1, "d": {"p": 2.5}}, {"k": "y", "n": 5}, {"k": "x", "n": 3, "d": {"p": 0.5}}]);
+    let items =
+        json!([{"k": "x", "n": 1, "d": {"p": 2.5}}, {"k": "y", "n": 5}, {"k": "x", "n": 3, "d": {"p": 0.5}}]);
     for (config, output) in [
         (json!({}), json!({"count": 3})),
-        (json!({"compute": {"total": "sum:n", "least": {"min": "n"}, "most": "max(n)", "avg": "n"}}),
-            json!({"total": 9, "least": 1, "most": 5, "avg": 3.0})),
-        (json!({"by": "k", "compute": ["count", "sum:d.p"]}),
-            json!([{"k": "x", "count": 2, "sum_d_p": 3.0}, {"k": "y", "count": 1, "sum_d_p": 0}])),
-        (json!({"by": ["k"], "compute": {"all": "group", "avg": "avg:missing"}}),
-            json!([{"k": "x", "all": [items[0], items[2]], "avg": null}, {"k": "y", "all": [items[1]], "avg": null}])),
+        (
+            json!({"compute": {"total": "sum:n", "least": {"min": "n"}, "most": "max(n)", "avg": "n"}}),
+            json!({"total": 9, "least": 1, "most": 5, "avg": 3.0}),
+        ),
+        (
+            json!({"by": "k", "compute": ["count", "sum:d.p"]}),
+            json!([{"k": "x", "count": 2, "sum_d_p": 3.0}, {"k": "y", "count": 1, "sum_d_p": 0}]),
+        ),
+        (
+            json!({"by": ["k"], "compute": {"all": "group", "avg": "avg:missing"}}),
+            json!([{"k": "x", "all": [items[0], items[2]], "avg": null}, {"k": "y", "all": [items[1]], "avg": null}]),
+        ),
     ] {
         let mut config = config;
         config["items"] = json!("$inputs");
@@ -192,8 +247,11 @@ fn an_agent_is_told_what_it_may_choose() {
         {"id": "a", "type": "agent", "agent_config": {"model": "m"}, "branch": {"type": "agent_driven",
             "available_next_nodes": ["b"]}}, {"id": "b", "type": "task"}]});
     let stage = stage(&graph, script().with("a", [json!({"next_nodes": ["b"]})]));
-    assert_eq!(stage.calls[0].1, json!({"config": {}, "input": null, "agent_config": {"model": "m"},
-        "available_next_nodes": ["b"]}));
+    assert_eq!(
+        stage.calls[0].1,
+        json!({"config": {}, "input": null, "agent_config": {"model": "m"},
+        "available_next_nodes": ["b"]})
+    );
 }
 
 #[test]
@@ -201,7 +259,7 @@ fn large_outputs_leave_the_snapshot_and_are_fetched_when_somebody_looks_inside()
     let workers: Vec<String> = (0..6).map(|n| format!("w{n}")).collect();
     let mut nodes = vec![json!({"id": "a", "type": "task", "dependents": workers})];
     nodes.extend(workers.iter().map(|id| json!({"id": id, "type": "task", "dependents": ["z"]})));
-    nodes.push(json!({"id": "z", "type": "conditional", "dependencies": workers}));
+    nodes.push(json!({"id": "z", "type": "delay", "config": {"for": 0}, "dependencies": workers}));
     let mut script = script();
     for worker in &workers {
         script = script.with(worker, [json!(worker[1..].repeat(40_000))]);

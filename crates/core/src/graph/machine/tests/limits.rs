@@ -67,7 +67,7 @@ fn no_payload_is_larger_than_allowed() {
 fn inline_nodes_go_on_in_the_next_step_when_there_are_many() {
     let graph = json!({"limits": {"max_hops": 5000}, "nodes": [
         {"id": "a", "type": "loop", "loop": {"max_iterations": 1200, "timeout_path": ["b"]}},
-        {"id": "b", "type": "conditional"}]});
+        {"id": "b", "type": "delay", "config": {"for": 0}}]});
     let outcome = play(&graph, script().inputs(json!({"x": 1})));
     assert_eq!((outcome.status, outcome.output, outcome.elapsed), ("completed", json!({"x": 1}), 0));
 }

@@ -19,12 +19,16 @@ fn insert_c() -> Value {
 fn a_patch_changes_where_later_results_go() {
     let stage = stage(&chain(), script().patched(0, "user:ann", insert_c()).with("c", [json!("new")]));
     assert_eq!(stage.patches(), ["adopted"]);
-    assert_eq!((stage.outcome().order, stage.outcome().output), (vec!["a".into(), "b".into(), "c".into()], json!("new")));
+    assert_eq!(
+        (stage.outcome().order, stage.outcome().output),
+        (vec!["a".into(), "b".into(), "c".into()], json!("new"))
+    );
 }
 
 #[test]
 fn what_undoes_a_patch_is_kept_with_it() {
-    let mut stage = Stage::new(&chain(), script().patched(0, "user:ann", insert_c()).silent("a"), Way::Reloaded);
+    let mut stage =
+        Stage::new(&chain(), script().patched(0, "user:ann", insert_c()).silent("a"), Way::Reloaded);
     stage.play();
     let adopted = stage.history.iter().find_map(|event| match &event.data {
         EventData::PatchAdopted(adopted) => Some(adopted.clone()),
@@ -33,11 +37,15 @@ fn what_undoes_a_patch_is_kept_with_it() {
     let adopted = adopted.unwrap();
     assert_eq!((adopted.author.as_str(), adopted.reason.as_str()), ("user:ann", "a test"));
     let inverse: Value = serde_json::from_str(adopted.inverse.text().unwrap()).unwrap();
-    let undone = crate::graph::patch::apply(&crate::graph::patch::apply(&chain(), &insert_c()).unwrap(), &inverse);
+    let undone =
+        crate::graph::patch::apply(&crate::graph::patch::apply(&chain(), &insert_c()).unwrap(), &inverse);
     assert_eq!(undone.unwrap(), chain());
     let both = script().patched(0, "user:ann", insert_c()).patched(0, "user:ann", inverse);
     let stage = super::stage::stage(&chain(), both);
-    assert_eq!((stage.patches(), stage.outcome().order), (vec!["adopted", "adopted"], vec!["a".into(), "b".into()]));
+    assert_eq!(
+        (stage.patches(), stage.outcome().order),
+        (vec!["adopted", "adopted"], vec!["a".into(), "b".into()])
+    );
 }
 
 #[test]
@@ -54,8 +62,12 @@ fn what_is_no_good_patch_is_refused_and_the_run_goes_on() {
         assert_eq!(stage.patches(), [refused], "{operations}");
         assert_eq!((stage.outcome().status, stage.outcome().order.len()), ("completed", 2));
     }
-    let copies: Vec<Value> = (0..40).map(|n| json!({"op": "copy", "from": "", "path": format!("/x{n}")})).collect();
-    assert_eq!(stage(&chain(), script().patched(0, "user:ann", json!(copies))).patches(), ["inapplicable_patch"]);
+    let copies: Vec<Value> =
+        (0..40).map(|n| json!({"op": "copy", "from": "", "path": format!("/x{n}")})).collect();
+    assert_eq!(
+        stage(&chain(), script().patched(0, "user:ann", json!(copies))).patches(),
+        ["inapplicable_patch"]
+    );
 }
 
 #[test]
@@ -90,7 +102,10 @@ fn a_join_with_tokens_keeps_what_it_waits_for_within_reach() {
     // The token of b would never be taken.
     let deaf = json!([{"op": "replace", "path": "/nodes/4/dependencies", "value": ["c"]},
         {"op": "replace", "path": "/nodes/1/dependents", "value": []}]);
-    assert_eq!(super::stage::stage(&diamond(), script().patched(5, "user:ann", deaf)).patches(), ["join_unreachable"]);
+    assert_eq!(
+        super::stage::stage(&diamond(), script().patched(5, "user:ann", deaf)).patches(),
+        ["join_unreachable"]
+    );
 }
 
 #[test]
@@ -99,7 +114,10 @@ fn a_join_may_be_told_not_to_wait_any_longer() {
         {"op": "add", "path": "/nodes/4/wait_for_all", "value": true},
         {"op": "replace", "path": "/nodes/3/dependents", "value": []}]);
     let stage = stage(&diamond(), script().patched(5, "user:ann", patient));
-    assert_eq!((stage.patches(), stage.outcome().order), (vec!["adopted"], vec!["a".into(), "b".into(), "d".into(), "c".into()]));
+    assert_eq!(
+        (stage.patches(), stage.outcome().order),
+        (vec!["adopted"], vec!["a".into(), "b".into(), "d".into(), "c".into()])
+    );
 }
 
 fn agent(more: Value) -> Value {
@@ -133,9 +151,12 @@ fn a_task_that_is_no_agent_patches_nothing() {
 #[test]
 fn an_agent_adds_at_most_five_agents_and_leaves_at_most_five() {
     let add = |count: usize| -> Value {
-        let added = (0..count).map(|n| json!({"op": "add", "path": "/nodes/-", "value": {"id": format!("x{n}"), "type": "agent",
-            "dependencies": ["b"]}}));
-        let linked = (0..count).map(|n| json!({"op": "add", "path": "/nodes/1/dependents/-", "value": format!("x{n}")}));
+        let added = (0..count).map(|n| {
+            json!({"op": "add", "path": "/nodes/-", "value": {"id": format!("x{n}"), "type": "agent",
+            "dependencies": ["b"]}})
+        });
+        let linked = (0..count)
+            .map(|n| json!({"op": "add", "path": "/nodes/1/dependents/-", "value": format!("x{n}")}));
         added.chain(linked).collect()
     };
     for (count, told) in [(4, "adopted"), (5, "excessive_agent_nodes"), (6, "excessive_agent_nodes")] {
@@ -150,11 +171,17 @@ fn an_agent_adds_at_most_five_agents_and_leaves_at_most_five() {
 #[test]
 fn an_agent_is_held_to_the_types_and_targets_it_may_use() {
     let types = agent(json!({"agent_config": {"allowed_types": ["http"]}}));
-    assert_eq!(stage(&types, script().with("a", [json!({"patch": grow()})])).patches(), ["unauthorized_patch"]);
+    assert_eq!(
+        stage(&types, script().with("a", [json!({"patch": grow()})])).patches(),
+        ["unauthorized_patch"]
+    );
     let targets = agent(json!({"agent_config": {"allowed_targets": []}}));
     let back = json!([{"op": "add", "path": "/nodes/-", "value": {"id": "c", "type": "task", "dependents": ["b"]}},
         {"op": "add", "path": "/nodes/0/branch/available_next_nodes/-", "value": "c"}]);
-    assert_eq!(stage(&targets, script().with("a", [json!({"patch": back})])).patches(), ["unauthorized_patch"]);
+    assert_eq!(
+        stage(&targets, script().with("a", [json!({"patch": back})])).patches(),
+        ["unauthorized_patch"]
+    );
     assert_eq!(stage(&targets, script().with("a", [json!({"patch": grow()})])).patches(), ["adopted"]);
 }
 
@@ -166,8 +193,13 @@ fn where_the_node_wants_it_a_person_decides_about_the_patch_first() {
     assert_eq!((waiting.status, waiting.counter, waiting.waiting), ("waiting", 1, vec!["a".to_owned()]));
     let asked = script().with("a", [answer]).decides("a", [json!({"decision": "approve", "by": "ann"})]);
     let stage = stage(&graph, asked);
-    assert_eq!((stage.patches(), stage.outcome().order), (vec!["adopted"], vec!["a".into(), "a".into(), "c".into()]));
-    let refused = script().with("a", [json!({"patch": grow()})]).decides("a", [json!({"decision": "reject", "by": "ann"})]);
+    assert_eq!(
+        (stage.patches(), stage.outcome().order),
+        (vec!["adopted"], vec!["a".into(), "a".into(), "c".into()])
+    );
+    let refused = script()
+        .with("a", [json!({"patch": grow()})])
+        .decides("a", [json!({"decision": "reject", "by": "ann"})]);
     let stage = super::stage::stage(&graph, refused);
     assert_eq!((stage.patches(), stage.outcome().status), (vec!["patch_rejected"], "completed"));
 }

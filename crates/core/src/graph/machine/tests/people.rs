@@ -9,7 +9,7 @@ fn asking(human_config: Value) -> Value {
     json!({"nodes": [
         {"id": "a", "type": "task", "dependents": ["m"]},
         {"id": "m", "type": "human", "dependents": ["yes"], "rejection_path": ["no"], "human_config": human_config},
-        {"id": "yes", "type": "conditional"}, {"id": "no", "type": "conditional"}]})
+        {"id": "yes", "type": "delay", "config": {"for": 0}}, {"id": "no", "type": "delay", "config": {"for": 0}}]})
 }
 
 #[test]
@@ -30,7 +30,8 @@ fn a_question_consumes_its_token_and_keeps_the_run_open() {
 #[test]
 fn the_answer_goes_along_with_what_was_asked_about() {
     let script = |decision: &str| {
-        let answer = json!({"decision": decision, "by": "ann", "comments": "fine", "data": {"limit": 9}, "after": 60});
+        let answer =
+            json!({"decision": decision, "by": "ann", "comments": "fine", "data": {"limit": 9}, "after": 60});
         script().with("a", [json!({"amount": 5})]).decides("m", [answer])
     };
     for decision in ["approve", "reject"] {
@@ -70,7 +71,10 @@ fn nobody_answering_is_an_answer_by_policy() {
 #[test]
 fn an_answer_in_time_stops_the_clock() {
     let config = json!({"timeout": "1h", "escalation": [{"after": "30m", "approvers": ["boss"]}]});
-    let outcome = play(&asking(config), script().decides("m", [json!({"decision": "approve", "by": "ann", "after": 60})]));
+    let outcome = play(
+        &asking(config),
+        script().decides("m", [json!({"decision": "approve", "by": "ann", "after": 60})]),
+    );
     assert_eq!((outcome.status, outcome.elapsed), ("completed", 60));
 }
 
@@ -79,10 +83,14 @@ fn others_are_asked_in_time_and_nothing_is_restarted() {
     let config = json!({"timeout": "3h", "escalation_policy": "escalate", "approvers": ["ann"], "escalation": [
         {"after": "1h", "approvers": ["boss"]}, {"after": "2h", "approvers": ["director"]}]});
     let stage = stage(&asking(config), script());
-    let told: Vec<_> = stage.history.iter().filter_map(|event| match &event.data {
-        EventData::ApprovalEscalated(told) => Some((event.at.0 / 3_600_000, told.approvers[0].clone())),
-        _ => None,
-    }).collect();
+    let told: Vec<_> = stage
+        .history
+        .iter()
+        .filter_map(|event| match &event.data {
+            EventData::ApprovalEscalated(told) => Some((event.at.0 / 3_600_000, told.approvers[0].clone())),
+            _ => None,
+        })
+        .collect();
     assert_eq!(told, [(1, "boss".to_owned()), (2, "director".to_owned())]);
     assert_eq!((stage.outcome().elapsed, stage.path().last().unwrap().as_str()), (3 * 3600, "m>no"));
     assert_eq!(stage.kinds().iter().filter(|kind| **kind == "approval_created").count(), 1);
@@ -95,15 +103,23 @@ fn a_second_visit_is_a_second_question() {
         {"id": "b", "type": "task", "loop": {"condition": {"type": "cel", "expression": "output.again"},
             "max_iterations": 5, "loop_back_to": "m"}},
         {"id": "c", "type": "task"}]});
-    let script = script()
-        .with("b", [json!({"again": true})])
-        .decides("m", [json!({"decision": "approve", "by": "ann"}), json!({"decision": "reject", "by": "bob"})]);
+    let script = script().with("b", [json!({"again": true})]).decides(
+        "m",
+        [json!({"decision": "approve", "by": "ann"}), json!({"decision": "reject", "by": "bob"})],
+    );
     let stage = stage(&graph, script);
-    let visits: Vec<_> = stage.history.iter().filter_map(|event| match &event.data {
-        EventData::ApprovalCreated(asked) => asked.visit,
-        _ => None,
-    }).collect();
-    assert_eq!((visits, stage.outcome().order), (vec![1, 2], vec!["m".into(), "b".into(), "m".into(), "c".into()]));
+    let visits: Vec<_> = stage
+        .history
+        .iter()
+        .filter_map(|event| match &event.data {
+            EventData::ApprovalCreated(asked) => asked.visit,
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        (visits, stage.outcome().order),
+        (vec![1, 2], vec!["m".into(), "b".into(), "m".into(), "c".into()])
+    );
 }
 
 #[test]

@@ -125,7 +125,9 @@ impl Dice {
             let count = document["nodes"].as_array().unwrap().len() as u64;
             let operations = match self.below(3) {
                 0 => json!([{"op": "remove", "path": format!("/nodes/{}", self.below(count))}]),
-                1 => json!([{"op": "replace", "path": format!("/nodes/{}/dependents", self.below(count)), "value": []}]),
+                1 => {
+                    json!([{"op": "replace", "path": format!("/nodes/{}/dependents", self.below(count)), "value": []}])
+                }
                 _ => json!([{"op": "add", "path": "/nodes/-", "value": {"id": "new", "type": "task"}},
                     {"op": "add", "path": format!("/nodes/{}/dependents/-", self.below(count)), "value": "new"}]),
             };
@@ -147,7 +149,8 @@ fn perform(document: &Value, script: &Script, way: Way, seed: u64) -> Outcome {
         let now: Vec<usize> = stage.deliverable();
         let earliest = now.iter().map(|place| stage.pending[*place].0).min();
         let Some(earliest) = earliest else { break };
-        let due: Vec<usize> = now.into_iter().filter(|place| stage.pending[*place].0 <= earliest.max(stage.now)).collect();
+        let due: Vec<usize> =
+            now.into_iter().filter(|place| stage.pending[*place].0 <= earliest.max(stage.now)).collect();
         // The start comes first, whoever else is early.
         let place = if stage.history.is_empty() { 0 } else { due[dice.below(due.len() as u64) as usize] };
         stage.deliver(place);
@@ -181,5 +184,8 @@ fn whatever_the_graph_tokens_are_conserved_and_every_way_comes_to_the_same() {
         joins += usize::from(document["nodes"].as_array().unwrap().len() > 4 && outcomes[0].order.len() > 4);
     }
     // The runs are worth something: enough of them complete, fail, wait, and go some way.
-    assert!(ends["completed"] > 100 && ends["failed"] > 50 && ends["waiting"] > 5 && joins > 50, "{ends:?} {joins}");
+    assert!(
+        ends["completed"] > 100 && ends["failed"] > 50 && ends["waiting"] > 5 && joins > 50,
+        "{ends:?} {joins}"
+    );
 }

@@ -39,7 +39,8 @@ fn conditions_see_outputs_inputs_and_how_nodes_ended() {
             {"condition": {"type": "cel", "expression": cel}, "next_nodes": ["c"]}], "default": ["d"]}},
         {"id": "c", "type": "task"}, {"id": "d", "type": "task"}]});
     for (sum, last) in [(7, "c"), (8, "d")] {
-        let script = script().inputs(json!({"sum": sum})).with("a", [json!({"n": 3})]).with("b", [json!({"n": 4})]);
+        let script =
+            script().inputs(json!({"sum": sum})).with("a", [json!({"n": 3})]).with("b", [json!({"n": 4})]);
         assert_eq!(play(&graph, script).order, ["a", "b", last]);
     }
 }
@@ -52,10 +53,16 @@ fn every_condition_leaves_its_verdict_and_one_that_cannot_be_evaluated_the_reaso
             {"condition": {"type": "cel", "expression": "output.n > 1"}, "next_nodes": ["b"]}]}},
         {"id": "b", "type": "task"}]});
     let stage = stage(&graph, script().with("a", [json!({"n": 2})]));
-    let told: Vec<_> = stage.history.iter().filter_map(|event| match &event.data {
-        EventData::ConditionEvaluated(told) => Some((told.condition.as_str(), told.result, !told.reason.is_empty())),
-        _ => None,
-    }).collect();
+    let told: Vec<_> = stage
+        .history
+        .iter()
+        .filter_map(|event| match &event.data {
+            EventData::ConditionEvaluated(told) => {
+                Some((told.condition.as_str(), told.result, !told.reason.is_empty()))
+            }
+            _ => None,
+        })
+        .collect();
     assert_eq!(told, [("rule 1", false, true), ("rule 2", true, false)]);
 }
 
@@ -72,7 +79,8 @@ fn sandboxed() -> serde_json::Value {
 #[test]
 fn a_condition_that_is_asked_outside_keeps_the_token_counted_until_it_is_answered() {
     let graph = sandboxed();
-    let mut stage = Stage::new(&graph, script().with("a", [json!({"n": 2})]).silent("rhythm.sandbox"), Way::Reloaded);
+    let mut stage =
+        Stage::new(&graph, script().with("a", [json!({"n": 2})]).silent("rhythm.sandbox"), Way::Reloaded);
     stage.play();
     stage.check();
     let outcome = stage.outcome();
@@ -97,7 +105,8 @@ fn the_recorded_answer_routes() {
 
 #[test]
 fn a_failed_node_fails_the_run_and_says_which_it_was_and_why() {
-    let graph = json!({"nodes": [{"id": "a", "type": "task", "dependents": ["b"]}, {"id": "b", "type": "task"}]});
+    let graph =
+        json!({"nodes": [{"id": "a", "type": "task", "dependents": ["b"]}, {"id": "b", "type": "task"}]});
     let stage = stage(&graph, script().failing("b", "OutOfStock"));
     let outcome = stage.outcome();
     let failure = outcome.failure.clone().unwrap();
@@ -108,7 +117,8 @@ fn a_failed_node_fails_the_run_and_says_which_it_was_and_why() {
 
 #[test]
 fn a_run_that_failed_goes_on_from_before_its_failure() {
-    let graph = json!({"nodes": [{"id": "a", "type": "task", "dependents": ["b"]}, {"id": "b", "type": "task"}]});
+    let graph =
+        json!({"nodes": [{"id": "a", "type": "task", "dependents": ["b"]}, {"id": "b", "type": "task"}]});
     let mut stage = stage(&graph, script().failing("b", "OutOfStock"));
     let mut failed = stage.last.take().unwrap();
     failed.state.cancelling = false;
@@ -131,16 +141,30 @@ fn the_path_of_a_run_can_be_read_from_its_rows() {
         {"id": "c", "type": "task", "dependents": ["d"]}, {"id": "d", "type": "task", "dependencies": ["b", "c"]}]});
     let stage = stage(&graph, script());
     assert_eq!(stage.path(), [">a", "a>b", "a>c", "b>d", "c>d"]);
-    let rows: Vec<String> = stage.history.iter().filter_map(|event| match &event.data {
-        EventData::NodeEmitted(token) | EventData::NodeConsumed(token) => Some(format!(
-            "{} {}->{} hop {}", token.op_key, token.counter_before, token.counter_after, token.hop)),
-        _ => None,
-    }).collect();
-    assert_eq!(rows, [
-        "emit:1 0->1 hop 0",
-        "emit:2 1->2 hop 1", "emit:3 2->3 hop 1", "consume:1 3->2 hop 0",
-        "emit:4 2->3 hop 2", "consume:2 3->2 hop 1",
-        "emit:5 2->3 hop 2", "consume:3 3->2 hop 1",
-        "consume:4 2->1 hop 2", "consume:5 1->0 hop 2",
-    ]);
+    let rows: Vec<String> = stage
+        .history
+        .iter()
+        .filter_map(|event| match &event.data {
+            EventData::NodeEmitted(token) | EventData::NodeConsumed(token) => Some(format!(
+                "{} {}->{} hop {}",
+                token.op_key, token.counter_before, token.counter_after, token.hop
+            )),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            "emit:1 0->1 hop 0",
+            "emit:2 1->2 hop 1",
+            "emit:3 2->3 hop 1",
+            "consume:1 3->2 hop 0",
+            "emit:4 2->3 hop 2",
+            "consume:2 3->2 hop 1",
+            "emit:5 2->3 hop 2",
+            "consume:3 3->2 hop 1",
+            "consume:4 2->1 hop 2",
+            "consume:5 1->0 hop 2",
+        ]
+    );
 }

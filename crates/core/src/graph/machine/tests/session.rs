@@ -45,7 +45,9 @@ fn answers_of_a_fan_come_to_the_same_together_and_one_by_one() {
         {"condition": {"type": "cel", "expression": "output.n > 0"}, "next_nodes": ["z"]}], "default": []}});
     let undo = json!({"compensator": {"action": "undo"}});
     let large = json!({"n": 1, "x": "y".repeat(20_000)});
-    for (more, answer) in [(json!({}), json!({"n": 1})), (branch, json!({"n": 0})), (undo, json!({"n": 1})), (json!({}), large)] {
+    for (more, answer) in
+        [(json!({}), json!({"n": 1})), (branch, json!({"n": 0})), (undo, json!({"n": 1})), (json!({}), large)]
+    {
         let graph = fan(12, &more);
         let mut script = script().silent("z");
         for n in 0..12 {

@@ -1,7 +1,6 @@
 //! A stage for one run: a clock that jumps, and answers by node.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -10,8 +9,7 @@ use crate::event::{Event, EventData};
 use crate::failure::Failure;
 use crate::fold::{Advance, Advanced, Divergence, End, Fold, RunState, advance, replay};
 use crate::graph::machine::{GraphProgram, WaitingFor, recount};
-use crate::graph::patch::Compiler;
-use crate::graph::{Context, compile};
+use crate::graph::{Context, Registry, compile};
 use crate::id::{CommandId, MessageId, RunId, TenantId, Version};
 use crate::message::*;
 use crate::payload::{Blobs, Payload};
@@ -92,13 +90,11 @@ pub struct Outcome {
 }
 
 pub fn program_of(document: &Value) -> GraphProgram {
-    let compiler: Compiler = Arc::new(|document: &Value| {
-        let compiled = compile(&document.to_string(), &Context::default());
-        let wrong: Vec<String> = compiled.errors().map(|error| format!("{error:?}")).collect();
-        compiled.graph.ok_or_else(|| wrong.join("; "))
-    });
-    let graph = compiler(document).unwrap_or_else(|wrong| panic!("{wrong}\n{document:#}"));
-    GraphProgram::new(graph, document.clone(), compiler).unwrap()
+    let compiled = compile(&document.to_string(), &Context::default());
+    let wrong: Vec<_> = compiled.errors().cloned().collect();
+    let graph = compiled.graph.unwrap_or_else(|| panic!("{wrong:#?}\n{document:#}"));
+    let stored = serde_json::to_vec(&graph).unwrap();
+    GraphProgram::load(&stored, &document.to_string(), Registry::built_in()).unwrap()
 }
 
 #[derive(Clone)]
@@ -155,7 +151,8 @@ impl Stage {
             stage.expect(at * 1000, MessageId::new(format!("s{nth}")), MessageBody::Signal(body));
         }
         for (nth, (at, by, operations)) in script.patches.iter().enumerate() {
-            let body = MessageBody::Patch(Patched { operations: payload(operations), reason: "a test".into() });
+            let body =
+                MessageBody::Patch(Patched { operations: payload(operations), reason: "a test".into() });
             stage.expect(at * 1000, MessageId::new(format!("p{nth}")), body);
             if let Some((_, message)) = stage.pending.last_mut() {
                 message.actor = Actor(by.clone());
@@ -218,7 +215,8 @@ impl Stage {
         self.state = advanced.state.clone();
         self.end = advanced.end.clone();
         self.history.extend(advanced.events.clone());
-        self.blobs.extend(advanced.blobs.iter().map(|(reference, bytes)| (reference.hash.clone(), bytes.clone())));
+        self.blobs
+            .extend(advanced.blobs.iter().map(|(reference, bytes)| (reference.hash.clone(), bytes.clone())));
         self.react(&advanced);
         self.last = Some(advanced);
     }
@@ -268,14 +266,20 @@ impl Stage {
                     let text = task.input.resolve(&self.blobs).unwrap();
                     self.calls.push((task.name.clone(), serde_json::from_slice(text).unwrap()));
                     let who = if task.name.starts_with("rhythm.sandbox") { task.name } else { node };
-                    let who = if self.state.awaiting.contains(super::super::COMPENSATION) { format!("undo {who}") } else { who };
+                    let who = if self.state.awaiting.contains(super::super::COMPENSATION) {
+                        format!("undo {who}")
+                    } else {
+                        who
+                    };
                     self.order.push(who.clone());
                     let body = match self.answer(&who) {
                         Some(Ok(output)) => {
                             let output = payload(&output);
                             MessageBody::TaskCompleted(TaskCompleted { task: task.task, attempt: 1, output })
                         }
-                        Some(Err(failure)) => MessageBody::TaskFailed(TaskFailed { task: task.task, failure }),
+                        Some(Err(failure)) => {
+                            MessageBody::TaskFailed(TaskFailed { task: task.task, failure })
+                        }
                         None => continue,
                     };
                     self.expect(self.now, MessageId::task(task.task), body);
@@ -290,7 +294,9 @@ impl Stage {
                             let output = payload(&output);
                             MessageBody::ChildCompleted(ChildCompleted { child: child.child, output })
                         }
-                        Some(Err(failure)) => MessageBody::ChildFailed(ChildFailed { child: child.child, failure }),
+                        Some(Err(failure)) => {
+                            MessageBody::ChildFailed(ChildFailed { child: child.child, failure })
+                        }
                         None => continue,
                     };
                     self.expect(self.now, MessageId::child(child.child), body);
@@ -316,7 +322,8 @@ impl Stage {
             self.order.push(created.node.clone());
             let visit = self.visits.entry(created.node.clone()).or_default();
             *visit += 1;
-            let decision = self.script.decisions.get(&created.node).and_then(|all| all.get(*visit - 1)).cloned();
+            let decision =
+                self.script.decisions.get(&created.node).and_then(|all| all.get(*visit - 1)).cloned();
             let Some(decision) = decision else { continue };
             let text = |key: &str| decision[key].as_str().unwrap_or_default().to_owned();
             let body = ApprovalDecided {

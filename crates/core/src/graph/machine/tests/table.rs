@@ -23,8 +23,10 @@ fn task(id: &str, dependents: &[&str]) -> Value {
 fn cases() -> Vec<Case> {
     let cel = |expression: &str| json!({"type": "cel", "expression": expression});
     let choose = |id: &str, rules: &[(&str, &[&str])], default: &[&str]| {
-        let rules: Vec<Value> =
-            rules.iter().map(|(condition, next)| json!({"condition": cel(condition), "next_nodes": next})).collect();
+        let rules: Vec<Value> = rules
+            .iter()
+            .map(|(condition, next)| json!({"condition": cel(condition), "next_nodes": next}))
+            .collect();
         json!({"id": id, "type": "task", "branch": {"type": "conditional", "rules": rules, "default": default}})
     };
     vec![
@@ -53,7 +55,7 @@ fn cases() -> Vec<Case> {
         Case {
             name: "a join runs once with what its dependencies gave",
             graph: nodes(json!([task("a", &["b", "c"]), task("b", &["d"]), task("c", &["d"]),
-                {"id": "d", "type": "conditional", "dependencies": ["b", "c"]}])),
+                {"id": "d", "type": "delay", "config": {"for": 0}, "dependencies": ["b", "c"]}])),
             script: script().with("b", [json!(1)]).with("c", [json!(2)]),
             order: &["a", "b", "c"],
             output: json!({"b": 1, "c": 2}),
@@ -70,14 +72,22 @@ fn cases() -> Vec<Case> {
             name: "the first true rule wins",
             graph: nodes(json!([
                 choose("a", &[("output.n > 5", &["b"]), ("output.n > 1", &["c"]), ("true", &["d"])], &["e"]),
-                task("b", &[]), task("c", &[]), task("d", &[]), task("e", &[])])),
+                task("b", &[]),
+                task("c", &[]),
+                task("d", &[]),
+                task("e", &[])
+            ])),
             script: script().with("a", [json!({"n": 3})]),
             order: &["a", "c"],
             output: json!({}),
         },
         Case {
             name: "no true rule leads to the default",
-            graph: nodes(json!([choose("a", &[("output.n > 5", &["b"])], &["e"]), task("b", &[]), task("e", &[])])),
+            graph: nodes(json!([
+                choose("a", &[("output.n > 5", &["b"])], &["e"]),
+                task("b", &[]),
+                task("e", &[])
+            ])),
             script: script().with("a", [json!({"n": 3})]),
             order: &["a", "e"],
             output: json!({}),
@@ -86,7 +96,9 @@ fn cases() -> Vec<Case> {
             name: "a rule that is no boolean, or cannot be evaluated, counts as false",
             graph: nodes(json!([
                 choose("a", &[("output.n", &["b"]), ("output.missing.x == 1", &["b"])], &["e"]),
-                task("b", &[]), task("e", &[])])),
+                task("b", &[]),
+                task("e", &[])
+            ])),
             script: script().with("a", [json!({"n": 3})]),
             order: &["a", "e"],
             output: json!({}),
@@ -100,8 +112,10 @@ fn cases() -> Vec<Case> {
         },
         Case {
             name: "a join whose other dependency was not chosen goes on with what arrived",
-            graph: nodes(json!([choose("a", &[("output.n > 1", &["b"])], &["c"]), task("b", &["d"]), task("c", &["d"]),
-                {"id": "d", "type": "conditional", "dependencies": ["b", "c"]}])),
+            graph: nodes(
+                json!([choose("a", &[("output.n > 1", &["b"])], &["c"]), task("b", &["d"]), task("c", &["d"]),
+                {"id": "d", "type": "delay", "config": {"for": 0}, "dependencies": ["b", "c"]}]),
+            ),
             script: script().with("a", [json!({"n": 3})]).with("b", [json!("B")]),
             order: &["a", "b"],
             output: json!({"b": "B"}),
@@ -112,7 +126,7 @@ fn cases() -> Vec<Case> {
                 choose("a", &[("output.n > 1", &["b"])], &["c", "d"]),
                 task("b", &["f"]), task("c", &["e"]), task("d", &["e"]),
                 {"id": "e", "type": "task", "dependencies": ["c", "d"], "dependents": ["f"]},
-                {"id": "f", "type": "conditional", "dependencies": ["b", "e"]}])),
+                {"id": "f", "type": "delay", "config": {"for": 0}, "dependencies": ["b", "e"]}])),
             script: script().with("a", [json!({"n": 3})]).with("b", [json!("B")]),
             order: &["a", "b"],
             output: json!({"b": "B"}),
@@ -174,8 +188,16 @@ fn cases() -> Vec<Case> {
                 {"id": "c", "type": "task", "loop": {"condition": cel("output.over"), "max_iterations": 2,
                     "loop_back_to": "a", "break_path": [], "timeout_path": []}}])),
             script: script()
-                .with("b", [json!({"again": true}), json!({"again": true}), json!({"again": false}),
-                    json!({"again": true}), json!({"again": false})])
+                .with(
+                    "b",
+                    [
+                        json!({"again": true}),
+                        json!({"again": true}),
+                        json!({"again": false}),
+                        json!({"again": true}),
+                        json!({"again": false}),
+                    ],
+                )
                 .with("c", [json!({"over": true}), json!({"over": false})]),
             order: &["a", "b", "a", "b", "a", "b", "c", "a", "b", "a", "b", "c"],
             output: json!({"over": false}),
@@ -196,7 +218,7 @@ fn cases() -> Vec<Case> {
             graph: nodes(json!([
                 {"id": "a", "type": "conditional", "branch": {"type": "conditional",
                     "rules": [{"condition": cel("output.vip"), "next_nodes": ["b"]}], "default": ["c"]}},
-                task("b", &[]), {"id": "c", "type": "conditional"}])),
+                task("b", &[]), {"id": "c", "type": "delay", "config": {"for": 0}}])),
             script: script().inputs(json!({"vip": false})),
             order: &[],
             output: json!({"vip": false}),
@@ -205,7 +227,7 @@ fn cases() -> Vec<Case> {
             name: "a failed node with an error path hands its error on",
             graph: nodes(json!([
                 {"id": "a", "type": "task", "dependents": ["b"], "error_path": ["c"]},
-                task("b", &[]), {"id": "c", "type": "conditional"}])),
+                task("b", &[]), {"id": "c", "type": "delay", "config": {"for": 0}}])),
             script: script().failing("a", "OutOfStock"),
             order: &["a"],
             output: json!({"error": {"node": "a", "code": "OutOfStock", "message": "it broke", "type": "OutOfStock",

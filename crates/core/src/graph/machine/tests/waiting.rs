@@ -25,10 +25,11 @@ fn an_open_question_and_a_running_delay_can_still_send() {
         {"id": "a", "type": "task", "dependents": ["b", "m", "w"]}, {"id": "b", "type": "task", "dependents": ["d"]},
         {"id": "m", "type": "human", "dependents": ["d"]},
         {"id": "w", "type": "delay", "config": {"for": "1m"}, "dependents": ["d"]},
-        {"id": "d", "type": "conditional", "dependencies": ["b", "m", "w"]}]});
+        {"id": "d", "type": "delay", "config": {"for": 0}, "dependencies": ["b", "m", "w"]}]});
     let outcome = play(&graph, script());
     assert_eq!((outcome.status, outcome.waiting, outcome.counter), ("waiting", vec!["m".to_owned()], 2));
-    let outcome = play(&graph, script().decides("m", [json!({"decision": "reject", "by": "ann", "after": 5})]));
+    let outcome =
+        play(&graph, script().decides("m", [json!({"decision": "reject", "by": "ann", "after": 5})]));
     assert_eq!((outcome.output, outcome.elapsed), (json!({"b": {}, "w": {}}), 60));
 }
 
@@ -40,9 +41,15 @@ fn a_token_from_somebody_else_runs_the_join_alone() {
         {"id": "c", "type": "task", "dependents": ["d"]},
         {"id": "m", "type": "human", "rejection_path": ["d"], "dependents": []},
         {"id": "d", "type": "task", "dependencies": ["b", "c"]}]});
-    let stage = stage(&graph, script().with("b", [json!("B")]).with("c", [json!("C")])
-        .decides("m", [json!({"decision": "reject", "by": "ann"})]));
-    let inputs: Vec<&Value> = stage.calls.iter().filter(|(task, _)| task == "d").map(|(_, call)| &call["input"]).collect();
+    let stage = stage(
+        &graph,
+        script()
+            .with("b", [json!("B")])
+            .with("c", [json!("C")])
+            .decides("m", [json!({"decision": "reject", "by": "ann"})]),
+    );
+    let inputs: Vec<&Value> =
+        stage.calls.iter().filter(|(task, _)| task == "d").map(|(_, call)| &call["input"]).collect();
     assert_eq!(inputs, [&json!({"b": "B", "c": "C"}), &json!({"decision": "reject", "decided_by": "ann"})]);
 }
 
@@ -68,10 +75,15 @@ fn rounds_of_a_loop_meet_at_a_join_in_order() {
         {"id": "d", "type": "task", "dependencies": ["b", "c"], "loop": {"condition": cel("output.again"),
             "max_iterations": 9, "loop_back_to": "a", "break_path": ["e"]}},
         {"id": "e", "type": "task"}]});
-    let stage = stage(&graph, script()
-        .with("b", [json!(1), json!(2), json!(3)]).with("c", [json!(10), json!(20), json!(30)])
-        .with("d", [json!({"again": true}), json!({"again": true}), json!({"again": false})]));
-    let inputs: Vec<&Value> = stage.calls.iter().filter(|(task, _)| task == "d").map(|(_, call)| &call["input"]).collect();
+    let stage = stage(
+        &graph,
+        script()
+            .with("b", [json!(1), json!(2), json!(3)])
+            .with("c", [json!(10), json!(20), json!(30)])
+            .with("d", [json!({"again": true}), json!({"again": true}), json!({"again": false})]),
+    );
+    let inputs: Vec<&Value> =
+        stage.calls.iter().filter(|(task, _)| task == "d").map(|(_, call)| &call["input"]).collect();
     assert_eq!(inputs, [&json!({"b": 1, "c": 10}), &json!({"b": 2, "c": 20}), &json!({"b": 3, "c": 30})]);
     assert_eq!(stage.outcome().counter, 0);
 }
@@ -86,7 +98,8 @@ fn several_tokens_of_one_sender_queue_up() {
         {"id": "c", "type": "task", "dependents": ["d"]},
         {"id": "d", "type": "task", "dependencies": ["b", "c"]}]});
     let stage = stage(&graph, script().with("b", [json!(1), json!(2)]).with("c", [json!(10)]));
-    let inputs: Vec<&Value> = stage.calls.iter().filter(|(task, _)| task == "d").map(|(_, call)| &call["input"]).collect();
+    let inputs: Vec<&Value> =
+        stage.calls.iter().filter(|(task, _)| task == "d").map(|(_, call)| &call["input"]).collect();
     assert_eq!(inputs, [&json!({"b": 1, "c": 10}), &json!({"b": 2})]);
 }
 
@@ -115,7 +128,7 @@ fn when_nothing_is_under_way_the_first_join_of_the_order_goes_on() {
 #[test]
 fn a_join_of_one_dependency_gets_it_by_name_when_it_says_so() {
     let graph = json!({"nodes": [
-        {"id": "a", "type": "task", "dependents": ["b"]}, {"id": "b", "type": "conditional", "wait_for_all": true}]});
+        {"id": "a", "type": "task", "dependents": ["b"]}, {"id": "b", "type": "delay", "config": {"for": 0}, "wait_for_all": true}]});
     assert_eq!(play(&graph, script().with("a", [json!(1)])).output, json!({"a": 1}));
 }
 
@@ -150,13 +163,18 @@ fn a_snapshot_does_not_grow_with_the_passes_of_a_loop() {
 
 #[test]
 fn an_answer_to_what_has_ended_changes_nothing() {
-    let graph = json!({"nodes": [{"id": "a", "type": "task", "dependents": ["b"]}, {"id": "b", "type": "task"}]});
+    let graph =
+        json!({"nodes": [{"id": "a", "type": "task", "dependents": ["b"]}, {"id": "b", "type": "task"}]});
     let mut stage = Stage::new(&graph, script().silent("b"), Way::Straight);
     stage.play();
     let before = stage.state.snapshot.clone();
     for task in [1, 7] {
         let output = super::stage::payload(&json!("late"));
-        let body = MessageBody::TaskCompleted(TaskCompleted { task: crate::id::CommandId(task), attempt: 2, output });
+        let body = MessageBody::TaskCompleted(TaskCompleted {
+            task: crate::id::CommandId(task),
+            attempt: 2,
+            output,
+        });
         stage.expect(9, crate::id::MessageId::new("late"), body);
         stage.play();
         assert_eq!(stage.state.snapshot, before);
