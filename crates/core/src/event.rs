@@ -200,6 +200,9 @@ pub struct NodeToken {
     pub op_key: String,
     pub counter_before: u64,
     pub counter_after: u64,
+    /// Of a consumed one: the first token of those its node took together, so one execution has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visit: Option<u64>,
     /// Of a consumed one: what the node had asked for, when it asked for anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandId>,

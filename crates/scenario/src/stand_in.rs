@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use rhythm_core::graph::Graph;
-use rhythm_core::graph::GraphProgram;
 use rhythm_core::graph::ir::{Config, Node, NodeKind};
+use rhythm_core::graph::{Graph, GraphProgram, Registry, document, patch};
 use rhythm_core::{Program, ProgramError};
-use rhythm_engine::definitions::graph;
 use rhythm_engine::world::Definition;
 use serde_json::Value;
 
@@ -36,13 +34,18 @@ pub fn load(definition: &Definition) -> Result<Arc<dyn Program>, ProgramError> {
 }
 
 pub fn program(definition: &Definition) -> Result<GraphProgram, ProgramError> {
-    graph::load_with(definition, keep)
+    let bad = |problem: String| ProgramError::BadDefinition(problem);
+    let graph = serde_json::from_slice(&definition.compiled).map_err(|error| bad(error.to_string()))?;
+    let document = document::read(&definition.source).map_err(|wrong| bad(wrong.title))?;
+    let compile = patch::compiler(Registry::built_in().clone());
+    let again = move |document: &Value, base: &Graph| compile(document, base).map(|made| keep(base, made));
+    GraphProgram::new(graph, document.to_json(), Arc::new(again))
 }
 
 /// What a patch makes of the document has the same stand-ins.
-fn keep(stored: &Graph, mut made: Graph) -> Graph {
+fn keep(base: &Graph, mut made: Graph) -> Graph {
     for node in &mut made.nodes {
-        let Some(known) = stored.find(&node.id).map(|place| &stored.nodes[place]) else { continue };
+        let Some(known) = base.find(&node.id).map(|place| &base.nodes[place]) else { continue };
         if known.task.as_ref().is_some_and(|task| task.starts_with(STAND_IN)) {
             take_over(node);
         }

@@ -72,7 +72,7 @@ pub fn compile(source: &str, context: &Context<'_>) -> Compiled {
         report: Report::default(),
         names: Names::default(),
         schemas: BTreeMap::new(),
-        found: BTreeMap::new(),
+        contents: BTreeMap::new(),
     };
     let graph = compiler.graph(&root);
     let diagnostics = compiler.report.finish();
@@ -87,8 +87,8 @@ struct Compiler<'d, 'c> {
     names: Names<'d>,
     /// Of the types this graph uses; nothing where a type has none.
     schemas: BTreeMap<String, Option<Schema>>,
-    /// Content the document refers to, as far as it is there.
-    found: BTreeMap<String, Value>,
+    /// What references led to.
+    contents: BTreeMap<String, Value>,
 }
 
 /// A node on its way: what it will be, and what of its text is still needed.
@@ -126,7 +126,7 @@ impl<'d> Compiler<'d, '_> {
             inputs,
             endless,
             nodes: Vec::new(),
-            content: std::mem::take(&mut self.found),
+            contents: std::mem::take(&mut self.contents),
         };
         shape::settle(&mut graph, drafts, &mut self.report);
         Some(graph)

@@ -32,9 +32,9 @@ pub struct Graph {
     #[serde(default, skip_serializing_if = "is_default")]
     pub endless: bool,
     pub nodes: Vec<Node>,
-    /// Content that was put inline, by its reference: whoever compiles the document again, patched, finds it here.
+    /// Content that was put inline, by its reference: a patched document is compiled with the same.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub content: BTreeMap<String, Value>,
+    pub contents: BTreeMap<String, Value>,
 }
 
 /// What people call it; nothing here has an effect on a run.
@@ -351,6 +351,19 @@ impl Node {
         exit(ExitKind::Rejection, &self.rejection_path);
         exit(ExitKind::Error, self.error_path.as_deref().unwrap_or_default());
         exits
+    }
+
+    /// Every node any of its lists names, whether that list can be used or not; where its loop goes back to is left out.
+    pub fn mentions(&self) -> impl Iterator<Item = NodeIndex> + '_ {
+        let back = self.looping.as_ref().map(|looping| looping.loop_back_to);
+        let rules = match &self.branch {
+            Some(Branch::Conditional { rules, default }) => {
+                rules.iter().flat_map(|rule| &rule.next_nodes).chain(default).copied().collect()
+            }
+            _ => Vec::new(),
+        };
+        let all = self.exits().into_iter().flat_map(|exit| exit.to.iter().copied()).chain(rules);
+        all.chain(self.dependents.iter().copied()).filter(move |target| Some(*target) != back)
     }
 
     /// Every node it can emit to, some perhaps twice. Where its loop goes back to is left out, whichever exit leads there:

@@ -3,6 +3,7 @@
 
 mod aggregate;
 mod approval;
+mod child;
 mod consume;
 mod decide;
 mod execute;
@@ -28,8 +29,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::document;
 use super::ir::{Graph, NodeIndex};
-use super::patch::Compiler;
+use super::node_type::Registry;
+use super::patch::{self, Compiler};
 use crate::command::{Command, TimerSpec};
 use crate::event::EventData;
 use crate::failure::Failure;
@@ -39,8 +42,8 @@ use crate::program::{Program, ProgramError, Progress, Session, Snapshot, Step, S
 use crate::time::Timestamp;
 
 pub use inspect::{Waiting, WaitingFor};
-use memory::{Memory, Stage, Wait};
 pub use memory::FORMAT;
+use memory::{Memory, Stage, Wait};
 use plan::Plan;
 pub use recount::{Miscount, recount};
 use session::GraphSession;
@@ -86,6 +89,14 @@ impl GraphProgram {
     /// Takes a compiled form with the document it was compiled from, and who compiles patched ones.
     pub fn new(graph: Graph, document: Value, compile: Compiler) -> Result<Self, ProgramError> {
         Ok(Self { plan: Arc::new(Plan::new(graph)?), document: Arc::new(document), compile })
+    }
+
+    /// Reads a stored compiled form and its source. Patches may use the types of the registry, and those the graph uses.
+    pub fn load(compiled: &[u8], source: &str, registry: &Registry) -> Result<Self, ProgramError> {
+        let graph: Graph = serde_json::from_slice(compiled)
+            .map_err(|error| ProgramError::BadDefinition(error.to_string()))?;
+        let document = document::read(source).map_err(|wrong| ProgramError::BadDefinition(wrong.title))?;
+        Self::new(graph, document.to_json(), patch::compiler(registry.clone()))
     }
 
     pub fn graph(&self) -> &Graph {
@@ -189,15 +200,15 @@ impl Machine<'_> {
 
     /// What can be undone is, before the run ends. Otherwise all is as it was before the message: whoever opens the run
     /// again delivers it anew.
-    fn fail(mut self, failure: Failure) -> Result<Step, ProgramError> {
+    fn fail(mut self, mut failure: Failure) -> Result<Step, ProgramError> {
         let before = Memory::before(self.input.snapshot)?;
         if !self.memory.undo.is_empty() {
-            let undoing = self.begin_undo(before, Some(failure));
-            return Ok(match undoing {
-                Ok(progress) => Step::Transition(self.finish(progress)),
-                Err(Stop::NeedBlobs(blobs)) => Step::NeedBlobs(blobs),
-                Err(Stop::Failed(failure)) => Step::Transition(self.finish(Progress::Failed(*failure))),
-            });
+            match self.begin_undo(&before, Some(failure)) {
+                Ok(Progress::Failed(untouched)) => failure = untouched,
+                Ok(progress) => return Ok(Step::Transition(self.finish(progress))),
+                Err(Stop::NeedBlobs(blobs)) => return Ok(Step::NeedBlobs(blobs)),
+                Err(Stop::Failed(other)) => failure = *other,
+            }
         }
         self.memory = before;
         self.commands.clear();
@@ -205,7 +216,12 @@ impl Machine<'_> {
         Ok(Step::Transition(self.finish(Progress::Failed(failure))))
     }
 
-    fn transition(&mut self, snapshot: Snapshot, awaiting: BTreeSet<String>, progress: Progress) -> Transition {
+    fn transition(
+        &mut self,
+        snapshot: Snapshot,
+        awaiting: BTreeSet<String>,
+        progress: Progress,
+    ) -> Transition {
         let (commands, events) = (std::mem::take(&mut self.commands), std::mem::take(&mut self.events));
         Transition { snapshot, commands, events, awaiting, progress, blobs: Vec::new() }
     }

@@ -5,13 +5,38 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use json_patch::PatchOperation;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::document::{DEPTH_LIMIT, SOURCE_LIMIT};
 use super::ir::{Graph, Node, NodeKind};
+use super::node_type::Registry;
+use super::{Context, compile};
 
-/// Compiles a document, or says what is wrong with it.
-pub type Compiler = Arc<dyn Fn(&Value) -> Result<Graph, String> + Send + Sync>;
+/// Compiles a document that was made of another one, or says what is wrong with it. Types and content that other graph
+/// uses are there for this one too.
+pub type Compiler = Arc<dyn Fn(&Value, &Graph) -> Result<Graph, String> + Send + Sync>;
+
+/// The one there is, with the types of a registry.
+pub fn compiler(registry: Registry) -> Compiler {
+    Arc::new(move |document, base| {
+        let mut registry = registry.clone();
+        for node in &base.nodes {
+            if let NodeKind::Registered(name) = &node.kind {
+                if registry.find(name).is_none() {
+                    let known = json!({"name": name, "queue": node.queue});
+                    let known = serde_json::from_value(known).map_err(|error| error.to_string())?;
+                    registry.add(known).map_err(|bad| bad.to_string())?;
+                }
+            }
+        }
+        let content = |reference: &str| base.contents.get(reference).cloned();
+        let compiled = compile(&document.to_string(), &Context { registry: &registry, content: &content });
+        let wrong =
+            compiled.errors().map(|error| format!("{}: {}: {}", error.code, error.title, error.label));
+        let wrong: Vec<String> = wrong.collect();
+        compiled.graph.ok_or_else(|| wrong.join("; "))
+    })
+}
 
 /// One patch has at most so many operations: every one of them may touch the whole document.
 const MOST_OPERATIONS: usize = 256;
@@ -54,9 +79,13 @@ pub struct Changed {
 }
 
 /// Applies a patch to a copy and compiles that.
-pub fn propose(document: &Value, operations: &Value, compile: &Compiler) -> Result<Changed, Refused> {
+pub fn propose(
+    (document, base): (&Value, &Graph),
+    operations: &Value,
+    compile: &Compiler,
+) -> Result<Changed, Refused> {
     let changed = apply(document, operations)?;
-    let graph = compile(&changed).map_err(|message| Refused { code: codes::INVALID_GRAPH, message })?;
+    let graph = compile(&changed, base).map_err(|message| Refused { code: codes::INVALID_GRAPH, message })?;
     let inverse = diff(&changed, document);
     Ok(Changed { document: changed, graph, inverse })
 }
@@ -94,25 +123,31 @@ pub fn check_agent(before: &Graph, after: &Graph, agent: &Node) -> Result<(), Re
     let is_agent = |node: &&Node| node.kind == NodeKind::Agent;
     let known: BTreeSet<&str> = before.nodes.iter().map(|node| node.id.as_str()).collect();
     let added: Vec<&Node> = after.nodes.iter().filter(|node| !known.contains(node.id.as_str())).collect();
-    let (new, all) = (added.iter().copied().filter(is_agent).count(), after.nodes.iter().filter(is_agent).count());
+    let (new, all) =
+        (added.iter().copied().filter(is_agent).count(), after.nodes.iter().filter(is_agent).count());
     if new > MOST_AGENTS || all > MOST_AGENTS {
         let message = format!("it adds {new} agents and makes them {all}, the limit is {MOST_AGENTS}");
         return Refused::because(codes::AGENTS, message);
     }
     if let Some(types) = allowed(agent, &["allowed_types", "allowed_node_types"]) {
         if let Some(node) = added.iter().find(|node| !types.contains(&type_name(&node.kind))) {
-            let message = format!("{} may not add {}, a node of type {}", agent.id, node.id, type_name(&node.kind));
+            let message =
+                format!("{} may not add {}, a node of type {}", agent.id, node.id, type_name(&node.kind));
             return Refused::because(codes::UNAUTHORIZED, message);
         }
     }
     if let Some(targets) = allowed(agent, &["allowed_targets"]) {
         let edges = |graph: &Graph| -> BTreeSet<(String, String)> {
-            let of = |node: &Node| node.targets().map(|to| (node.id.clone(), graph.nodes[to].id.clone())).collect::<Vec<_>>();
+            let of = |node: &Node| {
+                node.targets().map(|to| (node.id.clone(), graph.nodes[to].id.clone())).collect::<Vec<_>>()
+            };
             graph.nodes.iter().flat_map(of).collect()
         };
         let old = edges(before);
         let new = edges(after).into_iter().filter(|edge| !old.contains(edge));
-        if let Some((from, to)) = new.into_iter().find(|(_, to)| known.contains(to.as_str()) && !targets.contains(&to.as_str())) {
+        if let Some((from, to)) =
+            new.into_iter().find(|(_, to)| known.contains(to.as_str()) && !targets.contains(&to.as_str()))
+        {
             let message = format!("{} may not let {from} emit to {to}", agent.id);
             return Refused::because(codes::UNAUTHORIZED, message);
         }

@@ -240,7 +240,19 @@ mod tests {
 
     #[test]
     fn what_is_no_reference_stays_as_it_is() {
-        for text in ["", "$", "$node.x", "$nodes", "$nodes.", "$inputs.a b", "cost: $5", "${x}", "${$x}", "${$inputs.id", "$inputsx"] {
+        for text in [
+            "",
+            "$",
+            "$node.x",
+            "$nodes",
+            "$nodes.",
+            "$inputs.a b",
+            "cost: $5",
+            "${x}",
+            "${$x}",
+            "${$inputs.id",
+            "$inputsx",
+        ] {
             assert_eq!(resolved(json!(text)), Ok(json!(text)), "{text}");
             assert!(!refers(&json!([text])), "{text}");
         }
@@ -251,7 +263,10 @@ mod tests {
         for (text, message) in [
             ("$nodes.ghost.x", "`$nodes.ghost.x` leads to nothing: node ghost has not run"),
             ("$inputs.idd", "`$inputs.idd` leads to nothing: there is no `idd`"),
-            ("see ${$nodes.fetch.items[3].price}", "`$nodes.fetch.items[3].price` leads to nothing: there is no `3`"),
+            (
+                "see ${$nodes.fetch.items[3].price}",
+                "`$nodes.fetch.items[3].price` leads to nothing: there is no `3`",
+            ),
             ("$inputs.id.x", "`$inputs.id.x` leads to nothing: there is no `x`"),
         ] {
             assert_eq!(resolved(json!(text)), Err(message.to_owned()));

@@ -2,14 +2,12 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use rhythm_core::flow::Settings;
 use rhythm_core::flow::check::Mention;
 use rhythm_core::flow::tree::Span;
 use rhythm_core::graph::ir::NodeKind;
-use rhythm_core::graph::patch::Compiler;
-use rhythm_core::graph::{Compiled, Context, Graph, GraphProgram, Registry, compile, document};
+use rhythm_core::graph::{Compiled, Context, GraphProgram, Registry, compile};
 use rhythm_core::{ProgramError, Version};
 use serde_json::Value;
 
@@ -58,37 +56,10 @@ fn version(source: &str, content: &Content) -> Version {
 
 /// The program of a stored definition.
 pub fn load(definition: &Definition) -> Result<GraphProgram, ProgramError> {
-    load_with(definition, |_, graph| graph)
-}
-
-/// The same with a say in what every graph a patch makes becomes; it is shown the stored one first.
-pub fn load_with(
-    definition: &Definition,
-    adjust: fn(&Graph, Graph) -> Graph,
-) -> Result<GraphProgram, ProgramError> {
-    let bad = |problem: String| ProgramError::BadDefinition(problem);
-    let graph: Graph =
-        serde_json::from_slice(&definition.compiled).map_err(|error| bad(error.to_string()))?;
-    let tree = document::read(&definition.source).map_err(|problem| bad(problem.title))?;
-    let stored = graph.clone();
-    let again: Compiler = Arc::new(move |document| {
-        let Compiled { graph, diagnostics } = compiled(&document.to_string(), &stored.content);
-        graph.map(|graph| adjust(&stored, graph)).ok_or_else(|| {
-            let wrong = diagnostics.iter().map(|found| format!("{}: {}", found.code, said(found)));
-            wrong.collect::<Vec<_>>().join("; ")
-        })
-    });
-    GraphProgram::new(graph, tree.to_json(), again)
+    GraphProgram::load(&definition.compiled, &definition.source, Registry::built_in())
 }
 
 fn compiled(source: &str, content: &Content) -> Compiled {
     let look = |reference: &str| content.get(reference).cloned();
     compile(source, &Context { registry: Registry::built_in(), content: &look })
-}
-
-fn said(found: &rhythm_core::flow::Diagnostic) -> String {
-    match found.label.is_empty() {
-        true => found.title.clone(),
-        false => format!("{} ({})", found.title, found.label),
-    }
 }

@@ -65,7 +65,7 @@ impl<'d> Compiler<'d, '_> {
         let reference = full(reference);
         let content = (self.context.content)(&reference);
         if let Some(content) = &content {
-            self.found.insert(reference, content.clone());
+            self.contents.insert(reference, content.clone());
         } else {
             self.report.say(
                 Diagnostic::new(codes::UNRESOLVED, span, format!("`{key}`"))

@@ -49,7 +49,8 @@ struct Shape<'d> {
 
 impl Shape<'_> {
     fn ends(&self, graph: &mut Graph, report: &mut Report) {
-        let reached: BTreeSet<NodeIndex> = self.targets.iter().flatten().copied().collect();
+        // Whom a list names that nothing can use, dependents beside a branch for example, is not where a run begins.
+        let reached: BTreeSet<NodeIndex> = graph.nodes.iter().flat_map(|node| node.mentions()).collect();
         for (index, node) in graph.nodes.iter_mut().enumerate() {
             node.is_entry = !self.places[index].declares && !reached.contains(&index);
             // A failure is no way to go on: who only has that ends its path.

@@ -4,9 +4,9 @@
 
 use serde_json::{Map, Number, Value};
 
+use super::Machine;
 use super::execute::Trouble;
 use super::values::ValueId;
-use super::Machine;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Function {
@@ -81,7 +81,8 @@ fn figure(name: Option<&str>, value: &Value) -> Result<Figure, String> {
     let (function, field) = match value {
         Value::String(text) => {
             let text = text.trim().trim_end_matches(')');
-            text.split_once([':', '(']).map_or((text, ""), |(function, field)| (function.trim(), field.trim()))
+            text.split_once([':', '('])
+                .map_or((text, ""), |(function, field)| (function.trim(), field.trim()))
         }
         Value::Object(map) if map.len() == 1 => {
             map.iter().next().map_or(("", ""), |(key, field)| (key, field.as_str().unwrap_or_default()))
@@ -91,7 +92,9 @@ fn figure(name: Option<&str>, value: &Value) -> Result<Figure, String> {
     let by_name = name.and_then(known).map(|function| (function, value.as_str().unwrap_or_default()));
     let found = known(function).map(|function| (function, field)).or(by_name);
     let Some((function, field)) = found else {
-        return Err(format!("{value} is no figure: write for example \"count\", \"sum:amount\" or {{\"avg\": \"price\"}}"));
+        return Err(format!(
+            "{value} is no figure: write for example \"count\", \"sum:amount\" or {{\"avg\": \"price\"}}"
+        ));
     };
     if field.is_empty() && !matches!(function, Function::Count | Function::Group) {
         return Err(format!("{value} says of no field: write for example \"sum:amount\""));
@@ -115,7 +118,9 @@ fn compute<'a>(figures: &'a [Figure], items: &'a [&'a Value]) -> impl Iterator<I
         };
         let value = match figure.function {
             Function::Count if figure.field.is_empty() => Value::from(items.len()),
-            Function::Count => Value::from(items.iter().filter(|item| !field_of(item, &figure.field).is_null()).count()),
+            Function::Count => {
+                Value::from(items.iter().filter(|item| !field_of(item, &figure.field).is_null()).count())
+            }
             Function::Group => items.iter().copied().cloned().collect(),
             Function::Sum => sum(numbers()),
             Function::Min => extreme(|next, best| next < best),

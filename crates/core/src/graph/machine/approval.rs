@@ -69,7 +69,13 @@ impl Machine<'_> {
         Wait::Person(self.put(node, &human, about, None))
     }
 
-    pub fn put(&mut self, node: &Node, human: &Human, about: ValueId, patch: Option<PatchQuestion>) -> Question {
+    pub fn put(
+        &mut self,
+        node: &Node,
+        human: &Human,
+        about: ValueId,
+        patch: Option<PatchQuestion>,
+    ) -> Question {
         let approval = self.number();
         let visit = {
             let asked = self.memory.asked.entry(node.id.as_str().into()).or_default();
@@ -150,7 +156,13 @@ impl Machine<'_> {
         }
     }
 
-    fn conclude(&mut self, visit: Visit, question: Question, decided: &ApprovalDecided, decision: Decision) -> Stopped {
+    fn conclude(
+        &mut self,
+        visit: Visit,
+        question: Question,
+        decided: &ApprovalDecided,
+        decision: Decision,
+    ) -> Stopped {
         if let Some(patch) = question.patch {
             return self.patch_decided(visit, patch, decision == Decision::Approved, &decided.by);
         }

@@ -31,7 +31,7 @@ impl<'a> Machine<'a> {
             (Stage::Fresh, MessageBody::Cancel(_)) => Ok(Some(Progress::Completed(Payload::null()))),
             (Stage::Running, MessageBody::Cancel(_)) => {
                 let before = self.memory.clone();
-                self.begin_undo(before, None).map(Some)
+                self.begin_undo(&before, None).map(Some)
             }
             (Stage::Running | Stage::Undoing(_), MessageBody::Patch(patch)) => {
                 if self.is_repeated() {
@@ -120,20 +120,25 @@ impl<'a> Machine<'a> {
                 self.outcome(visit, Some(command), output.clone(), attempt)?;
             }
             (Wait::Task(_), Answer::Failed(failure)) => self.fail_node(visit, Some(command), failure)?,
-            (Wait::Child { timer, .. } | Wait::Signal { timer, .. }, Answer::Given(output, attempt)) => {
+            (Wait::Signal { signal, timer, .. }, Answer::Given(output, attempt)) if signal == command => {
                 self.commands.extend(timer.map(Command::CancelTimer));
                 self.outcome(visit, Some(command), output.clone(), attempt)?;
             }
-            (Wait::Child { timer, .. }, Answer::Failed(failure)) => {
+            (Wait::Child { child, timer, attempt }, Answer::Given(output, _)) if child == command => {
                 self.commands.extend(timer.map(Command::CancelTimer));
-                self.fail_node(visit, Some(command), failure)?;
+                self.outcome(visit, Some(command), output.clone(), attempt)?;
             }
-            (Wait::Child { child, .. }, Answer::Fired) => {
+            (Wait::Child { child, timer, attempt }, Answer::Failed(failure)) if child == command => {
+                self.commands.extend(timer.map(Command::CancelTimer));
+                self.child_failed(visit, (child, attempt), failure)?;
+            }
+            (Wait::Child { child, timer, attempt }, Answer::Fired) if timer == Some(command) => {
                 self.commands.push(Command::CancelChild(child));
-                let failure = Failure::permanent(task_codes::TIMEOUT, "the child took too long");
-                self.fail_node(visit, Some(child), &failure)?;
+                let failure = Failure::new(task_codes::TIMEOUT, "the child took too long");
+                self.child_failed(visit, (child, attempt), &failure)?;
             }
-            (Wait::Signal { signal, name, .. }, Answer::Fired) => {
+            (Wait::Pause { attempt, .. }, Answer::Fired) => self.try_child(visit, attempt)?,
+            (Wait::Signal { signal, name, timer }, Answer::Fired) if timer == Some(command) => {
                 let message = format!("no signal {name:?} came in time");
                 self.fail_node(visit, Some(signal), &Failure::permanent(task_codes::TIMEOUT, message))?;
             }
@@ -143,8 +148,12 @@ impl<'a> Machine<'a> {
             }
             (Wait::Fan(fan), Answer::Given(output, _)) => self.fan_given(visit, fan, command, output)?,
             (Wait::Fan(fan), Answer::Failed(failure)) => self.fan_failed(visit, fan, command, failure)?,
-            (Wait::Person(question), Answer::Decided(decided)) => self.decided(visit, question, decided)?,
-            (Wait::Person(question), Answer::Fired) => self.overdue(visit, question, command)?,
+            (Wait::Person(question), Answer::Decided(decided)) if question.approval == command => {
+                self.decided(visit, question, decided)?;
+            }
+            (Wait::Person(question), Answer::Fired) if question.approval != command => {
+                self.overdue(visit, question, command)?;
+            }
             (Wait::Routing(routing), Answer::Given(output, _)) => {
                 self.routed(visit, routing, Ok(output.clone()))?;
             }

@@ -37,7 +37,9 @@ impl Rules {
     pub fn of(node: &Node, ids: &[NodeId]) -> Self {
         let prepare = |source: &Value| Prepared::of(source, ids);
         let branch = match &node.branch {
-            Some(Branch::Conditional { rules, .. }) => rules.iter().map(|rule| prepare(&rule.condition)).collect(),
+            Some(Branch::Conditional { rules, .. }) => {
+                rules.iter().map(|rule| prepare(&rule.condition)).collect()
+            }
             _ => Vec::new(),
         };
         let filter = match (&node.kind, &node.config) {
@@ -59,7 +61,8 @@ impl Prepared {
 impl Reads {
     /// Ids that occur anywhere in the text, unless it could compute one.
     fn of(text: &str, ids: &[NodeId]) -> Self {
-        let mut mentions = text.match_indices("ctx").map(|(place, name)| text[place + name.len()..].chars().next());
+        let mut mentions =
+            text.match_indices("ctx").map(|(place, name)| text[place + name.len()..].chars().next());
         if text.contains("python_sandbox") || mentions.any(|next| next != Some('.')) {
             return Self::Everything;
         }
@@ -108,9 +111,10 @@ impl Seen {
             Ok(condition) => condition,
             Err(reason) => return Verdict::NotEvaluable(reason.clone()),
         };
-        let context = self.context.iter().map(|(node, output, metadata)| {
-            (&**node, Past { output: &**output, metadata: *metadata })
-        });
+        let context = self
+            .context
+            .iter()
+            .map(|(node, output, metadata)| (&**node, Past { output: &**output, metadata: *metadata }));
         let scope = Scope { output, context: context.collect(), inputs: &self.inputs };
         condition.evaluate(&scope, answers)
     }

@@ -6,7 +6,7 @@ use super::look::object;
 use super::memory::{Visit, Wait};
 use super::values::ValueId;
 use super::{Machine, Stop, Stopped, codes};
-use crate::command::{ChildSpec, Command};
+use crate::command::Command;
 use crate::duration;
 use crate::failure::Failure;
 use crate::graph::ir::{Branch, Config, Node, NodeIndex, NodeKind};
@@ -72,10 +72,14 @@ impl Machine<'_> {
                 Begun::Waits(Wait::Timer(self.timer(fire_at)))
             }
             NodeKind::Signal => Begun::Waits(self.wait_for_signal(node, &config)?),
-            NodeKind::Child => Begun::Waits(self.start_child(node, &config, input)?),
+            NodeKind::Child => Begun::Waits(self.start_child(node, &config, input, 1)?),
             NodeKind::Parallel => self.fan_out(node, config, input)?,
             NodeKind::Human => Begun::Waits(self.ask(node, input)),
-            NodeKind::Task | NodeKind::Http | NodeKind::Agent | NodeKind::Transform | NodeKind::Registered(_) => {
+            NodeKind::Task
+            | NodeKind::Http
+            | NodeKind::Agent
+            | NodeKind::Transform
+            | NodeKind::Registered(_) => {
                 let payload = self.task_input(node, config, input)?;
                 let name = node.task.clone().unwrap_or_else(|| node.id.clone());
                 Begun::Waits(Wait::Task(self.run_task(name, payload, options_of(node))))
@@ -108,9 +112,8 @@ impl Machine<'_> {
         for (source, value) in named {
             values.insert(source, self.look(value)?);
         }
-        reference::resolve(config, &mut |source| values.get(source).map(|value| &**value)).map_err(|lost| {
-            Trouble::Node(Failure::permanent(codes::UNRESOLVABLE, lost.to_string()))
-        })
+        reference::resolve(config, &mut |source| values.get(source).map(|value| &**value))
+            .map_err(|lost| Trouble::Node(Failure::permanent(codes::UNRESOLVABLE, lost.to_string())))
     }
 
     /// `{config, input}`, unless the task is one of ours that has a form of its own.
@@ -144,28 +147,11 @@ impl Machine<'_> {
         task
     }
 
-    pub fn run_child(&mut self, workflow: String, input: Payload, deadline: Option<Millis>) -> CommandId {
-        let child = self.number();
-        let spec = ChildSpec { child, workflow, version: None, input, priority: 0, deadline };
-        self.commands.push(Command::StartChild(spec));
-        child
-    }
-
-    fn start_child(&mut self, node: &Node, config: &Value, input: ValueId) -> Result<Wait, Trouble> {
-        let Some(workflow) = config.get("workflow").and_then(Value::as_str) else {
-            return Trouble::bad_config("`workflow` is the name of a workflow");
-        };
-        let inputs = match config.get("inputs").or_else(|| config.get("input")) {
-            Some(inputs) => Payload::of(inputs).expect("values always serialise"),
-            None => self.memory.values.get(input).cloned().unwrap_or_default(),
-        };
-        let child = self.run_child(workflow.to_owned(), inputs, node.limits.deadline);
-        let timer = node.timeout.map(|timeout| self.timer(self.input.at.plus(timeout)));
-        Ok(Wait::Child { child, timer })
-    }
-
     fn wait_for_signal(&mut self, node: &Node, config: &Value) -> Result<Wait, Trouble> {
-        let Some(name) = config.get("name").and_then(Value::as_str).filter(|name| !name.is_empty()) else {
+        let Some(name) = config.get("name").and_then(Value::as_str).filter(|name| {
+            // Names with an @ are waits of another kind.
+            !name.is_empty() && !name.starts_with('@')
+        }) else {
             return Trouble::bad_config("`name` is the name of a signal");
         };
         let timeout = config.get("timeout").filter(|timeout| !timeout.is_null()).map(length).transpose()?;
@@ -221,13 +207,17 @@ fn instant(value: &Value) -> Result<Timestamp, Trouble> {
     const SURELY_MILLIS: f64 = 1e11;
     let found = match value {
         Value::String(text) => text.parse::<jiff::Timestamp>().ok().map(|at| Timestamp(at.as_millisecond())),
-        Value::Number(number) => number.as_f64().map(|number| {
-            Timestamp(if number < SURELY_MILLIS { number * 1000.0 } else { number } as i64)
-        }),
+        Value::Number(number) => number
+            .as_f64()
+            .map(|number| Timestamp(if number < SURELY_MILLIS { number * 1000.0 } else { number } as i64)),
         _ => None,
     };
     match found {
         Some(at) => Ok(at),
-        None => Trouble::bad_config(format!("{} is no instant: write for example {}", value, json!("2030-01-31T09:00:00Z"))),
+        None => Trouble::bad_config(format!(
+            "{} is no instant: write for example {}",
+            value,
+            json!("2030-01-31T09:00:00Z")
+        )),
     }
 }

@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::Machine;
 use super::decide::Prepared;
 use super::execute::Trouble;
 use super::values::ValueId;
-use super::Machine;
 use crate::graph::condition::{Answers, Verdict};
 use crate::graph::ir::{Config, NodeIndex};
 use crate::graph::reference;
+
+/// So many items that cannot be evaluated are told one by one.
+const MOST_TOLD: usize = 10;
 
 impl Machine<'_> {
     pub fn filter(&mut self, place: NodeIndex, config: &Value, input: ValueId) -> Result<ValueId, Trouble> {
@@ -27,13 +30,22 @@ impl Machine<'_> {
             _ => return Trouble::bad_config("a filter has a `condition`"),
         };
         let seen = self.seen(condition, [])?;
-        let mut kept = Vec::new();
+        let (mut kept, mut unclear) = (Vec::new(), 0);
         for (nth, item) in items.iter().enumerate() {
             match seen.evaluate(condition, item, &Answers::new()) {
                 Verdict::Met => kept.push(item.clone()),
                 Verdict::NotMet => {}
-                verdict => drop(self.tell(plan.id(place), format!("item {}", nth + 1), verdict)),
+                verdict => {
+                    unclear += 1;
+                    if unclear <= MOST_TOLD {
+                        self.tell(plan.id(place), format!("item {}", nth + 1), verdict);
+                    }
+                }
             }
+        }
+        if unclear > MOST_TOLD {
+            let more = format!("{} more items could not be evaluated", unclear - MOST_TOLD);
+            self.tell(plan.id(place), "items".to_owned(), Verdict::NotEvaluable(more));
         }
         Ok(self.made(Value::Array(kept)))
     }

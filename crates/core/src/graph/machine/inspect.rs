@@ -1,7 +1,7 @@
 //! What a snapshot tells about a run, for people and for tests.
 
-use super::memory::{Memory, Stage, Wait};
 use super::GraphProgram;
+use super::memory::{Memory, Stage, Wait};
 use crate::command::Command;
 use crate::graph::ir::Graph;
 use crate::id::CommandId;
@@ -50,7 +50,7 @@ impl GraphProgram {
                 Wait::Nothing => {}
                 Wait::Task(task) => say(WaitingFor::Task, Some(*task)),
                 Wait::Child { child, .. } => say(WaitingFor::Child, Some(*child)),
-                Wait::Timer(timer) => say(WaitingFor::Timer, Some(*timer)),
+                Wait::Timer(timer) | Wait::Pause { timer, .. } => say(WaitingFor::Timer, Some(*timer)),
                 Wait::Signal { name, signal, .. } => say(WaitingFor::Signal(name.clone()), Some(*signal)),
                 Wait::Person(question) => say(WaitingFor::Approval, Some(question.approval)),
                 Wait::Routing(routing) => say(WaitingFor::Routing, Some(routing.task)),
@@ -62,7 +62,8 @@ impl GraphProgram {
             }
         }
         for (node, tokens) in &memory.parked {
-            let senders = tokens.iter().filter_map(|token| token.from.as_deref()).map(str::to_owned).collect();
+            let senders =
+                tokens.iter().filter_map(|token| token.from.as_deref()).map(str::to_owned).collect();
             let since = tokens.first().map(|token| token.at);
             let (node, what) = (node.to_string(), WaitingFor::Join(senders));
             let tokens = tokens.iter().map(|token| token.id).collect();

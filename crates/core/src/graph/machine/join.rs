@@ -10,9 +10,8 @@ impl Machine<'_> {
     /// The dependencies of a join that have no token waiting there.
     pub fn missing(&self, join: NodeIndex) -> Vec<NodeIndex> {
         let waiting = self.memory.parked.get(self.plan.id(join)).map(Vec::as_slice).unwrap_or_default();
-        let has_sent = |sender: NodeIndex| {
-            waiting.iter().any(|token| token.from.as_ref() == Some(self.plan.id(sender)))
-        };
+        let has_sent =
+            |sender: NodeIndex| waiting.iter().any(|token| token.from.as_ref() == Some(self.plan.id(sender)));
         let dependencies = self.plan.node(join).dependencies.iter().copied();
         dependencies.filter(|sender| !has_sent(*sender)).collect()
     }
@@ -20,7 +19,8 @@ impl Machine<'_> {
     /// The first join, in topological order, that gets nothing more. While anything is under way that is one whose
     /// missing senders cannot be reached; when nothing is, none can, and the first of all goes on.
     pub fn ready_join(&self) -> Option<NodeIndex> {
-        let mut joins: Vec<NodeIndex> = self.memory.parked.keys().filter_map(|node| self.plan.place(node)).collect();
+        let mut joins: Vec<NodeIndex> =
+            self.memory.parked.keys().filter_map(|node| self.plan.place(node)).collect();
         joins.sort_by_key(|join| self.plan.node(*join).rank);
         let active = self.active();
         joins.into_iter().find(|join| {

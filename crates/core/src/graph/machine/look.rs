@@ -1,6 +1,7 @@
 //! Looking inside values. They are read once in a transition; what lives in a blob is asked for. What is no JSON this
 //! build can hold (a number out of range, say) is null to whoever looks inside.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -14,9 +15,9 @@ impl Machine<'_> {
     /// Makes sure that all of these are at hand; asks for all that are not.
     pub fn need(&self, values: impl IntoIterator<Item = ValueId>) -> Stopped {
         let payloads = values.into_iter().filter_map(|value| self.memory.values.get(value));
-        let missing: Vec<BlobRef> =
+        let missing: BTreeSet<BlobRef> =
             payloads.filter_map(|payload| payload.resolve(self.input.blobs).err().cloned()).collect();
-        if missing.is_empty() { Ok(()) } else { Err(Stop::NeedBlobs(missing)) }
+        if missing.is_empty() { Ok(()) } else { Err(Stop::NeedBlobs(missing.into_iter().collect())) }
     }
 
     /// The JSON text of a value.

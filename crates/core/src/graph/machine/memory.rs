@@ -123,6 +123,13 @@ pub enum Wait {
         child: CommandId,
         /// Fires when the child has taken too long.
         timer: Option<CommandId>,
+        /// Which try this is, from 1.
+        attempt: u32,
+    },
+    /// Fires when a child is tried again.
+    Pause {
+        timer: CommandId,
+        attempt: u32,
     },
     Timer(CommandId),
     Signal {
@@ -222,7 +229,10 @@ impl Memory {
 
     /// Whose answer it is.
     pub fn visit_of(&self, command: CommandId) -> Option<u64> {
-        self.open.iter().find(|(_, visit)| visit.wait.commands().contains(&command)).map(|(number, _)| *number)
+        self.open
+            .iter()
+            .find(|(_, visit)| visit.wait.commands().contains(&command))
+            .map(|(number, _)| *number)
     }
 }
 
@@ -236,7 +246,8 @@ impl Wait {
             Self::Nothing => Vec::new(),
             Self::Task(task) => vec![*task],
             Self::Timer(timer) => vec![*timer],
-            Self::Child { child, timer } => some(*child, timer),
+            Self::Child { child, timer, .. } => some(*child, timer),
+            Self::Pause { timer, .. } => vec![*timer],
             Self::Signal { signal, timer, .. } => some(*signal, timer),
             Self::Fan(fan) => fan.open.keys().copied().collect(),
             Self::Person(question) => question.commands(),
@@ -246,7 +257,7 @@ impl Wait {
 
     pub fn timers(&self) -> Vec<CommandId> {
         match self {
-            Self::Timer(timer) => vec![*timer],
+            Self::Timer(timer) | Self::Pause { timer, .. } => vec![*timer],
             Self::Child { timer, .. } | Self::Signal { timer, .. } => timer.iter().copied().collect(),
             Self::Person(question) => question.timers().collect(),
             Self::Nothing | Self::Task(_) | Self::Fan(_) | Self::Routing(_) => Vec::new(),
@@ -260,7 +271,9 @@ impl Wait {
             Self::Routing(routing) => vec![Command::CancelTask(routing.task)],
             Self::Child { child, .. } => vec![Command::CancelChild(*child)],
             Self::Fan(fan) => fan.stops(),
-            Self::Nothing | Self::Timer(_) | Self::Signal { .. } | Self::Person(_) => Vec::new(),
+            Self::Nothing | Self::Timer(_) | Self::Pause { .. } | Self::Signal { .. } | Self::Person(_) => {
+                Vec::new()
+            }
         }
     }
 }

@@ -13,12 +13,24 @@ use crate::payload::Payload;
 
 impl Machine<'_> {
     /// What came from outside is the node's result.
-    pub fn outcome(&mut self, visit: Visit, command: Option<CommandId>, output: Payload, attempt: u32) -> Stopped {
+    pub fn outcome(
+        &mut self,
+        visit: Visit,
+        command: Option<CommandId>,
+        output: Payload,
+        attempt: u32,
+    ) -> Stopped {
         let value = self.memory.values.add(output);
         self.result(visit, command, value, attempt)
     }
 
-    pub fn result(&mut self, visit: Visit, command: Option<CommandId>, value: ValueId, attempt: u32) -> Stopped {
+    pub fn result(
+        &mut self,
+        visit: Visit,
+        command: Option<CommandId>,
+        value: ValueId,
+        attempt: u32,
+    ) -> Stopped {
         let place = self.place(&visit.node);
         if self.plan.node(place).kind == NodeKind::Agent {
             if let Some((rest, patch)) = self.take_patch(value)? {

@@ -110,7 +110,13 @@ impl Machine<'_> {
         self.fan_on(visit, fan, command)
     }
 
-    pub fn fan_failed(&mut self, visit: Visit, mut fan: Fan, command: CommandId, failure: &Failure) -> Stopped {
+    pub fn fan_failed(
+        &mut self,
+        visit: Visit,
+        mut fan: Fan,
+        command: CommandId,
+        failure: &Failure,
+    ) -> Stopped {
         let place = fan.open.remove(&command).unwrap_or_default();
         let config = self.look(fan.config)?;
         if config.get("settle").and_then(Value::as_bool) == Some(true) {
@@ -138,7 +144,9 @@ impl Machine<'_> {
             match ended {
                 Ended::Given(value) if settle => {
                     let result = self.text(*value)?;
-                    text.push_str(&format!("{{\"status\":\"completed\",\"result\":{result},\"error\":null}}"));
+                    text.push_str(&format!(
+                        "{{\"status\":\"completed\",\"result\":{result},\"error\":null}}"
+                    ));
                 }
                 Ended::Given(value) => text.push_str(self.text(*value)?),
                 Ended::Failed(failure) => {

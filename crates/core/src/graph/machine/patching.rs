@@ -43,7 +43,9 @@ impl Machine<'_> {
     /// The patch an agent's answer brings along, and the answer without it.
     pub fn take_patch(&mut self, value: ValueId) -> Stopped<Option<(ValueId, ValueId)>> {
         let answer = self.look(value)?;
-        let Some(patch) = answer.get("patch").filter(|patch| !patch.is_null()).cloned() else { return Ok(None) };
+        let Some(patch) = answer.get("patch").filter(|patch| !patch.is_null()).cloned() else {
+            return Ok(None);
+        };
         let mut rest = Value::clone(&answer);
         if let Some(fields) = rest.as_object_mut() {
             // In place, so that the order of the others stays.
@@ -63,7 +65,7 @@ impl Machine<'_> {
         let plan = self.plan.clone();
         let node = plan.node(self.place(&visit.node));
         if !node.requires_approval {
-            self.consider_from(node, patch)?;
+            self.consider_from(&visit, node, patch)?;
             return self.route(visit, command, value);
         }
         let approvers = node.agent_config.as_ref().and_then(|config| config.get("approvers"));
@@ -76,11 +78,17 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub fn patch_decided(&mut self, visit: Visit, question: PatchQuestion, approved: bool, by: &str) -> Stopped {
+    pub fn patch_decided(
+        &mut self,
+        visit: Visit,
+        question: PatchQuestion,
+        approved: bool,
+        by: &str,
+    ) -> Stopped {
         let plan = self.plan.clone();
         let node = plan.node(self.place(&visit.node));
         if approved {
-            self.consider_from(node, question.patch)?;
+            self.consider_from(&visit, node, question.patch)?;
         } else {
             let (author, operations) = self.asked_by(node, question.patch)?;
             let message = format!("{by} did not approve it");
@@ -89,9 +97,14 @@ impl Machine<'_> {
         self.route(visit, question.command, question.value)
     }
 
-    fn consider_from(&mut self, node: &Node, patch: ValueId) -> Stopped {
+    /// The agent is still at its node: its token is one of those the patch is compared with.
+    fn consider_from(&mut self, visit: &Visit, node: &Node, patch: ValueId) -> Stopped {
         let (author, operations) = self.asked_by(node, patch)?;
-        self.consider(&author, &operations)
+        let number = visit.tokens[0].id;
+        self.memory.open.insert(number, visit.clone());
+        let considered = self.consider(&author, &operations);
+        self.memory.open.remove(&number);
+        considered
     }
 
     /// A bare list, or `{operations, reason}`.
@@ -120,7 +133,7 @@ impl Machine<'_> {
             Some(patched) => &patched.document,
             None => &*self.program.document,
         };
-        let changed = patch::propose(document, operations, &self.program.compile)?;
+        let changed = patch::propose((document, &self.plan.graph), operations, &self.program.compile)?;
         if let Some(agent) = &author.agent {
             let node = self.plan.place(agent).map(|place| self.plan.node(place));
             let Some(node) = node else {
@@ -142,7 +155,8 @@ impl Machine<'_> {
         if let Some(node) = live.into_iter().find(|node| next.place(node).is_none()) {
             return Refused::because(codes::LIVE_NODE, format!("something is under way at {node}"));
         }
-        let can_undo = |node: &str| next.place(node).is_some_and(|place| next.node(place).compensator.is_some());
+        let can_undo =
+            |node: &str| next.place(node).is_some_and(|place| next.node(place).compensator.is_some());
         if let Some(undo) = self.memory.undo.iter().find(|undo| !can_undo(&undo.node)) {
             let message = format!("{} has done something, and nothing else could undo it", undo.node);
             return Refused::because(codes::LIVE_NODE, message);
@@ -165,7 +179,8 @@ impl Machine<'_> {
                 waits && could.contains(sender) && !reached
             });
             if let Some(sender) = cut_off {
-                let message = format!("{node} waits for {}, which nothing would lead to", self.plan.id(sender));
+                let message =
+                    format!("{node} waits for {}, which nothing would lead to", self.plan.id(sender));
                 return Refused::because(codes::JOIN, message);
             }
         }

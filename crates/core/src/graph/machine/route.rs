@@ -148,7 +148,8 @@ impl Machine<'_> {
                 Ok(Way::To(if chosen.is_empty() { default.clone() } else { chosen }))
             }
             Some(Branch::Conditional { rules, default }) => {
-                let (Some(rule), Some(condition)) = (rules.get(nth), plan.rules[place].branch.get(nth)) else {
+                let (Some(rule), Some(condition)) = (rules.get(nth), plan.rules[place].branch.get(nth))
+                else {
                     return Ok(Way::To(default.clone()));
                 };
                 let met = match self.verdict(condition, value, answers)? {
@@ -180,7 +181,8 @@ impl Machine<'_> {
             match target.filter(|target| available.contains(target)) {
                 Some(target) => chosen.push(target),
                 None => {
-                    let message = format!("{} chose {name}, which is not among its next nodes", plan.id(place));
+                    let message =
+                        format!("{} chose {name}, which is not among its next nodes", plan.id(place));
                     return Stop::failed(codes::UNAUTHORIZED_ROUTE, message);
                 }
             }
@@ -197,7 +199,12 @@ impl Machine<'_> {
             Verdict::Ask(_) => (false, "it cannot be asked outside here".to_owned()),
         };
         let node = node.to_owned();
-        self.events.push(EventData::ConditionEvaluated(ConditionEvaluated { node, condition, result, reason }));
+        self.events.push(EventData::ConditionEvaluated(ConditionEvaluated {
+            node,
+            condition,
+            result,
+            reason,
+        }));
         result
     }
 

@@ -110,7 +110,8 @@ impl Machine<'_> {
             }
             let most = to.limits.max_hops.map_or(limits.max_hops, |own| own.min(limits.max_hops));
             if hop > most {
-                let message = format!("a token would come to {} after {hop} hops, the limit is {most}", to.id);
+                let message =
+                    format!("a token would come to {} after {hop} hops, the limit is {most}", to.id);
                 return Stop::failed(codes::MAX_HOPS, message);
             }
         }
@@ -123,7 +124,7 @@ impl Machine<'_> {
         let token = Token { id: self.memory.tokens, from, to, hop, at: self.input.at, value };
         let before = self.memory.counter;
         self.memory.counter += 1;
-        let moved = self.moved(&token, "emit", before, None);
+        let moved = self.moved(&token, "emit", before);
         self.events.push(EventData::NodeEmitted(moved));
         self.memory.queued.push_back(token);
     }
@@ -135,12 +136,13 @@ impl Machine<'_> {
         for token in &visit.tokens {
             let before = self.memory.counter;
             self.memory.counter -= 1;
-            let moved = self.moved(token, "consume", before, command);
+            let first = visit.tokens.first().map(|token| token.id);
+            let moved = NodeToken { visit: first, command, ..self.moved(token, "consume", before) };
             self.events.push(EventData::NodeConsumed(moved));
         }
     }
 
-    fn moved(&self, token: &Token, what: &str, before: u64, command: Option<CommandId>) -> NodeToken {
+    fn moved(&self, token: &Token, what: &str, before: u64) -> NodeToken {
         NodeToken {
             token: token.id,
             from: token.from.as_deref().map(str::to_owned),
@@ -149,7 +151,8 @@ impl Machine<'_> {
             op_key: format!("{what}:{}", token.id),
             counter_before: before,
             counter_after: self.memory.counter,
-            command,
+            visit: None,
+            command: None,
         }
     }
 
@@ -157,7 +160,8 @@ impl Machine<'_> {
     /// then ended by an empty exit.
     fn output(&mut self) -> Stopped<Payload> {
         let plan = self.plan.clone();
-        let is_terminal = |node: &Arc<str>| plan.place(node).is_some_and(|place| plan.node(place).is_terminal);
+        let is_terminal =
+            |node: &Arc<str>| plan.place(node).is_some_and(|place| plan.node(place).is_terminal);
         let (terminal, others): (Vec<_>, Vec<_>) = self.memory.ends.iter().cloned().partition(is_terminal);
         let mut ended = if terminal.is_empty() { others } else { terminal };
         ended.sort_by_key(|node| plan.place(node));

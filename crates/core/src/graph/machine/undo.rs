@@ -17,7 +17,7 @@ use crate::task::TaskOptions;
 impl Machine<'_> {
     /// Stops everything that was under way before this message, then takes back what was done, this message's result
     /// included. `failure` is absent when the run was cancelled: whoever cancelled it stops its tasks and children.
-    pub fn begin_undo(&mut self, before: Memory, failure: Option<Failure>) -> Stopped<Progress> {
+    pub fn begin_undo(&mut self, before: &Memory, failure: Option<Failure>) -> Stopped<Progress> {
         self.commands.clear();
         let answered = answered_by(&self.input.message.body);
         let timers = before.wall.into_iter().chain(before.more);
@@ -86,7 +86,6 @@ impl Machine<'_> {
             self.memory.stage = Stage::Undoing(Undoing { failure, task, node: undo.node, left });
             return Ok(Progress::Waiting);
         }
-        self.memory.stage = Stage::Ended;
         Ok(match failure {
             None => Progress::Completed(Payload::null()),
             Some(failure) => Progress::Failed(with_what_is_left(failure, &left)),
@@ -95,7 +94,8 @@ impl Machine<'_> {
 
     fn not_undone(&mut self, left: &mut Vec<(NodeId, Failure)>, node: NodeId, failure: Failure) {
         let message = format!("what {node} did is not undone: {failure}");
-        self.events.push(EventData::Warning(Warning { code: codes::COMPENSATION_FAILED.to_owned(), message }));
+        self.events
+            .push(EventData::Warning(Warning { code: codes::COMPENSATION_FAILED.to_owned(), message }));
         left.push((node, failure));
     }
 }

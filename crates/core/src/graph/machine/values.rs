@@ -48,7 +48,8 @@ impl Values {
         if total <= ROOM {
             return moved;
         }
-        let mut sizes: Vec<(u64, ValueId)> = self.kept.iter().map(|(id, payload)| (inline(payload), *id)).collect();
+        let mut sizes: Vec<(u64, ValueId)> =
+            self.kept.iter().map(|(id, payload)| (inline(payload), *id)).collect();
         sizes.sort_unstable_by_key(|(size, id)| (std::cmp::Reverse(*size), *id));
         for (size, id) in sizes {
             if total <= ROOM || size < WORTH_MOVING {
@@ -72,7 +73,8 @@ mod tests {
     fn the_largest_values_leave_first_and_only_until_the_rest_fits() {
         let mut values = Values::default();
         let text = |length: usize| Payload::of(&"x".repeat(length)).unwrap();
-        let (small, large, larger) = (values.add(text(60_000)), values.add(text(61_000)), values.add(text(62_000)));
+        let (small, large, larger) =
+            (values.add(text(60_000)), values.add(text(61_000)), values.add(text(62_000)));
         let moved = values.make_room();
         assert_eq!(moved.len(), 1);
         assert_eq!(values.get(larger), Some(&Payload::Blob(moved[0].0.clone())));
