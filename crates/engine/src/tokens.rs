@@ -88,7 +88,7 @@ fn stands(program: &GraphProgram, snapshot: &Snapshot) -> Option<Standing> {
 }
 
 fn place(graph: &Graph, wait: Waiting) -> Place {
-    let Waiting { node, what, command, tokens, since } = wait;
+    let Waiting { node, what, command, tokens, since, .. } = wait;
     let known = graph.find(&node).map(|place| &graph.nodes[place]);
     let waits_for = match what {
         WaitingFor::Task => WaitsFor::Task,

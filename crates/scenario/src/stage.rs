@@ -53,6 +53,8 @@ const START: Timestamp = Timestamp(1_767_268_800_000);
 const FOR_EVER: Millis = Millis(100 * 365 * 24 * 3_600 * 1_000);
 /// A scenario that is still moving after so many events never ends.
 const MOST_EVENTS: u64 = 50_000;
+/// Runs may be taken this often in a row without anything coming of it.
+const MOST_IDLE: u32 = 100;
 const WORKER: &str = "stagehand";
 
 /// Where a scenario is played: a world and the clock it goes by, with a tenant that nobody else uses.
@@ -300,7 +302,11 @@ impl Stage {
             let planned =
                 self.plans.iter().filter(|plan| !matches!(plan.act, Act::Hold(_))).map(|plan| plan.at);
             let late = self.deadlines.values().copied();
-            let Some(next) = planned.chain(swept.next_due).chain(late).min() else { return Ok(()) };
+            let scripted = planned.chain(late).min();
+            if scripted.is_none() && self.only_people_are_late().await? {
+                return Ok(());
+            }
+            let Some(next) = scripted.into_iter().chain(swept.next_due).min() else { return Ok(()) };
             self.clock.set(next.max(self.clock.now()));
             self.act().await?;
             self.sweep().await?;
@@ -333,7 +339,9 @@ impl Stage {
 
     /// Steps runs and hands out tasks until neither is left.
     async fn come_to_rest(&mut self) -> Result<(), EngineError> {
-        loop {
+        let mut idle = 0;
+        while idle < MOST_IDLE {
+            let before = self.events;
             let ticked = self.engine.tick().await;
             if let Some(error) = ticked.error {
                 return Err(error.into());
@@ -347,7 +355,10 @@ impl Stage {
             if ticked.runs == 0 && !handed_out {
                 return Ok(());
             }
+            // A run that cannot be stepped is taken and given back for ever.
+            idle = if handed_out || self.events > before { 0 } else { idle + 1 };
         }
+        Ok(())
     }
 
     /// Does all that is planned for now.

@@ -3,8 +3,9 @@
 
 use serde_json::Value as Json;
 use starlark::PrintHandler;
+use starlark::codemap::FileSpanRef;
 use starlark::environment::{Globals, LibraryExtension, Module};
-use starlark::eval::Evaluator;
+use starlark::eval::{BeforeStmtFuncDyn, Evaluator};
 use starlark::syntax::{AstModule, Dialect, DialectTypes};
 use starlark::values::dict::AllocDict;
 use starlark::values::{Heap, Value};
@@ -12,8 +13,10 @@ use starlark::values::{Heap, Value};
 use crate::error::{Limit, SandboxError};
 use crate::request::ProgramCall;
 
-/// Calls and turns of loops in one evaluation.
+/// Statements in one evaluation. What goes round without any, inside of one expression, the kernel ends.
 const MAX_TICKS: u64 = 2_000_000;
+const OUT_OF_TICKS: &str = "the program has taken too many steps";
+const OUT_OF_MEMORY: &str = "the program has taken too much memory";
 const MAX_CALLS: usize = 200;
 /// Starlark cannot count what single operations take: this is for programs, the kernel's limit for attacks.
 const MIB: usize = 1024 * 1024;
@@ -27,28 +30,44 @@ impl PrintHandler for Nowhere {
     }
 }
 
+/// Looks at what a program has taken before each of its statements.
+struct Meter {
+    ticks: u64,
+    most_bytes: usize,
+}
+
+impl<'a, 'e: 'a> BeforeStmtFuncDyn<'a, 'e> for Meter {
+    fn call<'v>(&mut self, _: FileSpanRef, evaluator: &mut Evaluator<'v, 'a, 'e>) -> starlark::Result<()> {
+        self.ticks += 1;
+        let exceeded = match () {
+            () if self.ticks > MAX_TICKS => OUT_OF_TICKS,
+            () if evaluator.heap().allocated_bytes() > self.most_bytes => OUT_OF_MEMORY,
+            () => return Ok(()),
+        };
+        Err(starlark::Error::new_other(std::io::Error::other(exceeded)))
+    }
+}
+
 pub(super) fn evaluate(call: &ProgramCall, max_memory_mb: u64) -> Result<Json, SandboxError> {
     let code = call.code.clone();
     let ast =
         AstModule::parse("program", code, &dialect()).map_err(|error| unreadable(&error, &call.code))?;
-    Module::with_temp_heap(|module| {
-        let mut evaluator = Evaluator::new(&module);
-        evaluator.set_print_handler(&Nowhere);
-        let limited = evaluator
-            .set_max_tick_count(MAX_TICKS)
-            .and_then(|()| evaluator.set_max_heap_size(max_memory_mb as usize * MIB))
-            .and_then(|()| evaluator.set_max_callstack_size(MAX_CALLS));
-        limited.map_err(SandboxError::crashed)?;
-        evaluator.eval_module(ast, &globals()).map_err(|error| failed(&error))?;
-        let Some(function) = module.get("evaluate") else {
-            return Err(SandboxError::bad_program("it has no function evaluate(output, context)", None));
-        };
-        let (output, context) = (value(module.heap(), &call.output), value(module.heap(), &call.context));
-        let result = evaluator.eval_function(function, &[output, context], &[]);
-        let result = result.map_err(|error| failed(&error))?;
-        let text = format!("evaluate gave a {}, which is no JSON", result.get_type());
-        result.to_json_value().map_err(|_| SandboxError::bad_answer(text))
-    })
+    let module = Module::new();
+    let mut evaluator = Evaluator::new(&module);
+    evaluator.set_print_handler(&Nowhere);
+    evaluator.set_max_callstack_size(MAX_CALLS).map_err(SandboxError::crashed)?;
+    let meter: Box<dyn BeforeStmtFuncDyn<'_, '_>> =
+        Box::new(Meter { ticks: 0, most_bytes: max_memory_mb as usize * MIB });
+    evaluator.before_stmt_for_dap(meter.into());
+    evaluator.eval_module(ast, &globals()).map_err(|error| failed(&error))?;
+    let Some(function) = module.get("evaluate") else {
+        return Err(SandboxError::bad_program("it has no function evaluate(output, context)", None));
+    };
+    let (output, context) = (value(module.heap(), &call.output), value(module.heap(), &call.context));
+    let result = evaluator.eval_function(function, &[output, context], &[]);
+    let result = result.map_err(|error| failed(&error))?;
+    let text = format!("evaluate gave a {}, which is no JSON", result.get_type());
+    result.to_json_value().map_err(|_| SandboxError::bad_answer(text))
 }
 
 fn globals() -> Globals {
@@ -74,7 +93,7 @@ fn dialect() -> Dialect {
 }
 
 /// Questions are at most 128 deep: they were read from JSON.
-fn value<'v>(heap: Heap<'v>, json: &Json) -> Value<'v> {
+fn value<'v>(heap: &'v Heap, json: &Json) -> Value<'v> {
     match json {
         Json::Null => Value::new_none(),
         Json::Bool(flag) => Value::new_bool(*flag),
@@ -94,8 +113,8 @@ fn value<'v>(heap: Heap<'v>, json: &Json) -> Value<'v> {
 fn failed(error: &starlark::Error) -> SandboxError {
     let message = error.without_diagnostic().to_string();
     for (part, what) in [
-        ("Execution duration limit", Limit::Ticks),
-        ("Heap memory limit", Limit::Memory),
+        (OUT_OF_TICKS, Limit::Ticks),
+        (OUT_OF_MEMORY, Limit::Memory),
         ("call stack overflow", Limit::Stack),
     ] {
         if message.contains(part) {

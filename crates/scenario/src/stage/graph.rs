@@ -10,7 +10,9 @@ use rhythm_core::graph::ir::NodeKind;
 use rhythm_core::graph::machine::{Waiting, WaitingFor};
 use rhythm_core::graph::{Graph, GraphProgram};
 use rhythm_core::message::{ApprovalDecided, Message, MessageBody, Patched};
-use rhythm_core::{Actor, Event, EventData, Failure, MessageId, Payload, RunId, TaskId, Version, WorkflowKind};
+use rhythm_core::{
+    Actor, CommandId, Event, EventData, Failure, MessageId, Payload, RunId, TaskId, Version, WorkflowKind,
+};
 use rhythm_engine::error::EngineError;
 use rhythm_engine::world::*;
 use rhythm_sandbox::{Request, here};
@@ -34,6 +36,8 @@ pub struct Graphs {
     roles: BTreeMap<TaskId, Role>,
     /// Tokens of visits that were begun: no execution is counted twice.
     begun: BTreeSet<(RunId, u64)>,
+    /// Approvals the scenario says nothing about.
+    undecided: BTreeSet<(RunId, CommandId)>,
     pub patch_rejected: bool,
 }
 
@@ -154,6 +158,7 @@ impl Stage {
     fn ask(&mut self, run: &RunId, asked: &ApprovalCreated) {
         let visit = asked.visit.map_or(0, |visit| visit.saturating_sub(1) as usize);
         let Some(decision) = self.graphs.decisions.get(&asked.node).and_then(|all| all.get(visit)).cloned() else {
+            self.graphs.undecided.insert((run.clone(), asked.approval));
             return;
         };
         let is_timeout = decision.decision == TIMEOUT;
@@ -171,6 +176,29 @@ impl Stage {
         let at = self.start.plus(seconds(decision.at)).max(self.clock.now());
         let message = Message { id: MessageId::approval(asked.approval), at, actor: Actor(by), trace: None, body };
         self.plan(at, Act::Decide { run: run.clone(), node: asked.node.clone(), message });
+    }
+
+    /// Whether all that could still happen is that people are late whom the scenario says nothing about: it is over then, and
+    /// they are what the run waits for.
+    pub(super) async fn only_people_are_late(&mut self) -> Result<bool, EngineError> {
+        if self.graphs.undecided.is_empty() {
+            return Ok(false);
+        }
+        for run in self.seen.keys().cloned().collect::<Vec<_>>() {
+            let picture = self.client.picture(&run).await?;
+            let standing = self.standing(&run).await?;
+            let waits = standing.iter().flat_map(|standing| &standing.waiting);
+            let theirs = waits.filter(|wait| {
+                let approval = wait.command.filter(|_| wait.what == WaitingFor::Approval);
+                approval.is_some_and(|approval| self.graphs.undecided.contains(&(run.clone(), approval)))
+            });
+            let theirs: BTreeSet<CommandId> = theirs.flat_map(|wait| wait.timers.iter().copied()).collect();
+            let other = |timer: &TimerRow| !timer.timer.is_some_and(|timer| theirs.contains(&timer));
+            if picture.timers.iter().any(other) || picture.tasks.iter().any(|task| task.state == TaskState::Delayed) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     pub(super) fn known_role(&self, task: &ClaimedTask) -> Option<&Role> {

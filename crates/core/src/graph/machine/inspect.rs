@@ -17,6 +17,8 @@ pub struct Waiting {
     pub command: Option<CommandId>,
     /// Those it took or, at a join, those that are there; none for a compensator.
     pub tokens: Vec<u64>,
+    /// Those that would end the wait, or change it, without an answer.
+    pub timers: Vec<CommandId>,
     pub since: Option<Timestamp>,
 }
 
@@ -44,7 +46,7 @@ impl GraphProgram {
             let tokens: Vec<u64> = visit.tokens.iter().map(|token| token.id).collect();
             let mut say = |what: WaitingFor, command| {
                 let (node, tokens, since) = (visit.node.to_string(), tokens.clone(), Some(visit.since));
-                all.push(Waiting { node, what, command, tokens, since });
+                all.push(Waiting { node, what, command, tokens, timers: visit.wait.timers(), since });
             };
             match &visit.wait {
                 Wait::Nothing => {}
@@ -67,12 +69,12 @@ impl GraphProgram {
             let since = tokens.first().map(|token| token.at);
             let (node, what) = (node.to_string(), WaitingFor::Join(senders));
             let tokens = tokens.iter().map(|token| token.id).collect();
-            all.push(Waiting { node, what, command: None, tokens, since });
+            all.push(Waiting { node, what, command: None, tokens, timers: Vec::new(), since });
         }
         if let Stage::Undoing(undoing) = &memory.stage {
             let (node, command) = (undoing.node.to_string(), Some(undoing.task));
-            let tokens = Vec::new();
-            all.push(Waiting { node, what: WaitingFor::Compensation, command, tokens, since: None });
+            let (what, tokens, timers) = (WaitingFor::Compensation, Vec::new(), Vec::new());
+            all.push(Waiting { node, what, command, tokens, timers, since: None });
         }
         Ok(all)
     }
