@@ -21,12 +21,11 @@ pub fn compiler(registry: Registry) -> Compiler {
     Arc::new(move |document, base| {
         let mut registry = registry.clone();
         for node in &base.nodes {
-            if let NodeKind::Registered(name) = &node.kind {
-                if registry.find(name).is_none() {
-                    let known = json!({"name": name, "queue": node.queue});
-                    let known = serde_json::from_value(known).map_err(|error| error.to_string())?;
-                    registry.add(known).map_err(|bad| bad.to_string())?;
-                }
+            let NodeKind::Registered(name) = &node.kind else { continue };
+            if registry.find(name).is_none() {
+                let known = json!({"name": name, "queue": node.queue});
+                let known = serde_json::from_value(known).map_err(|error| error.to_string())?;
+                registry.add(known).map_err(|bad| bad.to_string())?;
             }
         }
         let content = |reference: &str| base.contents.get(reference).cloned();
@@ -129,12 +128,12 @@ pub fn check_agent(before: &Graph, after: &Graph, agent: &Node) -> Result<(), Re
         let message = format!("it adds {new} agents and makes them {all}, the limit is {MOST_AGENTS}");
         return Refused::because(codes::AGENTS, message);
     }
-    if let Some(types) = allowed(agent, &["allowed_types", "allowed_node_types"]) {
-        if let Some(node) = added.iter().find(|node| !types.contains(&type_name(&node.kind))) {
-            let message =
-                format!("{} may not add {}, a node of type {}", agent.id, node.id, type_name(&node.kind));
-            return Refused::because(codes::UNAUTHORIZED, message);
-        }
+    if let Some(types) = allowed(agent, &["allowed_types", "allowed_node_types"])
+        && let Some(node) = added.iter().find(|node| !types.contains(&type_name(&node.kind)))
+    {
+        let message =
+            format!("{} may not add {}, a node of type {}", agent.id, node.id, type_name(&node.kind));
+        return Refused::because(codes::UNAUTHORIZED, message);
     }
     if let Some(targets) = allowed(agent, &["allowed_targets"]) {
         let edges = |graph: &Graph| -> BTreeSet<(String, String)> {

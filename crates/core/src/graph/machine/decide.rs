@@ -114,7 +114,7 @@ impl Seen {
         let context = self
             .context
             .iter()
-            .map(|(node, output, metadata)| (&**node, Past { output: &**output, metadata: *metadata }));
+            .map(|(node, output, metadata)| (&**node, Past { output, metadata: *metadata }));
         let scope = Scope { output, context: context.collect(), inputs: &self.inputs };
         condition.evaluate(&scope, answers)
     }

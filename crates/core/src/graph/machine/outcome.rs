@@ -32,11 +32,11 @@ impl Machine<'_> {
         attempt: u32,
     ) -> Stopped {
         let place = self.place(&visit.node);
-        if self.plan.node(place).kind == NodeKind::Agent {
-            if let Some((rest, patch)) = self.take_patch(value)? {
-                self.record(&visit, rest, attempt)?;
-                return self.agent_patch(visit, command, rest, patch);
-            }
+        if self.plan.node(place).kind == NodeKind::Agent
+            && let Some((rest, patch)) = self.take_patch(value)?
+        {
+            self.record(&visit, rest, attempt)?;
+            return self.agent_patch(visit, command, rest, patch);
         }
         self.record(&visit, value, attempt)?;
         self.route(visit, command, value)
