@@ -49,7 +49,8 @@ fn is_graph(path: &str) -> bool {
 }
 
 pub fn stem(path: &str) -> String {
-    let name = Path::new(path).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name =
+        Path::new(path).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let graph = GRAPHS.iter().find_map(|ending| name.strip_suffix(ending));
     let plain = || Path::new(&name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     graph.map(str::to_owned).or_else(plain).unwrap_or_default()

@@ -21,7 +21,8 @@ fn everything_wrong_with_a_graph_is_said_with_its_place(rig: &Rig) {
     rig.write("bad.graph.yaml", "nodes:\n  - {id: a, type: tsk}\n  - {id: b, dependents: [c]}\n");
     let said = rig.run(&["check", "bad.graph.yaml"]);
     assert_eq!(said.code, 1, "{said:?}");
-    for part in ["GRAPH018", "bad.graph.yaml:2:18", "did you mean `task`?", "GRAPH012", "bad.graph.yaml:3:27"] {
+    for part in ["GRAPH018", "bad.graph.yaml:2:19", "did you mean `task`?", "GRAPH012", "bad.graph.yaml:3:27"]
+    {
         assert!(said.stdout.contains(part), "{part}: {}", said.stdout);
     }
     let rows = rig.run(&["check", "bad.graph.yaml", "--output", "json"]).stdout;
@@ -58,8 +59,12 @@ fn a_graph_is_registered_shown_and_compared(rig: &Rig) {
     rig.ok(&["workflows", "register", "plain.graph.json"]);
     rig.fails(&["start", "order"], 2, "ENGINE012");
     rig.fails(&["run", "order.graph.yaml", "--input", r#"{"id": 7}"#], 2, "ENGINE012");
-    let names: Vec<Value> =
-        rig.json(&["workflows", "list"])["rows"].as_array().unwrap().iter().map(|row| row["workflow"].clone()).collect();
+    let names: Vec<Value> = rig.json(&["workflows", "list"])["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["workflow"].clone())
+        .collect();
     assert_eq!(names, [json!("order"), json!("plain")]);
 }
 
@@ -69,10 +74,16 @@ fn a_run_says_where_its_tokens_are(rig: &Rig) {
     let _worker = rig.worker(&[]);
     let run = rig.ok(&["start", "order", "--input", r#"{"id": "o-1"}"#]);
     let explained = rig.until(&["explain", &run], |found| {
-        found["reasons"].as_array().is_some_and(|reasons| reasons.iter().any(|reason| reason["code"] == "join"))
+        found["reasons"]
+            .as_array()
+            .is_some_and(|reasons| reasons.iter().any(|reason| reason["code"] == "join"))
     });
-    let said: Vec<&str> =
-        explained["reasons"].as_array().unwrap().iter().map(|reason| reason["what"].as_str().unwrap()).collect();
+    let said: Vec<&str> = explained["reasons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|reason| reason["what"].as_str().unwrap())
+        .collect();
     assert!(said.contains(&"node ship waits for signal packed"), "{said:?}");
     assert!(said.contains(&"node done has tokens of tell and waits for ship"), "{said:?}");
 

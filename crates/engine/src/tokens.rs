@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rhythm_core::flow::drawing::State;
 use rhythm_core::graph::machine::{Waiting, WaitingFor, codes};
 use rhythm_core::graph::{Graph, GraphProgram};
-use rhythm_core::{CommandId, EventData, Event, RunId, Snapshot, Status, Timestamp, WorkflowKind};
+use rhythm_core::{CommandId, Event, EventData, RunId, Snapshot, Status, Timestamp, WorkflowKind};
 use serde::Serialize;
 
 use crate::client::Client;
@@ -47,7 +47,10 @@ pub enum WaitsFor {
     /// The answer about a condition.
     Condition,
     /// Tokens of other senders.
-    Join { here: Vec<String>, missing: Vec<String> },
+    Join {
+        here: Vec<String>,
+        missing: Vec<String>,
+    },
     /// What undoes the node's work.
     Compensation,
 }
@@ -132,7 +135,10 @@ fn hops(history: &[Event]) -> Vec<Hop> {
 }
 
 /// How far a run is with each node of its graph, by index.
-pub async fn states(client: &Client, picture: &Picture) -> Result<Option<(Graph, Vec<Option<State>>)>, EngineError> {
+pub async fn states(
+    client: &Client,
+    picture: &Picture,
+) -> Result<Option<(Graph, Vec<Option<State>>)>, EngineError> {
     let Some(Standing { graph, places, .. }) = standing(client, &picture.row).await? else { return Ok(None) };
     let hops = path(client, &picture.summary.id).await?;
     let visited: BTreeSet<&str> =

@@ -100,13 +100,8 @@ async fn tokens_can_be_followed_and_counted_again() {
     let hops = path(&rig.client, &run).await.unwrap();
     let ways: Vec<(Option<&str>, &str, u32)> =
         hops.iter().map(|hop| (hop.from.as_deref(), hop.to.as_str(), hop.hop)).collect();
-    let expected = [
-        (None, "a", 0),
-        (Some("a"), "b", 1),
-        (Some("a"), "c", 1),
-        (Some("b"), "d", 2),
-        (Some("c"), "d", 2),
-    ];
+    let expected =
+        [(None, "a", 0), (Some("a"), "b", 1), (Some("a"), "c", 1), (Some("b"), "d", 2), (Some("c"), "d", 2)];
     assert_eq!(ways, expected);
     assert!(hops.iter().all(|hop| hop.consumed_at.is_some()));
     let history = rig.client.history(&run).await.unwrap();

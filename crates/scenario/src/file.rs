@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use rhythm_core::WorkflowKind;
 use rhythm_core::graph::document;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::expectation::Expectation;

@@ -195,7 +195,9 @@ impl Shown {
             EventData::ApprovalCreated(asked) => format!("asking     about {}", asked.node),
             EventData::ApprovalDecided(answer) => format!("decided    {} by {}", answer.decision, answer.by),
             EventData::PatchAdopted(patch) => format!("patched    by {}", patch.author),
-            EventData::PatchRefused(patch) => format!("refused    a patch by {}: {}", patch.author, patch.message),
+            EventData::PatchRefused(patch) => {
+                format!("refused    a patch by {}: {}", patch.author, patch.message)
+            }
             EventData::Log(log) => format!("log        {}", log.message),
             EventData::CancelRequested(_) => "cancelling".to_owned(),
             _ => return None,

@@ -31,7 +31,8 @@ pub fn references(source: &str) -> BTreeSet<String> {
 pub(super) fn define(plain: Definition, content: &Content) -> Result<Defined, Refused> {
     let Compiled { graph, diagnostics } = compiled(&plain.source, content);
     let Some(graph) = graph else { return Err(Refused { diagnostics }) };
-    let tasks = graph.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Task | NodeKind::Registered(_)));
+    let tasks =
+        graph.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Task | NodeKind::Registered(_)));
     let mention = |name: String| Mention { name, span: Span::new(0, 0) };
     let tasks = tasks.filter_map(|node| node.task.clone()).map(mention).collect();
     let definition = Definition {

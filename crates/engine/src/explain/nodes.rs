@@ -82,7 +82,10 @@ mod tests {
             run: RunId::new("r"),
             status: Status::Waiting,
             summary: String::new(),
-            reasons: vec![task.about(About::Task(CommandId(4))), approval.about(About::Approval(CommandId(5)))],
+            reasons: vec![
+                task.about(About::Task(CommandId(4))),
+                approval.about(About::Approval(CommandId(5))),
+            ],
         };
         let join = WaitsFor::Join { here: vec!["pay".into()], missing: vec!["ask".into()] };
         let places = vec![

@@ -112,11 +112,9 @@ fn value<'v>(heap: &'v Heap, json: &Json) -> Value<'v> {
 
 fn failed(error: &starlark::Error) -> SandboxError {
     let message = error.without_diagnostic().to_string();
-    for (part, what) in [
-        (OUT_OF_TICKS, Limit::Ticks),
-        (OUT_OF_MEMORY, Limit::Memory),
-        ("call stack overflow", Limit::Stack),
-    ] {
+    for (part, what) in
+        [(OUT_OF_TICKS, Limit::Ticks), (OUT_OF_MEMORY, Limit::Memory), ("call stack overflow", Limit::Stack)]
+    {
         if message.contains(part) {
             return SandboxError::limit(what);
         }

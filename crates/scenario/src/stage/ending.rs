@@ -16,7 +16,8 @@ impl Stage {
     /// What the run waits for: a flow knows it itself, what it started and forgot is not among it.
     async fn waiting(&mut self, picture: &Picture) -> Result<Vec<String>, EngineError> {
         if self.is_graph {
-            let stuck = picture.summary.blocked.as_ref().filter(|blocked| blocked.code != BlockedCode::DeadLetter);
+            let stuck =
+                picture.summary.blocked.as_ref().filter(|blocked| blocked.code != BlockedCode::DeadLetter);
             let standing = self.standing(&self.run.clone()).await?.filter(|_| stuck.is_none());
             return Ok(standing.map_or_else(|| waiting(picture), |standing| standing.names()));
         }

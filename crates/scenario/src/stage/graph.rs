@@ -100,7 +100,8 @@ impl Stage {
             }
         }
         for wait in &standing.waiting {
-            let Some(first) = wait.tokens.first().filter(|_| !matches!(wait.what, WaitingFor::Join(_))) else {
+            let Some(first) = wait.tokens.first().filter(|_| !matches!(wait.what, WaitingFor::Join(_)))
+            else {
                 continue;
             };
             let known = self.graphs.begun.contains(&(run.clone(), *first));
@@ -157,7 +158,8 @@ impl Stage {
     /// Plans the decision for this visit. Nobody who is to be late needs to say so where there is a timer.
     fn ask(&mut self, run: &RunId, asked: &ApprovalCreated) {
         let visit = asked.visit.map_or(0, |visit| visit.saturating_sub(1) as usize);
-        let Some(decision) = self.graphs.decisions.get(&asked.node).and_then(|all| all.get(visit)).cloned() else {
+        let Some(decision) = self.graphs.decisions.get(&asked.node).and_then(|all| all.get(visit)).cloned()
+        else {
             self.graphs.undecided.insert((run.clone(), asked.approval));
             return;
         };
@@ -174,7 +176,8 @@ impl Stage {
             data: Payload::of(&decision.data).unwrap_or_default(),
         });
         let at = self.start.plus(seconds(decision.at)).max(self.clock.now());
-        let message = Message { id: MessageId::approval(asked.approval), at, actor: Actor(by), trace: None, body };
+        let message =
+            Message { id: MessageId::approval(asked.approval), at, actor: Actor(by), trace: None, body };
         self.plan(at, Act::Decide { run: run.clone(), node: asked.node.clone(), message });
     }
 
@@ -194,7 +197,9 @@ impl Stage {
             });
             let theirs: BTreeSet<CommandId> = theirs.flat_map(|wait| wait.timers.iter().copied()).collect();
             let other = |timer: &TimerRow| !timer.timer.is_some_and(|timer| theirs.contains(&timer));
-            if picture.timers.iter().any(other) || picture.tasks.iter().any(|task| task.state == TaskState::Delayed) {
+            if picture.timers.iter().any(other)
+                || picture.tasks.iter().any(|task| task.state == TaskState::Delayed)
+            {
                 return Ok(false);
             }
         }
