@@ -74,15 +74,14 @@ impl Check for Redeliveries {
             }
             Applied::Control(request, Controlled::Done) => {
                 match &request.control {
-                    Control::PauseRun { run, .. } | Control::ResumeRun { run, .. } => {
-                        self.runs.remove(run);
-                    }
+                    Control::PauseRun { run, .. } | Control::ResumeRun { run, .. } => self.excuse(run),
                     Control::RequeueDead { task } => self.starts_anew(task),
                     Control::Reopen { run, requeue, .. } => {
                         self.runs.remove(run);
                         requeue.iter().for_each(|task| self.starts_anew(task));
                     }
-                    Control::Unblock { run } | Control::Annotate { run, .. } => {
+                    Control::Annotate { run, .. } => self.excuse(run),
+                    Control::Unblock { run } => {
                         self.runs.remove(run);
                     }
                     _ => {}
@@ -95,6 +94,13 @@ impl Check for Redeliveries {
 }
 
 impl Redeliveries {
+    /// An operator took it from its holder; how often it was claimed counts all the same.
+    fn excuse(&mut self, run: &RunId) {
+        if let Some(holder) = self.runs.get_mut(run) {
+            holder.misfortunes = u64::MAX;
+        }
+    }
+
     fn starts_anew(&mut self, task: &TaskId) {
         self.tasks.retain(|(of, _), _| of != task);
     }
