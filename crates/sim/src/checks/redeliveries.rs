@@ -94,7 +94,7 @@ impl Check for Redeliveries {
 }
 
 impl Redeliveries {
-    /// An operator took it from its holder; how often it was claimed counts all the same.
+    /// It was taken from its holder for a good reason; how often it was claimed counts all the same.
     fn excuse(&mut self, run: &RunId) {
         if let Some(holder) = self.runs.get_mut(run) {
             holder.misfortunes = u64::MAX;
@@ -145,19 +145,20 @@ impl Redeliveries {
         }
         for released in &commit.released {
             // Who was followed has nothing to give back: the run is its follower's, as before.
-            if self.runs.get(&released.run).is_none_or(|holder| holder.claim != released.claim) {
-                continue;
-            }
+            let holder = self.runs.get(&released.run).copied();
+            let Some(holder) = holder.filter(|holder| holder.claim == released.claim) else { continue };
             if let ReleaseOutcome::Aside(blocked) = &released.outcome
                 && blocked.code == BlockedCode::Quarantined
+                && holder.deliveries <= MAX_RUN_DELIVERIES
             {
-                let claims = self.runs.get(&released.run).map_or(0, |holder| holder.deliveries);
-                if claims <= MAX_RUN_DELIVERIES {
-                    let what = format!("set aside after {claims} claims: {}", blocked.detail);
-                    return Err(Objection::of_run(&released.run, what));
-                }
+                let what = format!("set aside after {} claims: {}", holder.deliveries, blocked.detail);
+                return Err(Objection::of_run(&released.run, what));
             }
-            self.runs.remove(&released.run);
+            // It may have been taken from its holder before, who then had nothing to give back.
+            match holder.lost_it(at) {
+                Ok(()) => self.excuse(&released.run),
+                Err(_) => drop(self.runs.remove(&released.run)),
+            }
         }
         Ok(())
     }
