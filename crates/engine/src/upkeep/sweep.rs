@@ -8,7 +8,7 @@ use crate::world::{Upkeep, WorldResult};
 
 /// The longest line of ready runs, and of ready tasks, a sweep makes of what is due. Sweeps follow each other closely while
 /// more is due, so a short line keeps everybody busy, and others who stand behind it get their turn soon.
-const SHORT_LINE: usize = 25;
+const SHORT_LINE: usize = 50;
 /// The same once it is due for longer than others can ask it to wait.
 const LONG_LINE: usize = 500;
 const PATIENCE: Millis = Millis::from_secs(20);
