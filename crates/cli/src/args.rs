@@ -81,6 +81,8 @@ pub enum Command {
     Completions(commands::completions::Completions),
     #[command(hide = true)]
     Reference(commands::reference::Reference),
+    #[command(hide = true)]
+    Sandbox(commands::sandbox::Sandbox),
 }
 
 impl Command {
@@ -106,6 +108,8 @@ impl Command {
             Self::Bench(command) => command.run(settings).await,
             Self::Completions(command) => command.run(settings),
             Self::Reference(command) => command.run(settings),
+            // It has run already, before there were settings and threads.
+            Self::Sandbox(_) => Ok(()),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod echo;
 mod fail;
 mod http;
+mod sandbox;
 mod shell;
 mod sleep;
 
@@ -14,6 +15,7 @@ use rhythm_http::{AllowList, Client};
 
 use crate::config::WorkerSettings;
 use crate::errors::{CliError, CliResult};
+use sandbox::Sandboxes;
 
 /// What the operator allows the built-in tasks.
 #[derive(Clone, Debug, Default, Args)]
@@ -32,10 +34,14 @@ impl Allowed {
         let hosts = AllowList::parse(self.hosts.iter().chain(&file.allow_hosts))
             .map_err(|problem| CliError::BadValue(format!("--allow-host: {problem}")))?;
         let client = Arc::new(Client::new(hosts));
+        let filters = Arc::new(Sandboxes::default());
+        let programs = filters.clone();
         let worker = worker
             .handler("echo", Arc::new(echo::Echo))
             .task("fail", fail::fail)
             .task("http.request", move |context, input| http::request(client.clone(), context, input))
+            .task("rhythm.jq", move |context, call| filters.clone().jq(context, call))
+            .task("rhythm.sandbox", move |context, call| programs.clone().program(context, call))
             .task("sleep", sleep::sleep);
         let shell = self.shell || file.allow_shell;
         Ok(if shell { worker.task("shell.exec", shell::exec) } else { worker })

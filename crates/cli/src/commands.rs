@@ -12,6 +12,7 @@ pub mod queues;
 pub mod reference;
 pub mod run;
 pub mod runs;
+pub mod sandbox;
 pub mod schedules;
 pub mod start;
 pub mod tasks;

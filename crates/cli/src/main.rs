@@ -6,17 +6,17 @@ mod builtin;
 mod commands;
 mod config;
 mod errors;
-mod flow_files;
 mod input;
 mod output;
 mod session;
 mod times;
+mod workflow_files;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::Cli;
+use crate::args::{Cli, Command};
 use crate::config::Settings;
 use crate::errors::{CliError, Reporter};
 
@@ -31,6 +31,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return reporter.usage(&error),
     };
+    if matches!(cli.command, Command::Sandbox(_)) {
+        return commands::sandbox::Sandbox::serve();
+    }
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => reporter.report(&error),

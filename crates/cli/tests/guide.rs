@@ -165,6 +165,11 @@ fn language() {
 }
 
 #[test]
+fn graphs() {
+    check(&page("docs/guide/graphs.md"));
+}
+
+#[test]
 fn built_in_tasks() {
     check(&page("docs/guide/tasks-built-in.md"));
 }
@@ -212,6 +217,7 @@ fn every_page_of_the_guide_is_run() {
             "benchmarks.md",
             "dead-letters.md",
             "flow.md",
+            "graphs.md",
             "language.md",
             "operations.md",
             "schedules.md",

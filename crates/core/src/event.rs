@@ -82,9 +82,13 @@ event_types! {
     Resumed(Note) = "resumed",
     Patched(Patched) = "patched",
     Forked(Forked) = "forked",
-    NodeConsumed(NodeTokens) = "node_consumed",
-    NodeEmitted(NodeTokens) = "node_emitted",
+    PatchAdopted(PatchAdopted) = "patch_adopted",
+    PatchRefused(PatchRefused) = "patch_refused",
+    NodeConsumed(NodeToken) = "node_consumed",
+    NodeEmitted(NodeToken) = "node_emitted",
     ApprovalCreated(ApprovalCreated) = "approval_created",
+    ApprovalEscalated(ApprovalEscalated) = "approval_escalated",
+    /// A message, or what the run itself decided when nobody did.
     ApprovalDecided(ApprovalDecided) = "approval_decided",
     ConditionEvaluated(ConditionEvaluated) = "condition_evaluated",
     Warning(Warning) = "warning",
@@ -180,16 +184,54 @@ pub struct Forked {
     pub at_seq: u64,
 }
 
-/// Tokens a node took or gave, with the run's counter before and after.
+/// One token a node took or gave, with the run's counter before and after. `from` and `to` of the emitted ones, in the
+/// order of their rows, are the path of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NodeTokens {
-    pub node: String,
-    pub tokens: Vec<String>,
+pub struct NodeToken {
+    /// 1, 2, 3 ... within its run.
+    pub token: u64,
+    /// Absent for those a run begins with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    pub to: String,
+    /// How many nodes its path has behind it.
+    pub hop: u32,
+    /// `emit:<token>` or `consume:<token>`: no run has two rows with the same.
+    pub op_key: String,
     pub counter_before: u64,
     pub counter_after: u64,
+    /// Of a consumed one: the first token of those its node took together, so one execution has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visit: Option<u64>,
+    /// Of a consumed one: what the node had asked for, when it asked for anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandId>,
 }
 
+/// A run goes on with another graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PatchAdopted {
+    /// Who asked for it: `user:ann`, `agent:<node>`.
+    pub author: String,
+    pub reason: String,
+    pub operations: Payload,
+    /// What undoes it, as a patch of the patched document.
+    pub inverse: Payload,
+}
+
+/// A run goes on as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PatchRefused {
+    pub author: String,
+    /// Why it was asked for.
+    pub reason: String,
+    pub operations: Payload,
+    pub code: String,
+    /// Why it was refused.
+    pub message: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalCreated {
     pub approval: CommandId,
     pub node: String,
@@ -197,6 +239,21 @@ pub struct ApprovalCreated {
     pub approvers: Vec<String>,
     #[serde(default)]
     pub payload: Payload,
+    /// How often the node has asked, this time included; absent where a node asks once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visit: Option<u32>,
+    /// When the run stops waiting for an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_ui_url: Option<String>,
+}
+
+/// Others may decide from now on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovalEscalated {
+    pub approval: CommandId,
+    pub approvers: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

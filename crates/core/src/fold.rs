@@ -127,8 +127,9 @@ impl<'a> Fold<'a> {
         if let Some(session) = &mut self.session {
             let (facts, at) = (&self.facts, now.max(state.at));
             let input = StepInput { facts, snapshot: state.snapshot.as_ref(), message, at, blobs };
-            if session.note(input).is_some() {
-                let page = Page::open(state, message, at);
+            if let Some(told) = session.note(input) {
+                let mut page = Page::open(state, message, at);
+                told.into_iter().for_each(|event| page.tell(event));
                 return Ok(page.close(state.snapshot.clone(), state.awaiting.clone(), Vec::new(), None));
             }
         }
@@ -193,6 +194,7 @@ impl Page {
         for command in &mut transition.commands {
             self.spill_command(command);
         }
+        self.blobs.append(&mut transition.blobs);
         if let Some(failure) = oversize(&transition.snapshot) {
             return self.fail(state, failure);
         }
@@ -229,14 +231,7 @@ impl Page {
     /// Writes what the program told and what follows from its commands.
     fn describe(&mut self, facts: &RunFacts, state: &RunState, transition: &Transition) {
         for event in &transition.events {
-            let mut event = event.clone();
-            match &mut event {
-                EventData::Marker(marker) => self.spill(&mut marker.data),
-                EventData::Log(log) => self.spill(&mut log.data),
-                EventData::ApprovalCreated(approval) => self.spill(&mut approval.payload),
-                _ => {}
-            }
-            self.write(event);
+            self.tell(event.clone());
         }
         for command in &transition.commands {
             if let Some(event) = describe_command(facts, command) {
@@ -246,6 +241,22 @@ impl Page {
         for name in transition.awaiting.difference(&state.awaiting).filter(|name| !name.starts_with('@')) {
             self.write(EventData::SignalRequested(SignalRequested { name: name.clone() }));
         }
+    }
+
+    /// Writes what only the program knows.
+    fn tell(&mut self, mut event: EventData) {
+        match &mut event {
+            EventData::Marker(marker) => self.spill(&mut marker.data),
+            EventData::Log(log) => self.spill(&mut log.data),
+            EventData::ApprovalCreated(approval) => self.spill(&mut approval.payload),
+            EventData::PatchRefused(patch) => self.spill(&mut patch.operations),
+            EventData::PatchAdopted(patch) => {
+                self.spill(&mut patch.operations);
+                self.spill(&mut patch.inverse);
+            }
+            _ => {}
+        }
+        self.write(event);
     }
 
     /// The program failed. What it told and asked for before is as good as with any other end; its waits and

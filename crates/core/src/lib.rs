@@ -6,12 +6,14 @@
 
 pub mod command;
 pub mod cron;
+pub mod document;
 pub mod drill;
 pub mod duration;
 pub mod event;
 pub mod failure;
 pub mod flow;
 pub mod fold;
+pub mod graph;
 pub mod id;
 pub mod message;
 pub mod payload;

@@ -24,6 +24,9 @@ pub struct BlobRef {
 }
 
 impl BlobRef {
+    /// Of one that is only known by its hash. No empty content is ever stored as a blob.
+    pub const UNKNOWN_SIZE: u64 = 0;
+
     pub fn of(content: &[u8]) -> Self {
         Self { hash: format!("sha256:{}", hex(&Sha256::digest(content))), bytes: content.len() as u64 }
     }

@@ -96,10 +96,16 @@ pub struct Transition {
     /// (`@approval:3`), listed so that everybody can see what the run waits for.
     pub awaiting: BTreeSet<String>,
     pub progress: Progress,
+    /// Contents that left the snapshot for a reference to them.
+    pub blobs: Vec<(BlobRef, Arc<[u8]>)>,
 }
 
 /// The answer of a step.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is taken apart where it is returned; a box would be one more allocation"
+)]
 pub enum Step {
     Transition(Transition),
     /// The step has to look inside these; call again with them.
@@ -129,9 +135,9 @@ pub trait Program: Send + Sync {
 
 /// A run between the messages of one commit. Where it can tell what a message does, that is what a step would do.
 pub trait Session {
-    /// Applies a message that only changes the snapshot: no commands, no events of the program, nothing else awaited.
+    /// Applies a message that asks for nothing: no commands, nothing else awaited. Gives what the program tells about it.
     /// Nothing when it does more, or may: nothing was applied then, and it is to be stepped from [`Self::snapshot`].
-    fn note(&mut self, input: StepInput<'_>) -> Option<()>;
+    fn note(&mut self, input: StepInput<'_>) -> Option<Vec<EventData>>;
 
     /// The snapshot as it is now, if any message has changed it.
     fn snapshot(&self) -> Option<Snapshot>;

@@ -1,5 +1,7 @@
 //! From a text to a definition that can be stored: read, checked, compiled once, and never again on the way of a run.
 
+pub mod graph;
+
 use rhythm_core::flow::check::Mention;
 use rhythm_core::flow::front_matter::{Failures, place_of};
 use rhythm_core::flow::{self, Defaults, Diagnostic, Examined, Settings, Severity, codes};
@@ -9,11 +11,13 @@ use serde_json::json;
 use crate::inputs::{BadSchema, Misfit, Schema};
 use crate::world::Definition;
 
+pub use graph::Content;
+
 /// A definition, and what its author may want to know about it.
 #[derive(Clone, Debug)]
 pub struct Defined {
     pub definition: Definition,
-    /// What its front matter says.
+    /// What a flow's front matter says.
     pub settings: Settings,
     /// Warnings and hints.
     pub remarks: Vec<Diagnostic>,
@@ -28,9 +32,19 @@ pub struct Refused {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Makes a definition of a text. The name is the one given, unless a flow's front matter has another. Only flows are
-/// compiled; other kinds are read when they are loaded.
+/// Makes a definition of a text. The name is the one given, unless a flow's front matter or a graph's metadata has
+/// another. Flows and graphs are compiled; other kinds are read when they are loaded.
 pub fn define(workflow: &str, kind: WorkflowKind, source: &str) -> Result<Defined, Refused> {
+    define_with(workflow, kind, source, &Content::new())
+}
+
+/// The same for a text that refers to content.
+pub fn define_with(
+    workflow: &str,
+    kind: WorkflowKind,
+    source: &str,
+    content: &Content,
+) -> Result<Defined, Refused> {
     let plain = Definition {
         workflow: workflow.to_owned(),
         version: Version::of(source.as_bytes()),
@@ -39,10 +53,14 @@ pub fn define(workflow: &str, kind: WorkflowKind, source: &str) -> Result<Define
         compiled: Vec::new(),
         format: 1,
     };
-    if kind == WorkflowKind::Flow {
-        return define_flow(plain);
+    match kind {
+        WorkflowKind::Flow => define_flow(plain),
+        WorkflowKind::Graph => graph::define(plain, content),
+        WorkflowKind::Code | WorkflowKind::Drill => {
+            let (remarks, tasks) = (Vec::new(), Vec::new());
+            Ok(Defined { definition: plain, settings: Settings::default(), remarks, tasks })
+        }
     }
-    Ok(Defined { definition: plain, settings: Settings::default(), remarks: Vec::new(), tasks: Vec::new() })
 }
 
 /// Reads and checks a flow, the schema of its inputs too.

@@ -1,7 +1,8 @@
 //! Answers why a run does not move: what it waits for, since when, what would move it, and the command that
-//! repairs it. There is an answer for every state. Of a flow it speaks in lines of its source.
+//! repairs it. There is an answer for every state. Of a flow it speaks in lines of its source, of a graph in nodes.
 
 mod lines;
+mod nodes;
 
 use rhythm_core::message::MessageBody;
 use rhythm_core::{BlockedCode, CommandId, RunId, Status, TaskId, Timestamp};
@@ -9,6 +10,7 @@ use serde::Serialize;
 
 use crate::client::Client;
 use crate::error::EngineError;
+use crate::tokens::standing;
 use crate::whereabouts::whereabouts;
 use crate::world::*;
 
@@ -52,6 +54,7 @@ enum About {
     Timer(CommandId),
     Child(CommandId),
     Signal(String),
+    Approval(CommandId),
 }
 
 pub async fn explain(client: &Client, run: &RunId) -> Result<Explanation, EngineError> {
@@ -66,6 +69,9 @@ pub async fn explain(client: &Client, run: &RunId) -> Result<Explanation, Engine
     }
     if let Some(place) = whereabouts(client, &picture).await? {
         lines::tell(&mut explanation, &place);
+    }
+    if let Some(standing) = standing(client, &picture.row).await? {
+        nodes::tell(&mut explanation, &standing);
     }
     explanation.summary = explanation.reasons[0].what.clone();
     Ok(explanation)
@@ -133,7 +139,7 @@ fn reason(
 impl About {
     /// Something a sentence can begin with "waiting for".
     fn is_awaited(&self) -> bool {
-        matches!(self, Self::Task(_) | Self::Child(_) | Self::Signal(_))
+        matches!(self, Self::Task(_) | Self::Child(_) | Self::Signal(_) | Self::Approval(_))
     }
 }
 
@@ -325,8 +331,9 @@ fn child_reason(child: &RunSummary) -> Reason {
 fn awaited(run: &RunId, name: &str, since: Timestamp) -> Reason {
     match name.strip_prefix("@approval:") {
         Some(number) => {
-            let what = format!("it waits for a decision on approval {number}");
-            reason("approval", what, Some(since), "somebody decides", None)
+            let what = format!("a decision on approval {number}");
+            let about = number.parse().map_or(About::Run, |number| About::Approval(CommandId(number)));
+            reason("approval", what, Some(since), "somebody decides", None).about(about)
         }
         None => {
             let what = format!("signal {name}");

@@ -67,7 +67,7 @@ impl Schemas {
     }
 
     fn schema(&self, definition: &Definition) -> Option<Arc<Schema>> {
-        if definition.kind != WorkflowKind::Flow {
+        if !matches!(definition.kind, WorkflowKind::Flow | WorkflowKind::Graph) {
             return None;
         }
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&definition.version).cloned();
@@ -75,12 +75,26 @@ impl Schemas {
             return known;
         }
         // What cannot be compiled is never registered.
-        let schema = settings_of(&definition.source).input.and_then(|text| Schema::compile(&text).ok());
+        let text = match definition.kind {
+            WorkflowKind::Graph => inputs_of(definition),
+            _ => settings_of(&definition.source).input,
+        };
+        let schema = text.and_then(|text| Schema::compile(&text).ok());
         let schema = schema.map(Arc::new);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(definition.version.clone(), schema.clone());
         schema
     }
+}
+
+/// The schema a compiled graph has for its inputs.
+fn inputs_of(definition: &Definition) -> Option<Value> {
+    #[derive(serde::Deserialize)]
+    struct Inputs {
+        #[serde(default)]
+        inputs: Option<Value>,
+    }
+    serde_json::from_slice::<Inputs>(&definition.compiled).ok()?.inputs
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ pub mod plan;
 pub mod process;
 pub mod programs;
 pub mod time;
+pub mod tokens;
 pub mod travel;
 pub mod upkeep;
 pub mod verify;

@@ -7,6 +7,7 @@ use rhythm_core::drill::Drill;
 use rhythm_core::flow::Flow;
 use rhythm_core::{Program, ProgramError, TenantId, Version, WorkflowKind};
 
+use crate::definitions::graph;
 use crate::world::{Definition, DefinitionQuery, World, WorldResult};
 
 /// Turns a definition of one kind into a program.
@@ -37,6 +38,7 @@ impl Default for Programs {
             Ok(Arc::new(Drill::parse(definition.source.as_bytes())?))
         });
         programs.add_kind(WorkflowKind::Flow, |definition| Ok(Arc::new(Flow::load(&definition.compiled)?)));
+        programs.add_kind(WorkflowKind::Graph, |definition| Ok(Arc::new(graph::load(definition)?)));
         programs
     }
 }

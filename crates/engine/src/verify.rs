@@ -1,17 +1,21 @@
-//! Folds a run's history again and compares it with what is stored.
+//! Folds a run's history again and compares it with what is stored; counts a graph's tokens once more.
 
 use rhythm_core::fold::{Divergence, RunState, replay};
-use rhythm_core::{BlobRef, Blobs, RunId};
+use rhythm_core::graph::machine::recount;
+use rhythm_core::{BlobRef, Blobs, RunId, WorkflowKind};
 use thiserror::Error;
 
 use crate::client::Client;
 use crate::error::EngineError;
 use crate::programs::{Lookup, Programs};
+use crate::tokens::standing;
 
 /// What a verification found.
 #[derive(Debug)]
 pub struct Verified {
     pub events: u64,
+    /// Of a graph: tokens emitted less tokens consumed, by its history alone.
+    pub counter: Option<u64>,
     /// Absent when history and snapshot agree.
     pub problem: Option<String>,
 }
@@ -35,9 +39,16 @@ pub async fn verify(client: &Client, programs: &Programs, run: &RunId) -> Result
         Lookup::Found(program) => program,
         Lookup::Missing => {
             let problem = format!("version {} of {} cannot be stepped here", row.version, row.workflow);
-            return Ok(Verified { events, problem: Some(problem) });
+            return Ok(Verified { events, counter: None, problem: Some(problem) });
         }
-        Lookup::Unreadable(error) => return Ok(Verified { events, problem: Some(error.to_string()) }),
+        Lookup::Unreadable(error) => {
+            return Ok(Verified { events, counter: None, problem: Some(error.to_string()) });
+        }
+    };
+    let counted = (row.kind == WorkflowKind::Graph).then(|| recount(&history)).transpose();
+    let counter = match counted {
+        Ok(counter) => counter,
+        Err(wrong) => return Ok(Verified { events, counter: None, problem: Some(wrong.to_string()) }),
     };
     let mut blobs = Blobs::new();
     loop {
@@ -56,9 +67,19 @@ pub async fn verify(client: &Client, programs: &Programs, run: &RunId) -> Result
                 }
             }
             Err(Broken::Diverged(divergence)) => {
-                return Ok(Verified { events, problem: Some(divergence.to_string()) });
+                return Ok(Verified { events, counter, problem: Some(divergence.to_string()) });
             }
-            Ok(state) => return Ok(Verified { events, problem: compare(&state, &row.state) }),
+            Ok(state) => {
+                let mut problem = compare(&state, &row.state);
+                let stands = standing(client, row).await?;
+                if let (Some(stands), Some(counter), None) = (stands, counter, &problem)
+                    && stands.counter != counter
+                {
+                    let kept = stands.counter;
+                    problem = Some(format!("the history counts {counter} tokens, the snapshot {kept}"));
+                }
+                return Ok(Verified { events, counter, problem });
+            }
         }
     }
 }

@@ -87,7 +87,7 @@ pub trait World: Records {
     /// Stores immutable content under its hash.
     async fn put_blob(&self, tenant: &TenantId, blob: &BlobRef, content: &[u8]) -> WorldResult<()>;
 
-    /// Content by hash, verified against it.
+    /// Content by hash, verified against it. Its size need not be known.
     async fn read_blob(&self, tenant: &TenantId, blob: &BlobRef) -> WorldResult<Arc<[u8]>>;
 
     /// Hints that there may be work. They may be lost or doubled.

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rhythm_core::WorkflowKind;
+use rhythm_core::graph::document;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::expectation::Expectation;
@@ -124,22 +125,51 @@ impl Scenario {
             return Err("write exactly one of `workflow`, `source` and `graph`".into());
         }
         if let Some(source) = &self.source {
-            return Ok(Subject {
-                name: "main".into(),
-                kind: self.kind(WorkflowKind::Flow),
-                source: source.clone(),
-            });
+            let (name, kind) = ("main".to_owned(), self.kind(WorkflowKind::Flow));
+            let source = match kind {
+                WorkflowKind::Graph => self.with_limits(source.clone()),
+                _ => source.clone(),
+            };
+            return Ok(Subject { name, kind, source });
         }
         if let Some(graph) = &self.graph {
-            return Ok(Subject { name: "main".into(), kind: WorkflowKind::Graph, source: graph.to_string() });
+            let source = self.with_limits(graph.to_string());
+            return Ok(Subject { name: "main".into(), kind: WorkflowKind::Graph, source });
         }
         let path = self.folder.join(self.workflow.as_deref().unwrap_or(Path::new("")));
         let source =
             std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let is_flow = path.extension().is_some_and(|extension| extension == "flow");
         let kind = self.kind(if is_flow { WorkflowKind::Flow } else { WorkflowKind::Graph });
-        let name = path.file_stem().map_or("main".into(), |stem| stem.to_string_lossy().into_owned());
+        let stem = path.file_stem().map_or("main".into(), |stem| stem.to_string_lossy().into_owned());
+        let name = stem.strip_suffix(".graph").unwrap_or(&stem).to_owned();
+        let source = if kind == WorkflowKind::Graph { self.with_limits(source) } else { source };
         Ok(Subject { name, kind, source })
+    }
+
+    /// A graph with the scenario's limits before its own; one that cannot be read is refused later, as it is written.
+    fn with_limits(&self, source: String) -> String {
+        if self.limits.is_empty() {
+            return source;
+        }
+        let Ok(tree) = document::read(&source) else { return source };
+        let mut document = tree.to_json();
+        if !document["limits"].is_object() {
+            document["limits"] = Value::Object(Map::new());
+        }
+        for (name, limit) in &self.limits {
+            document["limits"][name] = limit.clone();
+        }
+        document.to_string()
+    }
+
+    /// What content references lead to, by their full names.
+    pub fn content(&self) -> BTreeMap<String, Value> {
+        let full = |name: &String| match name.starts_with("sha256:") {
+            true => format!("cas://{name}"),
+            false => name.clone(),
+        };
+        self.blobs.iter().map(|(name, content)| (full(name), content.clone())).collect()
     }
 
     fn kind(&self, otherwise: WorkflowKind) -> WorkflowKind {

@@ -11,6 +11,7 @@ mod ordered;
 mod outcome;
 mod script;
 pub mod stage;
+mod stand_in;
 mod suite;
 
 pub use expectation::Expectation;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The name that stands for every task that has no script of its own.
-const ANY: &str = "*";
+pub const ANY: &str = "*";
 
 /// How one attempt ends.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -37,6 +37,8 @@ pub fn moment<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f64, 
 pub enum Error {
     Message(String),
     Whole(WholeError),
+    /// Not written: what really happened.
+    Made(Box<Failure>),
 }
 
 impl<'de> Deserialize<'de> for Error {
@@ -67,6 +69,15 @@ fn yes() -> bool {
 }
 
 impl Answer {
+    /// One that nobody wrote, at once.
+    pub fn given(value: &Value) -> Self {
+        Self { ok: serde_json::value::to_raw_value(value).ok(), ..Self::default() }
+    }
+
+    pub fn failed(failure: Failure) -> Self {
+        Self { err: Some(Error::Made(Box::new(failure))), ..Self::default() }
+    }
+
     /// What is wrong with it.
     pub fn mistake(&self) -> Option<&'static str> {
         let ways = [self.ok.is_some(), self.err.is_some(), self.never];
@@ -94,6 +105,7 @@ impl Error {
     fn failure(&self) -> Failure {
         match self {
             Self::Message(message) => Failure::new(codes::FAILED, message),
+            Self::Made(failure) => Failure::clone(failure),
             Self::Whole(error) => {
                 let code = error.code.as_ref().or(error.kind.as_ref()).map_or(codes::FAILED, String::as_str);
                 let kind = error.kind.clone().unwrap_or_else(|| code.to_owned());
@@ -125,6 +137,11 @@ pub struct Script {
 impl Script {
     pub fn new(answers: BTreeMap<String, Vec<Answer>>) -> Self {
         Self { answers, taken: BTreeMap::new() }
+    }
+
+    /// Whether the scenario names it, not only everything.
+    pub fn names(&self, name: &str) -> bool {
+        self.answers.contains_key(name)
     }
 
     /// The next answer of this task; the last one repeats. Nothing for a task the scenario does not know.

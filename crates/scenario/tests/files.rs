@@ -14,5 +14,5 @@ fn every_scenario_passes_in_all_three_ways() {
         }
     });
     assert!(failed.is_empty(), "{}", failed.join("\n"));
-    assert!(scenarios.len() > 300);
+    assert!(scenarios.len() > 600);
 }

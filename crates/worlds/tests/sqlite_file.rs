@@ -348,7 +348,7 @@ async fn people_find_views_with_readable_times() {
         approval: CommandId(3),
         node: "boss".into(),
         approvers: vec!["ann".into()],
-        payload: Payload::null(),
+        ..ApprovalCreated::default()
     };
     let answer = ApprovalDecided {
         approval: CommandId(3),

@@ -2,25 +2,26 @@ use clap::Args;
 use rhythm_core::WorkflowKind;
 use rhythm_core::flow::code::{Place, Step};
 use rhythm_core::flow::render::locate;
-use rhythm_core::flow::{Checked, Code, Severity};
+use rhythm_core::flow::{Checked, Code, Diagnostic, Severity};
+use rhythm_core::graph::{Compiled, Context, compile};
 use rhythm_engine::definitions::{define, examine};
 use serde_json::{Value, json};
 
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
-use crate::flow_files::{self, FlowFile};
 use crate::output::count;
+use crate::workflow_files::{self, WorkflowFile};
 
-/// Check `.flow` files: everything that is wrong, with what to write instead
+/// Check flows and graphs: everything that is wrong, with what to write instead
 #[derive(Debug, Args)]
 pub struct Check {
-    /// Files, or folders with `.flow` files
+    /// Files, or folders with `.flow` and `.graph.yaml` (or `.graph.json`) files
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
     /// Warnings are errors too
     #[arg(long)]
     strict: bool,
-    /// Also show the steps each file is compiled into
+    /// Also show the steps each flow is compiled into
     #[arg(long)]
     steps: bool,
 }
@@ -28,18 +29,18 @@ pub struct Check {
 impl Check {
     pub fn run(self, settings: Settings) -> CliResult {
         let out = settings.output;
-        let files = flow_files::find(&self.paths)?;
+        let files = workflow_files::find(&self.paths)?;
         let (mut errors, mut warnings) = (0_u64, 0_u64);
         let mut rows = Vec::new();
-        for FlowFile { path, source } in &files {
-            let Checked { diagnostics, task_names: tasks, .. } = examine(source, self.strict).checked;
+        for file @ WorkflowFile { path, source } in &files {
+            let Findings { diagnostics, tasks } = findings(file, self.strict);
             let of = |severity| diagnostics.iter().filter(|found| found.severity == severity).count() as u64;
             let wrong = of(Severity::Error);
             errors += wrong;
             warnings += of(Severity::Warning);
-            let code = (self.steps && wrong == 0).then(|| compiled(path, source)).flatten();
+            let steps_wanted = self.steps && wrong == 0 && file.kind() == WorkflowKind::Flow;
+            let code = steps_wanted.then(|| compiled(path, source)).flatten();
             if out.is_json() {
-                let tasks: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
                 let steps = code.as_ref().map(steps);
                 let handlers = code.as_ref().map(|code| &code.handlers);
                 rows.push(json!({
@@ -49,7 +50,7 @@ impl Check {
                 continue;
             }
             if !diagnostics.is_empty() {
-                out.styled(&flow_files::rendered(path, source, &diagnostics))?;
+                out.styled(&workflow_files::rendered(path, source, &diagnostics))?;
             }
             if let Some(code) = code {
                 out.line(format!("{path}, {}", count(code.steps.len() as u64, "step")))?;
@@ -71,6 +72,25 @@ impl Check {
             ))),
         }
     }
+}
+
+/// What is to be said about a file, and the tasks it starts.
+struct Findings {
+    diagnostics: Vec<Diagnostic>,
+    tasks: Vec<String>,
+}
+
+fn findings(file: &WorkflowFile, strict: bool) -> Findings {
+    if file.kind() == WorkflowKind::Graph {
+        let Compiled { graph, mut diagnostics } = compile(&file.source, &Context::default());
+        for found in diagnostics.iter_mut().filter(|found| strict && found.severity == Severity::Warning) {
+            found.severity = Severity::Error;
+        }
+        let tasks = graph.into_iter().flat_map(|graph| graph.nodes).filter_map(|node| node.task);
+        return Findings { diagnostics, tasks: tasks.collect() };
+    }
+    let Checked { diagnostics, task_names, .. } = examine(&file.source, strict).checked;
+    Findings { diagnostics, tasks: task_names.into_iter().map(|task| task.name).collect() }
 }
 
 fn compiled(path: &str, source: &str) -> Option<Code> {

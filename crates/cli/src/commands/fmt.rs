@@ -1,10 +1,11 @@
 use clap::Args;
+use rhythm_core::WorkflowKind;
 use rhythm_core::flow::format;
 
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
-use crate::flow_files::{self, FlowFile};
 use crate::output::count;
+use crate::workflow_files::{self, WorkflowFile, kind_of};
 
 /// Format `.flow` files in place
 #[derive(Debug, Args)]
@@ -23,12 +24,16 @@ impl Fmt {
         let out = settings.output;
         let piped = self.paths == ["-"];
         let (mut changed, mut broken) = (Vec::new(), 0_u64);
-        for FlowFile { path, source } in flow_files::find(&self.paths)? {
+        for WorkflowFile { path, source } in workflow_files::find_flows(&self.paths)? {
+            if kind_of(&path) == WorkflowKind::Graph {
+                let reason = "it is a graph: those are kept as they are written".to_owned();
+                return Err(CliError::BadFile { path, reason });
+            }
             let formatted = match format(&source) {
                 Ok(formatted) => formatted,
                 Err(diagnostics) => {
                     broken += 1;
-                    out.styled(&flow_files::rendered(&path, &source, &diagnostics))?;
+                    out.styled(&workflow_files::rendered(&path, &source, &diagnostics))?;
                     continue;
                 }
             };

@@ -1,32 +1,36 @@
-use std::path::Path;
-
 use clap::{Args, ValueEnum};
-use rhythm_core::WorkflowKind;
-use rhythm_core::flow::drawing::{draw, to_dot, to_mermaid, to_svg};
-use rhythm_core::flow::examine;
+use rhythm_core::flow::drawing::{Drawing, State, to_dot, to_mermaid, to_svg};
+use rhythm_core::flow::{drawing, examine};
+use rhythm_core::graph::{Compiled, Context, Graph as Ir, compile};
+use rhythm_core::{RunId, WorkflowKind, graph};
+use rhythm_engine::tokens::states;
 use serde_json::json;
 
 use crate::commands::workflows::versions::definition;
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
-use crate::flow_files;
 use crate::input;
 use crate::session::Session;
+use crate::workflow_files::{self, kind_of};
 
 /// Draw a workflow: what it waits for, where it branches, loops and ends
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What only computes is left out. `rhythm graph order.flow --format svg > order.svg` makes a picture for a browser; \
-Mermaid is shown by many Markdown viewers, DOT is for Graphviz.")]
+What only computes is left out of flows. `rhythm graph order.flow --format svg > order.svg` makes a picture for a browser; \
+Mermaid is shown by many Markdown viewers, DOT is for Graphviz. With --run the graph is the run's own, each node with how \
+far the run is with it.")]
 pub struct Graph {
-    /// A .flow file, or the name of a registered workflow
-    #[arg(value_name = "FILE|NAME")]
-    target: String,
+    /// A .flow or .graph.yaml file, or the name of a registered workflow
+    #[arg(value_name = "FILE|NAME", required_unless_present = "run")]
+    target: Option<String>,
     #[arg(long, default_value = "mermaid")]
     format: Form,
     /// Of a registered workflow: this version instead of the current one
     #[arg(long, value_name = "HASH")]
     version: Option<String>,
+    /// Draw the graph of this run and where it is
+    #[arg(long, value_name = "RUN", conflicts_with = "version")]
+    run: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -36,20 +40,19 @@ enum Form {
     Svg,
 }
 
+/// A workflow to draw.
+struct Source {
+    name: String,
+    kind: WorkflowKind,
+    text: String,
+}
+
 impl Graph {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let (file, source) = self.read(&settings).await?;
-        let examined = examine(&source, false);
-        if examined.checked.has_errors() {
-            settings.output.complain(&flow_files::rendered(
-                &self.target,
-                &source,
-                &examined.checked.diagnostics,
-            ));
-            return Err(CliError::Refused(format!("{} cannot be drawn", self.target)));
-        }
-        let name = examined.settings.name.unwrap_or(file);
-        let drawing = draw(&name, &examined.file, &source);
+        let (name, drawing) = match &self.run {
+            Some(run) => drawn_run(&settings, run).await?,
+            None => self.drawn(&settings).await?,
+        };
         let (form, text) = match self.format {
             Form::Mermaid => ("mermaid", to_mermaid(&drawing)),
             Form::Dot => ("dot", to_dot(&drawing)),
@@ -65,26 +68,67 @@ impl Graph {
         }
     }
 
-    /// The name it has without front matter, and the source.
-    async fn read(&self, settings: &Settings) -> CliResult<(String, String)> {
-        if self.target.ends_with(".flow") || Path::new(&self.target).is_file() {
+    async fn drawn(&self, settings: &Settings) -> CliResult<(String, Drawing)> {
+        let target = self.target.as_deref().unwrap_or_default();
+        let Source { name, kind, text } = self.read(settings, target).await?;
+        let diagnostics = match kind {
+            WorkflowKind::Graph => {
+                let Compiled { graph, diagnostics } = compile(&text, &Context::default());
+                if let Some(graph) = graph {
+                    return Ok(draw_graph(name, &graph, &[]));
+                }
+                diagnostics
+            }
+            _ => {
+                let examined = examine(&text, false);
+                if !examined.checked.has_errors() {
+                    let name = examined.settings.name.unwrap_or(name);
+                    let drawing = drawing::draw(&name, &examined.file, &text);
+                    return Ok((name, drawing));
+                }
+                examined.checked.diagnostics
+            }
+        };
+        settings.output.complain(&workflow_files::rendered(target, &text, &diagnostics));
+        Err(CliError::Refused(format!("{target} cannot be drawn")))
+    }
+
+    /// The name it has unless it names itself, and the source.
+    async fn read(&self, settings: &Settings, target: &str) -> CliResult<Source> {
+        if workflow_files::is_file(target) {
             if self.version.is_some() {
                 return Err(CliError::BadValue(
                     "--version is for registered workflows, not for files".into(),
                 ));
             }
-            let stem = Path::new(&self.target).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            return Ok((stem, input::read_text(&self.target)?));
+            let (name, kind) = (workflow_files::stem(target), kind_of(target));
+            return Ok(Source { name, kind, text: input::read_text(target)? });
         }
         let session = Session::open(settings).await?;
-        let found = definition(&session, &self.target, self.version.as_deref()).await?;
+        let found = definition(&session, target, self.version.as_deref()).await?;
         match found.kind {
-            WorkflowKind::Flow => Ok((found.workflow, found.source)),
+            WorkflowKind::Flow | WorkflowKind::Graph => {
+                Ok(Source { name: found.workflow, kind: found.kind, text: found.source })
+            }
             kind => Err(CliError::BadValue(format!(
-                "{} is a {}: only flows are drawn",
-                self.target,
+                "{target} is a {}: only flows and graphs are drawn",
                 kind.as_str()
             ))),
         }
+    }
+}
+
+fn draw_graph(name: String, graph: &Ir, states: &[Option<State>]) -> (String, Drawing) {
+    let name = graph.metadata.name.clone().unwrap_or(name);
+    let drawing = graph::drawing::draw(&name, graph, states);
+    (name, drawing)
+}
+
+async fn drawn_run(settings: &Settings, run: &str) -> CliResult<(String, Drawing)> {
+    let session = Session::open(settings).await?;
+    let picture = session.client.picture(&RunId::new(run)).await?;
+    match states(&session.client, &picture).await? {
+        Some((graph, states)) => Ok(draw_graph(picture.summary.workflow, &graph, &states)),
+        None => Err(CliError::BadValue(format!("run {run} has no graph, or has not begun"))),
     }
 }

@@ -1,11 +1,10 @@
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
 use rhythm::StartRun;
-use rhythm_core::{CommandId, Event, EventData, RunId, TaskId, WorkflowKind};
-use rhythm_engine::definitions::{Refused, define};
+use rhythm_core::{CommandId, Event, EventData, RunId, TaskId};
+use rhythm_engine::definitions::Refused;
 use rhythm_engine::explain::explain;
 use rhythm_engine::world::{HistoryQuery, TaskSummary};
 
@@ -13,22 +12,22 @@ use crate::builtin::Allowed;
 use crate::commands::start::tell;
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
-use crate::flow_files;
 use crate::input;
 use crate::session::Session;
+use crate::workflow_files;
 
 /// How long a run may stand still before it is looked into why.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How often the run is looked at.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// Run a workflow here and now: a `.flow` file or a registered name, with the built-in tasks
+/// Run a workflow here and now: a flow or graph in a file or a registered name, with the built-in tasks
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The steps are shown as they happen, the result is printed when the run ends. Ctrl-C leaves the run where it stands; \
 --resume goes on with it. Tasks other than the built-in ones need a worker of their own on the same world.")]
 pub struct Run {
-    /// A .flow file, or the name of a registered workflow
+    /// A .flow or .graph.yaml file, or the name of a registered workflow
     #[arg(value_name = "FILE|NAME", required_unless_present = "resume")]
     target: Option<String>,
     /// What the run gets: JSON, @FILE, or - for standard input
@@ -103,24 +102,24 @@ async fn stuck(session: &Session, run: &RunId) -> CliResult<Option<String>> {
 
 /// The name to start; a file is registered first.
 async fn registered(session: &Session, target: &str) -> CliResult<String> {
-    if !target.ends_with(".flow") && !Path::new(target).is_file() {
+    if !workflow_files::is_file(target) {
         return Ok(target.to_owned());
     }
-    let mut files = flow_files::find(&[target.to_owned()])?;
+    let mut files = workflow_files::find(&[target.to_owned()])?;
     let Some(file) = files.pop().filter(|_| files.is_empty()) else {
         return Err(CliError::BadValue(format!("{target} is a folder: name the file to run")));
     };
-    match define(&file.stem(), WorkflowKind::Flow, &file.source) {
+    match session.client.define(&file.stem(), file.kind(), &file.source).await? {
         Ok(defined) => {
             let workflow = defined.definition.workflow.clone();
             if !session.out.is_quiet() && !defined.remarks.is_empty() {
-                session.out.complain(&flow_files::rendered(&file.path, &file.source, &defined.remarks));
+                session.out.complain(&workflow_files::rendered(&file.path, &file.source, &defined.remarks));
             }
             session.client.register_defined(defined).await?;
             Ok(workflow)
         }
         Err(Refused { diagnostics }) => {
-            session.out.complain(&flow_files::rendered(&file.path, &file.source, &diagnostics));
+            session.out.complain(&workflow_files::rendered(&file.path, &file.source, &diagnostics));
             Err(CliError::Refused(format!("{target} cannot be run")))
         }
     }
@@ -188,6 +187,16 @@ impl Shown {
             }
             EventData::ChildFailed(failed) => {
                 format!("failed     workflow {}: {}", name(&self.names, failed.child), failed.failure)
+            }
+            EventData::NodeEmitted(token) => {
+                let from = token.from.as_deref().map(|from| format!(" from {from}")).unwrap_or_default();
+                format!("token      to {}{from}", token.to)
+            }
+            EventData::ApprovalCreated(asked) => format!("asking     about {}", asked.node),
+            EventData::ApprovalDecided(answer) => format!("decided    {} by {}", answer.decision, answer.by),
+            EventData::PatchAdopted(patch) => format!("patched    by {}", patch.author),
+            EventData::PatchRefused(patch) => {
+                format!("refused    a patch by {}: {}", patch.author, patch.message)
             }
             EventData::Log(log) => format!("log        {}", log.message),
             EventData::CancelRequested(_) => "cancelling".to_owned(),

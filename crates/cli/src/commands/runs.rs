@@ -2,6 +2,8 @@ mod at;
 mod events;
 mod fork;
 mod list;
+mod path;
+mod places;
 mod position;
 mod show;
 mod steer;
@@ -18,6 +20,7 @@ pub enum Runs {
     List(list::List),
     Show(show::Show),
     Events(events::Events),
+    Path(path::Path),
     At(at::At),
     Fork(fork::Fork),
     Start(Start),
@@ -34,6 +37,7 @@ impl Runs {
             Self::List(command) => command.run(settings).await,
             Self::Show(command) => command.run(settings).await,
             Self::Events(command) => command.run(settings).await,
+            Self::Path(command) => command.run(settings).await,
             Self::At(command) => command.run(settings).await,
             Self::Fork(command) => command.run(settings).await,
             Self::Start(command) => command.run(settings).await,

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
+use crate::output::count;
 use crate::session::Session;
 
 /// Fold a run's history again and compare it with what is stored
@@ -22,9 +23,13 @@ impl Verify {
         match verified.problem {
             Some(problem) => Err(CliError::Unverified { run: run.to_string(), problem }),
             None => {
-                let events = verified.events;
-                let text = format!("run {run} verifies: {events} history rows fold to what is stored");
-                session.out.done(text, &json!({ "run": run, "events": events, "verified": true }))
+                let (events, counter) = (verified.events, verified.counter);
+                let mut text = format!("run {run} verifies: {events} history rows fold to what is stored");
+                if let Some(counter) = counter {
+                    text.push_str(&format!(", {} left", count(counter, "token")));
+                }
+                let told = json!({ "run": run, "events": events, "counter": counter, "verified": true });
+                session.out.done(text, &told)
             }
         }
     }

@@ -78,6 +78,7 @@ pub fn step(plan: &Plan, input: StepInput<'_>) -> Result<Step, ProgramError> {
         events: machine.events,
         awaiting,
         progress,
+        blobs: Vec::new(),
     }))
 }
 
@@ -302,8 +303,7 @@ impl Machine<'_> {
                 self.events.push(EventData::ApprovalCreated(ApprovalCreated {
                     approval,
                     node,
-                    approvers: Vec::new(),
-                    payload: Payload::null(),
+                    ..ApprovalCreated::default()
                 }));
                 Some(Wait::Approval(approval))
             }

@@ -8,6 +8,8 @@ mod mermaid;
 mod svg;
 mod walk;
 
+use serde::{Deserialize, Serialize};
+
 use super::lines::Lines;
 use super::tree::File;
 
@@ -32,6 +34,58 @@ pub struct Node {
     pub title: String,
     /// What it is and where.
     pub note: String,
+    /// Of a run, if one is shown.
+    pub state: Option<State>,
+}
+
+impl Node {
+    fn new(kind: NodeKind, title: String, note: String) -> Self {
+        Self { kind, title, note, state: None }
+    }
+}
+
+/// How far a run has come with a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Done,
+    Running,
+    Waiting,
+    Failed,
+    Skipped,
+}
+
+impl State {
+    pub const ALL: [State; 5] = [State::Done, State::Running, State::Waiting, State::Failed, State::Skipped];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Done => "done",
+            State::Running => "running",
+            State::Waiting => "waiting",
+            State::Failed => "failed",
+            State::Skipped => "skipped",
+        }
+    }
+
+    /// What a node in this state is filled with and surrounded by, whatever its kind.
+    fn colours(self) -> (&'static str, &'static str) {
+        match self {
+            State::Done => ("#dcfce7", "#15803d"),
+            State::Running => ("#dbeafe", "#1d4ed8"),
+            State::Waiting => ("#fef9c3", "#a16207"),
+            State::Failed => ("#fee2e2", "#b91c1c"),
+            State::Skipped => ("#f3f4f6", "#9ca3af"),
+        }
+    }
+}
+
+impl Drawing {
+    /// The states its nodes are in: formats leave out what nobody is in.
+    fn states(&self) -> impl Iterator<Item = State> + '_ {
+        let is_in = |state: &State| self.nodes.iter().any(|node| node.state == Some(*state));
+        State::ALL.into_iter().filter(is_in)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +93,8 @@ pub enum NodeKind {
     Start,
     Task,
     Child,
+    /// A question to a person.
+    Approval,
     Timer,
     Signal,
     /// Something started before is waited for.
@@ -80,7 +136,7 @@ pub fn draw(name: &str, file: &File, source: &str) -> Drawing {
 }
 
 /// On one line, not too long, without anything that is no text.
-fn title(text: &str) -> String {
+pub(crate) fn title(text: &str) -> String {
     let mut shown = String::new();
     for (place, word) in text.split_whitespace().enumerate() {
         if place > 0 {
@@ -98,4 +154,4 @@ fn title(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

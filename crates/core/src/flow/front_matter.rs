@@ -2,7 +2,6 @@
 //! where it stands, and everything else is still there.
 
 mod retries;
-mod yaml;
 
 use serde_json::Value;
 
@@ -12,13 +11,15 @@ use super::lexer;
 use super::similar::closest;
 use super::tree::{FrontMatter, Span};
 use crate::cron::Cron;
+use crate::document::{Entry, Node, NodeKind, Reader, Unreadable};
 use crate::duration;
 use crate::retry::RetryPolicy;
 use crate::time::Millis;
-use yaml::{Entry, Node, NodeKind};
 
 /// Front matter is at most this long, in bytes.
 pub const FRONT_MATTER_LIMIT: usize = 64 << 10;
+/// Values may stand within each other this deep.
+const DEPTH_LIMIT: usize = 64;
 
 const KEYS: [&str; 8] =
     ["name", "description", "queue", "timeout", "retries", "schedule", "input", "failures"];
@@ -69,8 +70,8 @@ pub fn read(front_matter: &FrontMatter) -> Reading {
         );
         return reading;
     }
-    match yaml::read(&front_matter.text, front_matter.span.range().start) {
-        Err(diagnostic) => reading.diagnostics.push(diagnostic),
+    match tree(front_matter) {
+        Err(unreadable) => reading.diagnostics.push(refused(unreadable)),
         Ok(None) => {}
         Ok(Some(root)) => reading.take(&root),
     }
@@ -87,16 +88,25 @@ pub fn settings_of(source: &str) -> Settings {
 /// Where something within the front matter stands: keys and places in lists, from the outside. Of what is not there,
 /// the nearest thing around it.
 pub fn place_of<'p>(front_matter: &FrontMatter, path: impl IntoIterator<Item = &'p str>) -> Span {
-    let Ok(Some(mut node)) = yaml::read(&front_matter.text, front_matter.span.range().start) else {
-        return front_matter.span;
-    };
-    for part in path {
-        match node.part(part) {
-            Ok(inner) => node = inner,
-            Err(around) => return around.span,
-        }
+    match tree(front_matter) {
+        Ok(Some(root)) => root.follow(path).span,
+        _ => front_matter.span,
     }
-    node.span
+}
+
+fn tree(front_matter: &FrontMatter) -> Result<Option<Node>, Unreadable> {
+    let offset = front_matter.span.range().start;
+    Reader { subject: "front matter", offset, depth: DEPTH_LIMIT }.yaml(&front_matter.text)
+}
+
+fn refused(unreadable: Unreadable) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::FRONT_MATTER, unreadable.span, unreadable.label);
+    let diagnostic = match unreadable.title {
+        Some(title) => diagnostic.titled(title),
+        None => diagnostic,
+    };
+    let usual = || "front matter is YAML: a key, a colon, a space and a value on each line".to_owned();
+    diagnostic.helped(unreadable.help.unwrap_or_else(usual))
 }
 
 impl Reading {

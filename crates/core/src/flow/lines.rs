@@ -30,7 +30,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The index of the line a byte is on.
-    pub(super) fn line(&self, offset: usize) -> usize {
+    pub(crate) fn line(&self, offset: usize) -> usize {
         self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
     }
 

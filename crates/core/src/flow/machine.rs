@@ -185,7 +185,8 @@ impl Machine<'_> {
     }
 
     fn transition(self, snapshot: Snapshot, awaiting: BTreeSet<String>, progress: Progress) -> Transition {
-        Transition { snapshot, commands: self.commands, events: self.events, awaiting, progress }
+        let (commands, events) = (self.commands, self.events);
+        Transition { snapshot, commands, events, awaiting, progress, blobs: Vec::new() }
     }
 }
 

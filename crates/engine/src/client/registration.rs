@@ -1,11 +1,13 @@
-//! Registering flows, with the schedules their front matter declares.
+//! Registering workflows: graphs with the content they refer to, flows with the schedules their front matter declares.
 
 use rhythm_core::cron::{CatchUp, Cron, Overlap};
 use rhythm_core::flow::render::{Style, render};
-use rhythm_core::{Payload, Version, WorkflowKind};
+use rhythm_core::{BlobRef, Payload, Version, WorkflowKind};
+use serde_json::Value;
 
 use super::Client;
-use crate::definitions::{Defined, define};
+use crate::definitions::graph::references;
+use crate::definitions::{Content, Defined, Refused, define_with};
 use crate::error::EngineError;
 use crate::world::*;
 
@@ -17,13 +19,44 @@ impl Client {
         kind: WorkflowKind,
         source: &str,
     ) -> Result<Version, EngineError> {
-        let defined = define(workflow, kind, source).map_err(|refused| EngineError::Refused {
+        let defined = self.define(workflow, kind, source).await?.map_err(|refused| EngineError::Refused {
             workflow: workflow.to_owned(),
             problems: render(workflow, source, &refused.diagnostics, Style::Plain).trim_end().to_owned(),
         })?;
         let version = defined.definition.version.clone();
         self.register_defined(defined).await?;
         Ok(version)
+    }
+
+    /// Makes a definition of a text, with the content it refers to as far as it is among the tenant's blobs.
+    pub async fn define(
+        &self,
+        workflow: &str,
+        kind: WorkflowKind,
+        source: &str,
+    ) -> Result<Result<Defined, Refused>, EngineError> {
+        let mut content = Content::new();
+        if kind == WorkflowKind::Graph {
+            for reference in references(source) {
+                if let Some(value) = self.content(&reference).await? {
+                    content.insert(reference, value);
+                }
+            }
+        }
+        Ok(define_with(workflow, kind, source, &content))
+    }
+
+    /// What a reference such as `cas://sha256:..` leads to; content that is no JSON is a text.
+    async fn content(&self, reference: &str) -> Result<Option<Value>, EngineError> {
+        let Some(hash) = reference.strip_prefix("cas://") else { return Ok(None) };
+        let blob = BlobRef { hash: hash.to_owned(), bytes: BlobRef::UNKNOWN_SIZE };
+        let bytes = match self.world.read_blob(&self.tenant, &blob).await {
+            Ok(bytes) => bytes,
+            Err(WorldError::NotFound(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let text = || Value::String(String::from_utf8_lossy(&bytes).into_owned());
+        Ok(Some(serde_json::from_slice(&bytes).unwrap_or_else(|_| text())))
     }
 
     /// Registers what [`define`](crate::definitions::define) made of a text and makes it current; its schedule comes,

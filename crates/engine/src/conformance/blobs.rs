@@ -22,6 +22,8 @@ pub async fn a_blob_comes_back_as_it_was(stage: &dyn Stage) {
         let blob = BlobRef::of(&content);
         play.world.put_blob(&play.tenant, &blob, &content).await.unwrap();
         assert_eq!(&other.world.read_blob(&play.tenant, &blob).await.unwrap()[..], &content[..]);
+        let by_hash = BlobRef { bytes: BlobRef::UNKNOWN_SIZE, ..blob };
+        assert_eq!(&other.world.read_blob(&play.tenant, &by_hash).await.unwrap()[..], &content[..]);
     }
 }
 

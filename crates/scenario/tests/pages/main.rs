@@ -1,6 +1,6 @@
 //! Every example of the pages about the language is played, and what the page says comes of it is compared.
 //!
-//! A ```` ```flow ```` block is a program. What follows it says what comes of it: ```` ```json ```` is its output, ```` ```yaml ```` a
+//! A ```` ```flow ```` or ```` ```graph ```` block is a program. What follows it says what comes of it: ```` ```json ```` is its output, ```` ```yaml ```` a
 //! scenario whose program it is (several may follow), ```` ```text ```` what `rhythm check` says about it. In a
 //! ```` ```flow values ```` block every line that ends in `// VALUE` or `// throws CODE` is an expression of its own; the other
 //! lines stand before each of them. ```` ```sh run ```` blocks are run by the tests of the command. There are no other blocks: an
@@ -12,6 +12,7 @@ mod block;
 use block::{Block, blocks};
 use rhythm_core::flow::examine;
 use rhythm_core::flow::render::{Style, render};
+use rhythm_core::graph::{Context, compile};
 use rhythm_scenario::{Options, Scenario, run};
 use serde_json::{Value, json};
 
@@ -23,6 +24,11 @@ fn guide() {
 #[test]
 fn reference() {
     check("docs/reference/flow.md");
+}
+
+#[test]
+fn graphs() {
+    check("docs/guide/graphs.md");
 }
 
 fn check(page: &str) {
@@ -37,6 +43,8 @@ fn check(page: &str) {
 /// A program and one thing that is said of it.
 struct Example {
     place: String,
+    /// `flow` or `graph`.
+    kind: String,
     source: String,
     says: Says,
 }
@@ -57,7 +65,7 @@ fn examples(page: &str, text: &str) -> (Vec<Example>, Vec<String>) {
         let place = format!("{page}:{}", block.line);
         let printed = std::mem::take(&mut shell) && block.kind == "text";
         let says = match block.kind.as_str() {
-            "flow" => {
+            "flow" | "graph" => {
                 problems.extend(silent(page, program.replace((block, false))));
                 continue;
             }
@@ -80,7 +88,8 @@ fn examples(page: &str, text: &str) -> (Vec<Example>, Vec<String>) {
         match (says, &mut program) {
             (Ok(says), Some((program, said))) => {
                 *said = true;
-                examples.push(Example { place, source: program.text.clone(), says });
+                let (kind, source) = (program.kind.clone(), program.text.clone());
+                examples.push(Example { place, kind, source, says });
             }
             (Ok(_), None) => problems.push(format!("{place}: there is no program before this")),
             (Err(problem), _) => problems.push(format!("{place}: {problem}")),
@@ -121,7 +130,8 @@ fn expressions(place: &str, text: &str) -> Vec<Example> {
         };
         let source = format!("{before}return {}\n", expression.trim_end());
         let place = format!("{place}: {}", expression.trim_end());
-        examples.push(Example { place, source, says: Says::Scenario(json!({"expect": expect})) });
+        let (kind, says) = ("flow".to_owned(), Says::Scenario(json!({"expect": expect})));
+        examples.push(Example { place, kind, source, says });
     }
     examples
 }
@@ -136,17 +146,17 @@ impl Example {
     }
 
     fn examined(&self, expected: &str) -> Vec<String> {
-        let said = render(
-            "example.flow",
-            &self.source,
-            &examine(&self.source, false).checked.diagnostics,
-            Style::Plain,
-        );
+        let (file, diagnostics) = match self.kind.as_str() {
+            "graph" => ("example.graph.yaml", compile(&self.source, &Context::default()).diagnostics),
+            _ => ("example.flow", examine(&self.source, false).checked.diagnostics),
+        };
+        let said = render(file, &self.source, &diagnostics, Style::Plain);
         if said.trim_end() == expected.trim_end() { Vec::new() } else { vec![format!("it says:\n{said}")] }
     }
 
     fn played(&self, mut scenario: Value) -> Vec<String> {
         scenario["source"] = json!(self.source);
+        scenario["kind"] = json!(self.kind);
         let scenario: Scenario = match serde_json::from_str(&scenario.to_string()) {
             Ok(scenario) => scenario,
             Err(error) => return vec![error.to_string()],

@@ -1,13 +1,14 @@
 use clap::Args;
 use rhythm_core::event::Forked;
 use rhythm_core::{Failure, Message, Payload, RunId, Timestamp};
+use rhythm_engine::tokens::{Place, standing};
 use rhythm_engine::travel::origin;
 use rhythm_engine::whereabouts::{Whereabouts, whereabouts};
 use rhythm_engine::world::{DeadLetter, Picture, RunSummary, TaskSummary, TimerRow};
 use serde::Serialize;
 
 use super::list::state;
-use super::position;
+use super::{places, position};
 use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::output::{Table, short};
@@ -34,6 +35,9 @@ struct Shown {
     /// Of a flow: the line it stands at or failed at, and its variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<Whereabouts>,
+    /// Of a graph: where its tokens are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    places: Option<Vec<Place>>,
     /// The run it was forked from, and the last event they share.
     #[serde(skip_serializing_if = "Option::is_none")]
     forked: Option<Forked>,
@@ -53,6 +57,8 @@ impl Show {
         let session = Session::open(&settings).await?;
         let picture = session.client.picture(&RunId::new(self.run)).await?;
         let position = whereabouts(&session.client, &picture).await?;
+        let stands = standing(&session.client, &picture.row).await?;
+        let places = stands.filter(|_| !picture.summary.status.is_final()).map(|stands| stands.places);
         let forked = origin(&picture.summary);
         let awaiting = picture.row.awaiting().iter().cloned().collect();
         let Picture { summary, input, output, failure, .. } = picture;
@@ -66,6 +72,7 @@ impl Show {
             output,
             failure,
             position,
+            places,
             forked,
             awaiting,
             workflow_paused: picture.workflow_paused,
@@ -113,6 +120,9 @@ async fn tell(session: &Session, shown: &Shown) -> CliResult {
     ])?;
     if let Some(position) = &shown.position {
         position::tell(session, run.status, position)?;
+    }
+    if let Some(places) = &shown.places {
+        places::tell(session, places, now)?;
     }
     let mut tasks = Table::new(&["TASK", "NAME", "STATE", "ATTEMPT", "SINCE"]);
     for task in &shown.tasks {

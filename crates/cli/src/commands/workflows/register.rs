@@ -11,35 +11,35 @@ use serde_json::json;
 
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
-use crate::flow_files;
 use crate::input;
-use crate::output::Output;
 use crate::session::Session;
+use crate::workflow_files;
 
-const FLOW: &str = ".flow";
+const ENDINGS: [&str; 4] = [".flow", ".graph.yaml", ".graph.yml", ".graph.json"];
 const DRILL: &str = ".drill.json";
 
 /// Register workflows from files and make them current
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The workflow is named after the file, or by `name` in its front matter: order.flow registers `order`. Folders are \
-searched for .flow files. Nothing is registered when one of the files is wrong. Registering the same content again \
+The workflow is named after the file, or by `name` in its front matter or metadata: order.flow and order.graph.yaml \
+register `order`. Folders are searched for .flow, .graph.yaml and .graph.json files. Nothing is registered when one of the files is wrong. Registering the same content again \
 changes nothing; runs that are under way keep the version they started with. A `schedule` in the front matter becomes a \
 schedule of the workflow's name, and goes when a version without one is registered.")]
 pub struct Register {
-    /// .flow files, or folders with them
+    /// Files of flows and graphs, or folders with them
     #[arg(required = true, value_name = "PATH")]
     files: Vec<String>,
 }
 
 impl Register {
     pub async fn run(self, settings: Settings) -> CliResult {
+        let session = Session::open(&settings).await?;
         // All files are read and checked before anything is registered.
         let mut found = Vec::new();
         for path in &self.files {
             match path.ends_with(DRILL) {
                 true => found.push(read_drill(path)?),
-                false => found.extend(read_flows(path, settings.output)?),
+                false => found.extend(read_workflows(&session, path).await?),
             }
         }
         let mut names = BTreeSet::new();
@@ -50,7 +50,6 @@ impl Register {
                 return Err(CliError::BadWorkflow { path: path.clone(), reason });
             }
         }
-        let session = Session::open(&settings).await?;
         let known: BTreeSet<String> = {
             let workers = session.rhythm.world().workers(session.client.tenant()).await?;
             workers.into_iter().flat_map(|worker| worker.card.tasks).collect()
@@ -58,7 +57,7 @@ impl Register {
         let mut rows = Vec::new();
         for FoundFile { path, source, defined } in found {
             if !session.out.is_json() && !session.out.is_quiet() && !defined.remarks.is_empty() {
-                session.out.complain(&flow_files::rendered(&path, &source, &defined.remarks));
+                session.out.complain(&workflow_files::rendered(&path, &source, &defined.remarks));
             }
             let diagnostics = locate(&source, &defined.remarks);
             let Definition { workflow, version, kind, .. } = defined.definition.clone();
@@ -91,24 +90,25 @@ struct FoundFile {
     defined: Defined,
 }
 
-/// The flows of a file or folder; what is wrong with any of them keeps all from being registered.
-fn read_flows(path: &str, out: Output) -> CliResult<Vec<FoundFile>> {
-    let files = flow_files::find(&[path.to_owned()])?;
+/// The workflows of a file or folder; what is wrong with any of them keeps all from being registered.
+async fn read_workflows(session: &Session, path: &str) -> CliResult<Vec<FoundFile>> {
+    let out = session.out;
+    let files = workflow_files::find(&[path.to_owned()])?;
     let mut found = Vec::new();
     let mut wrong = 0;
     for file in &files {
-        if !file.path.ends_with(FLOW) {
-            let reason = "its name does not end in .flow".to_owned();
+        if !ENDINGS.iter().any(|ending| file.path.ends_with(ending)) {
+            let reason = "its name does not end in .flow, .graph.yaml or .graph.json".to_owned();
             return Err(CliError::BadWorkflow { path: file.path.clone(), reason });
         }
-        match define(&file.stem(), WorkflowKind::Flow, &file.source) {
+        match session.client.define(&file.stem(), file.kind(), &file.source).await? {
             Ok(defined) => {
                 found.push(FoundFile { path: file.path.clone(), source: file.source.clone(), defined })
             }
             Err(Refused { diagnostics }) => {
                 wrong += 1;
                 if !out.is_json() {
-                    out.complain(&flow_files::rendered(&file.path, &file.source, &diagnostics));
+                    out.complain(&workflow_files::rendered(&file.path, &file.source, &diagnostics));
                 }
             }
         }

@@ -4,6 +4,8 @@ use clap::Args;
 use rhythm_core::flow::check::Mention;
 use rhythm_core::flow::front_matter::Failures;
 use rhythm_core::flow::{Settings as FrontMatter, examine};
+use rhythm_core::graph::Graph;
+use rhythm_core::graph::ir::{Config, NodeKind};
 use rhythm_core::{Timestamp, WorkflowKind};
 use rhythm_engine::world::{Definition, VersionRow};
 use serde_json::{Value, json};
@@ -67,6 +69,9 @@ impl Contents {
             workflows: Vec::new(),
             signals: Vec::new(),
         };
+        if definition.kind == WorkflowKind::Graph {
+            contents.read_graph(definition);
+        }
         if definition.kind == WorkflowKind::Flow {
             let examined = examine(&definition.source, false);
             contents.settings = examined.settings;
@@ -75,6 +80,32 @@ impl Contents {
             contents.signals = names(&examined.checked.signal_names);
         }
         contents
+    }
+
+    fn read_graph(&mut self, definition: &Definition) {
+        let Ok(graph) = serde_json::from_slice::<Graph>(&definition.compiled) else { return };
+        let (mut tasks, mut workflows, mut signals) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for node in &graph.nodes {
+            let config = |key: &str| match &node.config {
+                Config::Inline(config) => config.get(key).and_then(Value::as_str).map(str::to_owned),
+                Config::Unresolved(_) => None,
+            };
+            tasks.extend(node.task.clone());
+            match node.kind {
+                NodeKind::Child => workflows.extend(config("workflow")),
+                NodeKind::Parallel => {
+                    workflows.extend(config("workflow"));
+                    tasks.extend(config("task"));
+                }
+                NodeKind::Signal => signals.extend(config("name")),
+                _ => {}
+            }
+        }
+        self.settings.description = graph.metadata.description;
+        self.settings.input = graph.inputs;
+        self.tasks = tasks.into_iter().collect();
+        self.workflows = workflows.into_iter().collect();
+        self.signals = signals.into_iter().collect();
     }
 
     fn settings_json(&self) -> Value {

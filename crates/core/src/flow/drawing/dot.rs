@@ -1,6 +1,6 @@
 //! Text for Graphviz.
 
-use super::{Drawing, EdgeKind, NodeKind};
+use super::{Drawing, EdgeKind, NodeKind, State};
 
 pub fn to_dot(drawing: &Drawing) -> String {
     let mut text =
@@ -11,7 +11,12 @@ pub fn to_dot(drawing: &Drawing) -> String {
             "" => escaped(&node.title),
             note => format!("{}\\n{}", escaped(&node.title), escaped(note)),
         };
-        text.push_str(&format!("  n{number} [label=\"{label}\", {}];\n", shape(node.kind)));
+        let colours = match node.state.map(State::colours) {
+            Some((fill, line)) => format!(", fillcolor=\"{fill}\", color=\"{line}\""),
+            None => String::new(),
+        };
+        let shape = shape(node.kind, node.state.is_some());
+        text.push_str(&format!("  n{number} [label=\"{label}\", {shape}{colours}];\n"));
     }
     for edge in &drawing.edges {
         let mut attributes = vec![format!("label=\"{}\"", escaped(&edge.label))];
@@ -26,18 +31,25 @@ pub fn to_dot(drawing: &Drawing) -> String {
     text
 }
 
-fn shape(kind: NodeKind) -> &'static str {
-    match kind {
-        NodeKind::Start | NodeKind::End | NodeKind::Return => "shape=box, style=\"rounded,bold\"",
-        NodeKind::Task | NodeKind::Wait => "shape=box, style=rounded",
-        NodeKind::Child => "shape=box, peripheries=2",
-        NodeKind::Timer => "shape=ellipse",
-        NodeKind::Signal | NodeKind::Send => "shape=cds",
-        NodeKind::Split => "shape=trapezium",
-        NodeKind::Gather => "shape=invtrapezium",
-        NodeKind::Decision => "shape=diamond",
-        NodeKind::Loop => "shape=hexagon",
-        NodeKind::Catch | NodeKind::Throw => "shape=box, style=dashed",
+fn shape(kind: NodeKind, filled: bool) -> String {
+    let (shape, style) = match kind {
+        NodeKind::Start | NodeKind::End | NodeKind::Return => ("shape=box", "rounded,bold"),
+        NodeKind::Task | NodeKind::Wait => ("shape=box", "rounded"),
+        NodeKind::Child => ("shape=box, peripheries=2", ""),
+        NodeKind::Approval => ("shape=house", ""),
+        NodeKind::Timer => ("shape=ellipse", ""),
+        NodeKind::Signal | NodeKind::Send => ("shape=cds", ""),
+        NodeKind::Split => ("shape=trapezium", ""),
+        NodeKind::Gather => ("shape=invtrapezium", ""),
+        NodeKind::Decision => ("shape=diamond", ""),
+        NodeKind::Loop => ("shape=hexagon", ""),
+        NodeKind::Catch | NodeKind::Throw => ("shape=box", "dashed"),
+    };
+    let style: Vec<&str> =
+        [style, if filled { "filled" } else { "" }].into_iter().filter(|one| !one.is_empty()).collect();
+    match style.is_empty() {
+        true => shape.to_owned(),
+        false => format!("{shape}, style=\"{}\"", style.join(",")),
     }
 }
 

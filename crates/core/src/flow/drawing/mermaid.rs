@@ -16,6 +16,16 @@ pub fn to_mermaid(drawing: &Drawing) -> String {
         };
         text.push_str(&format!("  n{} {arrow}{label} n{}\n", edge.from, edge.to));
     }
+    for state in drawing.states() {
+        let (fill, line) = state.colours();
+        let members = drawing.nodes.iter().enumerate().filter(|(_, node)| node.state == Some(state));
+        let members: Vec<String> = members.map(|(number, _)| format!("n{number}")).collect();
+        let name = state.name();
+        text.push_str(&format!(
+            "  classDef {name} fill:{fill},stroke:{line}\n  class {} {name}\n",
+            members.join(",")
+        ));
+    }
     text
 }
 
@@ -25,6 +35,7 @@ fn shape(kind: NodeKind) -> (&'static str, &'static str) {
         NodeKind::Decision => ("{", "}"),
         NodeKind::Loop => ("{{", "}}"),
         NodeKind::Child => ("[[", "]]"),
+        NodeKind::Approval => ("[/", "/]"),
         NodeKind::Signal | NodeKind::Send => (">", "]"),
         NodeKind::Timer | NodeKind::Split | NodeKind::Gather => ("(", ")"),
         NodeKind::Task | NodeKind::Wait | NodeKind::Catch | NodeKind::Throw => ("[", "]"),

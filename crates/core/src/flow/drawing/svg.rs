@@ -37,6 +37,7 @@ pub fn to_svg(drawing: &Drawing) -> Result<String, TooLarge> {
         escaped(name)
     );
     svg.push_str(HEAD);
+    states(&mut svg, drawing);
     for (edge, path) in drawing.edges.iter().zip(&layout.paths) {
         let class = if edge.kind == EdgeKind::Failure { "failure" } else { "next" };
         let _ = writeln!(svg, "<path class=\"edge {class}\" d=\"{path}\" marker-end=\"url(#{class})\"/>");
@@ -67,6 +68,7 @@ const HEAD: &str = "<style>
 .node.start, .node.end, .node.return { fill: #ecfdf5; stroke: #047857; }
 .node.task { fill: #eff6ff; stroke: #1d4ed8; }
 .node.child { fill: #eef2ff; stroke: #4338ca; }
+.node.approval { fill: #fff1f2; stroke: #be123c; }
 .node.timer { fill: #fff7ed; stroke: #c2410c; }
 .node.signal, .node.send { fill: #fdf4ff; stroke: #a21caf; }
 .node.gather, .node.wait { fill: #f0fdfa; stroke: #0f766e; }
@@ -83,6 +85,20 @@ const HEAD: &str = "<style>
 <rect class=\"paper\" width=\"100%\" height=\"100%\"/>
 ";
 
+/// Colours of a run go over those of the kinds.
+fn states(svg: &mut String, drawing: &Drawing) {
+    let rules: Vec<String> = drawing
+        .states()
+        .map(|state| {
+            let (fill, line) = state.colours();
+            format!(".node.{}-state {{ fill: {fill}; stroke: {line}; stroke-width: 2.5; }}\n", state.name())
+        })
+        .collect();
+    if !rules.is_empty() {
+        let _ = writeln!(svg, "<style>\n{}</style>", rules.concat());
+    }
+}
+
 fn is_cut(kind: NodeKind) -> bool {
     matches!(kind, NodeKind::Decision | NodeKind::Loop)
 }
@@ -96,7 +112,8 @@ fn size(node: &Node) -> Size {
 
 fn draw(svg: &mut String, node: &Node, frame: &Frame) {
     let Frame { x, y, size: Size { width, height } } = *frame;
-    let class = format!("node {}", class(node.kind));
+    let state = node.state.map_or(String::new(), |state| format!(" {}-state", state.name()));
+    let class = format!("node {}{state}", class(node.kind));
     if is_cut(node.kind) {
         let (left, right, top, bottom) =
             (x - width / 2.0, x + width / 2.0, y - height / 2.0, y + height / 2.0);
@@ -134,6 +151,7 @@ fn class(kind: NodeKind) -> &'static str {
         NodeKind::Start => "start",
         NodeKind::Task => "task",
         NodeKind::Child => "child",
+        NodeKind::Approval => "approval",
         NodeKind::Timer => "timer",
         NodeKind::Signal => "signal",
         NodeKind::Wait => "wait",

@@ -174,7 +174,7 @@ fn overlap(a: &Frame, b: &Frame) -> bool {
 }
 
 /// Nothing covers anything, nothing leaves the paper, and no line passes through a box that is not its own.
-fn check(drawing: &Drawing) {
+pub(crate) fn check(drawing: &Drawing) {
     let layout = laid_out(drawing);
     let boxes: Vec<&Frame> = layout.nodes.iter().chain(layout.labels.iter().flatten()).collect();
     for (place, one) in boxes.iter().enumerate() {

@@ -50,11 +50,11 @@ impl<'t> Walk<'t> {
 
     pub fn file(mut self, name: &str, file: &File) -> Drawing {
         let (name, note) = (title(name), String::new());
-        self.drawing.nodes.push(Node { kind: NodeKind::Start, title: name, note });
+        self.drawing.nodes.push(Node::new(NodeKind::Start, name, note));
         self.ends.push(Loose { from: 0, label: "", kind: EdgeKind::Next });
         self.block(&file.body);
         if !self.ends.is_empty() {
-            let end = Node { kind: NodeKind::End, title: "end".to_owned(), note: String::new() };
+            let end = Node::new(NodeKind::End, "end".to_owned(), String::new());
             self.arrive(end);
         }
         self.drawing
@@ -254,7 +254,7 @@ impl<'t> Walk<'t> {
 
     fn work(&mut self, kind: NodeKind, text: String, what: String, at: &Expression, how: How) {
         let note = format!("{what}, line {}", self.line(at.span));
-        let node = self.arrive(Node { kind, title: title(&text), note });
+        let node = self.arrive(Node::new(kind, title(&text), note));
         // Time always passes.
         if how == How::Awaited && kind != NodeKind::Timer {
             self.may_fail(node);
@@ -301,7 +301,7 @@ impl<'t> Walk<'t> {
 
     fn node(&mut self, kind: NodeKind, text: String, at: Span) -> usize {
         let note = format!("line {}", self.line(at));
-        self.arrive(Node { kind, title: title(&text), note })
+        self.arrive(Node::new(kind, title(&text), note))
     }
 
     /// All loose ends lead to this node; it is the only one from here.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Reading;
-use super::yaml::{Entry, Node, NodeKind};
+use crate::document::{Entry, Node, NodeKind};
 use crate::flow::option::{RETRIES, written};
 use crate::retry::{PolicyError, RetryPolicy};
 

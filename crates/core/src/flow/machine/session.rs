@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::handle::{Kind, State};
 use super::message::Answer;
 use super::{Flow, Machine, Memory};
+use crate::event::EventData;
 use crate::flow::library::Combinator;
 use crate::fold::SNAPSHOT_WARN_BYTES;
 use crate::message::MessageBody;
@@ -60,7 +61,7 @@ impl<'a> FlowSession<'a> {
 }
 
 impl Session for FlowSession<'_> {
-    fn note(&mut self, input: StepInput<'_>) -> Option<()> {
+    fn note(&mut self, input: StepInput<'_>) -> Option<Vec<EventData>> {
         let MessageBody::TaskCompleted(done) = &input.message.body else { return None };
         let grown = self.size_at_most + FRAME + GROWTH * done.output.to_stored().len();
         if grown > SNAPSHOT_WARN_BYTES {
@@ -70,7 +71,7 @@ impl Session for FlowSession<'_> {
         let answer = machine.outcome(input.message);
         self.memory = machine.memory;
         match answer {
-            Ok(Answer::Nothing) => Some(()),
+            Ok(Answer::Nothing) => Some(Vec::new()),
             Ok(Answer::Settles(number, state)) if self.wakes_nobody(number, &state) => {
                 self.memory.handles.get_mut(&number)?.state = state;
                 self.memory.clock += 1;
@@ -81,7 +82,7 @@ impl Session for FlowSession<'_> {
                 }
                 self.size_at_most = grown;
                 self.changed = true;
-                Some(())
+                Some(Vec::new())
             }
             _ => None,
         }

@@ -4,90 +4,26 @@
 use std::collections::BTreeSet;
 
 use granit_parser::{Event, Parser, ScalarStyle};
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
-use crate::flow::codes;
-use crate::flow::diagnostic::{Diagnostic, excerpt};
+use super::{Entry, Node, NodeKind, Reader, Unreadable, given_twice};
 use crate::flow::tree::Span;
 
-/// Values may stand within each other this deep.
-const DEPTH_LIMIT: usize = 64;
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Node {
-    pub(super) kind: NodeKind,
-    pub(super) span: Span,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum NodeKind {
-    /// Anything but a list or a mapping.
-    Scalar(Value),
-    List(Vec<Node>),
-    Mapping(Vec<Entry>),
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Entry {
-    pub(super) key: String,
-    pub(super) key_span: Span,
-    pub(super) value: Node,
-}
-
-impl Node {
-    pub(super) fn to_json(&self) -> Value {
-        match &self.kind {
-            NodeKind::Scalar(value) => value.clone(),
-            NodeKind::List(items) => items.iter().map(Node::to_json).collect(),
-            NodeKind::Mapping(entries) => {
-                let pairs = entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json()));
-                Value::Object(pairs.collect::<Map<_, _>>())
-            }
-        }
-    }
-
-    /// What stands under a key, or at a place of a list; itself when there is nothing.
-    pub(super) fn part(self, name: &str) -> Result<Self, Self> {
-        let inner = match &self.kind {
-            NodeKind::Mapping(entries) => {
-                entries.iter().find(|entry| entry.key == name).map(|entry| entry.value.clone())
-            }
-            NodeKind::List(items) => name.parse::<usize>().ok().and_then(|place| items.get(place).cloned()),
-            NodeKind::Scalar(_) => None,
-        };
-        inner.ok_or(self)
-    }
-
-    /// What it is, in words.
-    pub(super) fn describe(&self) -> &'static str {
-        match &self.kind {
-            NodeKind::Scalar(Value::Null) => "nothing",
-            NodeKind::Scalar(Value::Bool(_)) => "true or false",
-            NodeKind::Scalar(Value::Number(_)) => "a number",
-            NodeKind::Scalar(_) => "a string",
-            NodeKind::List(_) => "a list",
-            NodeKind::Mapping(_) => "a mapping",
-        }
-    }
-}
-
-/// Reads a text that begins at `offset` of its file; nothing when it is empty.
-pub(super) fn read(text: &str, offset: usize) -> Result<Option<Node>, Diagnostic> {
-    let mut builder = Builder { offset, open: Vec::new(), root: None };
+pub(super) fn read(text: &str, reader: Reader) -> Result<Option<Node>, Unreadable> {
+    let mut builder = Builder { reader, open: Vec::new(), root: None };
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
             let at = error.marker().byte_offset().unwrap_or_default();
-            Diagnostic::new(codes::FRONT_MATTER, Span::new(offset + at, offset + at), error.info())
-                .helped("front matter is YAML: a key, a colon, a space and a value on each line")
+            Unreadable::new(reader.span(at, at), error.info())
         })?;
         let range = span.byte_range().unwrap_or_default();
-        builder.take(event, Span::new(offset + range.start, offset + range.end))?;
+        builder.take(event, reader.span(range.start, range.end))?;
     }
     Ok(builder.root)
 }
 
 struct Builder {
-    offset: usize,
+    reader: Reader,
     /// Lists and mappings that are not closed yet.
     open: Vec<Open>,
     root: Option<Node>,
@@ -104,7 +40,7 @@ enum Collected {
 }
 
 impl Builder {
-    fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), Diagnostic> {
+    fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), Unreadable> {
         match event {
             Event::Scalar(_, _, _, Some(_))
             | Event::SequenceStart(_, _, Some(_))
@@ -136,20 +72,19 @@ impl Builder {
             Event::DocumentStart(..) if self.root.is_some() => Err(refused(
                 span,
                 "a second document",
-                "front matter is one document",
+                &format!("the {} is one document", self.reader.subject),
                 "remove the line `---`",
             )),
             _ => Ok(()),
         }
     }
 
-    fn begin(&mut self, collected: Collected, start: Span) -> Result<(), Diagnostic> {
+    fn begin(&mut self, collected: Collected, start: Span) -> Result<(), Unreadable> {
         if self.expects_key() {
             return Err(refused(start, "not a key", "a key is a word or a text", "write `key: value`"));
         }
-        if self.open.len() >= DEPTH_LIMIT {
-            let help = format!("at most {DEPTH_LIMIT} levels");
-            return Err(refused(start, "one level too many", "the front matter is nested too deeply", &help));
+        if self.open.len() >= self.reader.depth {
+            return Err(self.reader.too_deep(start));
         }
         self.open.push(Open { start, collected });
         Ok(())
@@ -159,7 +94,7 @@ impl Builder {
         matches!(self.open.last(), Some(Open { collected: Collected::Mapping { key: None, .. }, .. }))
     }
 
-    fn scalar(&mut self, value: Value, span: Span) -> Result<(), Diagnostic> {
+    fn scalar(&mut self, value: Value, span: Span) -> Result<(), Unreadable> {
         if let Some(Open { collected: Collected::Mapping { keys, key: key @ None, .. }, .. }) =
             self.open.last_mut()
         {
@@ -168,8 +103,7 @@ impl Builder {
                 other => other.to_string(),
             };
             if !keys.insert(text.clone()) {
-                let title = format!("the key `{}` is given twice", excerpt(&text));
-                return Err(refused(span, "the second time", &title, "keep one of them"));
+                return Err(given_twice(&text, span));
             }
             *key = Some((text, span));
             return Ok(());
@@ -177,13 +111,13 @@ impl Builder {
         self.add(Node { kind: NodeKind::Scalar(value), span })
     }
 
-    fn add(&mut self, node: Node) -> Result<(), Diagnostic> {
+    fn add(&mut self, node: Node) -> Result<(), Unreadable> {
         match self.open.last_mut().map(|open| &mut open.collected) {
             None => self.root = Some(node),
             Some(Collected::List(items)) => items.push(node),
             Some(Collected::Mapping { entries, key, .. }) => {
                 let Some((key, key_span)) = key.take() else {
-                    let at = Span::new(self.offset, self.offset);
+                    let at = self.reader.span(0, 0);
                     return Err(refused(at, "not a key", "a key is a word or a text", "write `key: value`"));
                 };
                 entries.push(Entry { key, key_span, value: node });
@@ -193,12 +127,12 @@ impl Builder {
     }
 }
 
-fn refused(span: Span, label: &str, title: &str, help: &str) -> Diagnostic {
-    Diagnostic::new(codes::FRONT_MATTER, span, label).titled(title).helped(help)
+fn refused(span: Span, label: &str, title: &str, help: &str) -> Unreadable {
+    Unreadable::refused(span, label, title, help)
 }
 
 /// What a scalar without quotes means: YAML's core schema, as far as JSON can hold it.
-fn plain(text: &str, span: Span) -> Result<Value, Diagnostic> {
+fn plain(text: &str, span: Span) -> Result<Value, Unreadable> {
     let value = match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "true" | "True" | "TRUE" => Value::Bool(true),

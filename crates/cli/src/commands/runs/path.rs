@@ -1,0 +1,39 @@
+use clap::Args;
+use rhythm_core::RunId;
+use rhythm_engine::tokens::path;
+
+use crate::config::Settings;
+use crate::errors::CliResult;
+use crate::output::Words;
+use crate::session::Session;
+use crate::times::exact;
+
+/// Show the path a graph's tokens took, in order
+#[derive(Debug, Args)]
+pub struct Path {
+    run: String,
+}
+
+impl Path {
+    pub async fn run(self, settings: Settings) -> CliResult {
+        let session = Session::open(&settings).await?;
+        let run = RunId::new(self.run);
+        // A run that does not exist is something else than one without tokens.
+        session.client.picture(&run).await?;
+        let hops = path(&session.client, &run).await?;
+        let words = Words {
+            columns: &["TOKEN", "FROM", "TO", "HOP", "EMITTED", "CONSUMED"],
+            none: "the run has no tokens: only those of graphs do",
+        };
+        session.out.list(hops, words, |hop| {
+            vec![
+                hop.token.to_string(),
+                hop.from.clone().unwrap_or_else(|| "(start)".to_owned()),
+                hop.to.clone(),
+                hop.hop.to_string(),
+                exact(hop.at),
+                hop.consumed_at.map(exact).unwrap_or_default(),
+            ]
+        })
+    }
+}

@@ -1,0 +1,133 @@
+//! Files of workflows as commands name them: flows and graphs, or folders that are searched for them.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use rhythm_core::WorkflowKind;
+use rhythm_core::flow::Diagnostic;
+use rhythm_core::flow::render::{Style, render};
+
+use crate::errors::{CliError, CliResult, color_wanted};
+use crate::input;
+
+const FLOW: &str = ".flow";
+const GRAPHS: [&str; 3] = [".graph.json", ".graph.yaml", ".graph.yml"];
+/// A file with one of these that is named by itself is meant as a graph.
+const DOCUMENTS: [&str; 3] = [".json", ".yaml", ".yml"];
+
+pub struct WorkflowFile {
+    pub path: String,
+    pub source: String,
+}
+
+impl WorkflowFile {
+    pub fn kind(&self) -> WorkflowKind {
+        kind_of(&self.path)
+    }
+
+    /// The file's name without its ending.
+    pub fn stem(&self) -> String {
+        stem(&self.path)
+    }
+}
+
+/// What a file of this name holds: documents are graphs, everything else is a flow.
+pub fn kind_of(path: &str) -> WorkflowKind {
+    match DOCUMENTS.iter().any(|ending| path.ends_with(ending)) {
+        true => WorkflowKind::Graph,
+        false => WorkflowKind::Flow,
+    }
+}
+
+/// Whether a name that may be a file or something else is one.
+pub fn is_file(target: &str) -> bool {
+    target.ends_with(FLOW) || is_graph(target) || Path::new(target).is_file()
+}
+
+fn is_graph(path: &str) -> bool {
+    GRAPHS.iter().any(|ending| path.ends_with(ending))
+}
+
+pub fn stem(path: &str) -> String {
+    let name =
+        Path::new(path).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let graph = GRAPHS.iter().find_map(|ending| name.strip_suffix(ending));
+    let plain = || Path::new(&name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    graph.map(str::to_owned).or_else(plain).unwrap_or_default()
+}
+
+/// Reads everything the paths name, in order; of a folder, the files below it by name.
+pub fn find(paths: &[String]) -> CliResult<Vec<WorkflowFile>> {
+    find_those(paths, |path| path.ends_with(FLOW) || is_graph(path), ".flow or .graph.yaml")
+}
+
+/// The same with folders searched for flows alone.
+pub fn find_flows(paths: &[String]) -> CliResult<Vec<WorkflowFile>> {
+    find_those(paths, |path| path.ends_with(FLOW), FLOW)
+}
+
+fn find_those(paths: &[String], wanted: fn(&str) -> bool, endings: &str) -> CliResult<Vec<WorkflowFile>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !Path::new(path).is_dir() {
+            files.push(WorkflowFile { path: path.clone(), source: input::read_text(path)? });
+            continue;
+        }
+        let mut below = Vec::new();
+        walk(Path::new(path), wanted, &mut below)?;
+        if below.is_empty() {
+            let reason = format!("no file below it ends in {endings}");
+            return Err(CliError::BadFile { path: path.clone(), reason });
+        }
+        below.sort();
+        for file in below {
+            let path = file.display().to_string();
+            files.push(WorkflowFile { source: input::read_text(&path)?, path });
+        }
+    }
+    Ok(files)
+}
+
+fn walk(folder: &Path, wanted: fn(&str) -> bool, found: &mut Vec<PathBuf>) -> CliResult {
+    let unreadable = |error: std::io::Error| CliError::BadFile {
+        path: folder.display().to_string(),
+        reason: error.to_string(),
+    };
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        // What begins with a dot is nobody's workflow, and links may lead in circles.
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if name.starts_with('.') || path.is_symlink() {
+            continue;
+        }
+        if path.is_dir() {
+            walk(&path, wanted, found)?;
+        } else if wanted(&name) {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Diagnostics as the terminal at hand shows them.
+pub fn rendered(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
+    let style = if color_wanted(std::io::stdout().is_terminal()) { Style::Coloured } else { Style::Plain };
+    render(path, source, diagnostics, style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_says_what_a_file_is_and_what_it_is_called() {
+        for (path, kind, name) in [
+            ("a/order.flow", WorkflowKind::Flow, "order"),
+            ("a/order.graph.yaml", WorkflowKind::Graph, "order"),
+            ("order.v2.graph.json", WorkflowKind::Graph, "order.v2"),
+            ("order.yml", WorkflowKind::Graph, "order"),
+        ] {
+            assert_eq!((kind_of(path), stem(path).as_str()), (kind, name), "{path}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! A node's config: where it stands, what it is checked against, and the task it names.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::report::given;
+use super::{Compiler, keys};
+use crate::document::{Node as Tree, NodeKind as TreeKind};
+use crate::flow::diagnostic::{Diagnostic, excerpt};
+use crate::flow::tree::Span;
+use crate::graph::codes;
+use crate::graph::ir::{Config, NodeKind};
+use crate::graph::node_type::NodeType;
+use crate::graph::schema::Schema;
+
+/// A config as it was found.
+pub enum Found<'d> {
+    /// Content has one place for all of its parts.
+    Here(Cow<'d, Tree>),
+    Unresolved(String),
+    Nowhere,
+}
+
+impl Found<'_> {
+    pub fn tree(&self) -> Option<&Tree> {
+        match self {
+            Self::Here(tree) => Some(tree),
+            Self::Unresolved(_) | Self::Nowhere => None,
+        }
+    }
+
+    pub fn value(&self) -> Config {
+        match self {
+            Self::Here(tree) => Config::Inline(tree.to_json()),
+            Self::Unresolved(reference) => Config::Unresolved(reference.clone()),
+            Self::Nowhere => Config::default(),
+        }
+    }
+}
+
+impl<'d> Compiler<'d, '_> {
+    /// What stands inline counts before what is referred to.
+    pub(super) fn config(&mut self, node: &'d Tree) -> Found<'d> {
+        if let Some(config) = given(node, "config") {
+            return Found::Here(Cow::Borrowed(config));
+        }
+        let Some(holder) = given(node, "config_ref") else { return Found::Nowhere };
+        let reference = match &holder.kind {
+            TreeKind::Mapping(_) => {
+                self.report.keys(holder, keys::CONFIG_REF, "`config_ref`");
+                self.report.text(holder, "cas_ref")
+            }
+            _ => self.report.text(node, "config_ref"),
+        };
+        match reference.map(|reference| (reference, self.content(reference, "config_ref", holder.span))) {
+            None => Found::Nowhere,
+            Some((_, Some(content))) => Found::Here(Cow::Owned(Tree::of(content, holder.span))),
+            Some((reference, None)) => Found::Unresolved(full(reference)),
+        }
+    }
+
+    /// Content by its reference; says so when it is not there.
+    pub(super) fn content(&mut self, reference: &str, key: &str, span: Span) -> Option<Value> {
+        let reference = full(reference);
+        let content = (self.context.content)(&reference);
+        if let Some(content) = &content {
+            self.contents.insert(reference, content.clone());
+        } else {
+            self.report.say(
+                Diagnostic::new(codes::UNRESOLVED, span, format!("`{key}`"))
+                    .titled(format!("`{}` is not there", excerpt(&reference)))
+                    .helped("store it before a run needs it: a node without its config fails, a condition without its content is not met"),
+            );
+        }
+        content
+    }
+
+    /// `config.task`, else `config.action`, else the `type_url` up to its `/`, else the id.
+    pub(super) fn task_name(&mut self, node: &'d Tree, config: Option<&Tree>, id: &str) -> String {
+        let named = |key: &str| {
+            config.and_then(|config| config.get(key)).and_then(Tree::as_str).filter(|text| !text.is_empty())
+        };
+        if let Some(name) = named("task").or_else(|| named("action")) {
+            return name.to_owned();
+        }
+        let url =
+            node.get("config_ref").and_then(|holder| holder.get("type_url")).or_else(|| node.get("type_url"));
+        let service = url.and_then(Tree::as_str).and_then(|url| url.split('/').next());
+        service.filter(|name| !name.is_empty()).unwrap_or(id).to_owned()
+    }
+
+    /// Against the schema of the type. What is not there cannot be checked before it is.
+    pub(super) fn check_config(&mut self, kind: &NodeType, found: &Found<'_>, node: &Tree) {
+        if matches!(found, Found::Unresolved(_))
+            || given(node, "config").is_none() && kind.kind() == NodeKind::Human
+        {
+            return;
+        }
+        let schema = self
+            .schemas
+            .entry(kind.name.clone())
+            .or_insert_with(|| kind.config_schema.as_ref().and_then(|schema| Schema::compile(schema).ok()));
+        let Some(schema) = schema else { return };
+        let empty = Tree { kind: TreeKind::Mapping(Vec::new()), span: start_of(node.span) };
+        let tree = found.tree().unwrap_or(&empty);
+        for misfit in schema.misfits(&tree.to_json(), refers) {
+            let place = tree.follow(misfit.path.iter().map(String::as_str));
+            let span = if misfit.missing && place.span.range().len() > 60 {
+                start_of(place.span)
+            } else {
+                place.span
+            };
+            let path = excerpt(&misfit.path.join("."));
+            let title = match misfit.path.is_empty() {
+                true => format!("the config does not fit the type `{}`", kind.name),
+                false if misfit.missing => format!("the type `{}` needs `config.{path}`", kind.name),
+                false => format!("`config.{path}` does not fit the type `{}`", kind.name),
+            };
+            let help = "`GET /api/v1/node-types` shows what the config of each type looks like";
+            self.report.wrong(codes::CONFIG, span, misfit.reason, title, help);
+        }
+    }
+
+    /// Tells of `$nodes.<id>` where there is no such node.
+    pub(super) fn check_references(&mut self, tree: &Tree) {
+        match &tree.kind {
+            TreeKind::List(items) => items.iter().for_each(|item| self.check_references(item)),
+            TreeKind::Mapping(entries) => {
+                entries.iter().for_each(|entry| self.check_references(&entry.value))
+            }
+            TreeKind::Scalar(Value::String(text)) => {
+                for (at, start) in text.match_indices("$nodes.") {
+                    let rest = &text[at + start.len()..];
+                    let end = rest
+                        .find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-'))
+                        .unwrap_or(rest.len());
+                    let name = &rest[..end];
+                    if !name.is_empty() && self.names.find(name).is_none() {
+                        let help = self.names.advice(name);
+                        let title = format!("there is no node `{}`", excerpt(name));
+                        self.report.wrong(codes::UNKNOWN_REFERENCE, tree.span, "refers to it", title, &help);
+                    }
+                }
+            }
+            TreeKind::Scalar(_) => {}
+        }
+    }
+}
+
+/// Only a run knows what these become.
+fn refers(value: &Value) -> bool {
+    value
+        .as_str()
+        .is_some_and(|text| text.starts_with("$nodes.") || text.starts_with("$inputs") || text.contains("${"))
+}
+
+fn full(reference: &str) -> String {
+    match reference.starts_with("sha256:") {
+        true => format!("cas://{reference}"),
+        false => reference.to_owned(),
+    }
+}
+
+fn start_of(span: Span) -> Span {
+    Span::new(span.range().start, span.range().start)
+}

@@ -1,0 +1,160 @@
+//! One node of the document. What it says about others is put together in `edges.rs`.
+
+use super::report::given;
+use super::{Compiler, Draft, keys};
+use crate::document::{Node as Tree, NodeKind as TreeKind};
+use crate::flow::diagnostic::excerpt;
+use crate::flow::tree::Span;
+use crate::graph::codes;
+use crate::graph::ir::{Config, Node, NodeIndex, NodeKind, NodeLimits};
+use crate::graph::node_type::NodeType;
+use crate::task::OnExhausted;
+
+/// Tasks of types that do not name theirs.
+const HTTP_TASK: &str = "http.request";
+const AGENT_TASK: &str = "agent";
+const JQ_TASK: &str = "rhythm.jq";
+
+impl<'d, 'c> Compiler<'d, 'c> {
+    pub(super) fn draft(&mut self, index: NodeIndex, tree: &'d Tree) -> Draft<'d> {
+        self.report.keys(tree, keys::NODE, "a node");
+        let id = self.names.id(index).unwrap_or_default();
+        let kind = self.node_type(tree);
+        let ir_kind = kind.map_or(NodeKind::Task, NodeType::kind);
+        let found = self.config(tree);
+        if let Some(config) = found.tree() {
+            self.check_references(config);
+        }
+        if let Some(kind) = kind {
+            self.check_config(kind, &found, tree);
+        }
+        let routing_config =
+            found.tree().filter(|_| matches!(ir_kind, NodeKind::Conditional | NodeKind::Loop));
+        let branch = self.branch(tree, routing_config.filter(|_| ir_kind == NodeKind::Conditional));
+        let looping = self.looping(index, tree, routing_config.filter(|_| ir_kind == NodeKind::Loop));
+        let human = (ir_kind == NodeKind::Human).then(|| self.human(tree, found.tree()));
+        let limits = self.node_limits(tree);
+        let node = Node {
+            id: id.to_owned(),
+            task: self.task(&ir_kind, tree, found.tree(), id),
+            queue: self.queue(tree, kind),
+            config: self.prepared(&ir_kind, found.value(), found.tree()),
+            kind: ir_kind,
+            dependencies: Vec::new(),
+            wait_for_all: false,
+            dependents: self.targets(tree, "dependents").unwrap_or_default(),
+            branch,
+            looping,
+            rejection_path: self.targets(tree, "rejection_path").unwrap_or_default(),
+            error_path: self.targets(tree, "error_path"),
+            on_exhausted: self.on_exhausted(tree),
+            retry: self.retry(tree),
+            timeout: self.report.length(tree, "timeout"),
+            limits: NodeLimits { deadline: limits.deadline, max_hops: limits.max_hops },
+            compensator: self.compensator(tree),
+            can_emit_to: self.targets(tree, "can_emit_to"),
+            max_fanout: self.report.count(tree, "max_fanout").or(limits.max_fanout),
+            requires_approval: self.report.flag(tree, "requires_approval").unwrap_or(false),
+            allowed_tools: given(tree, "allowed_tools").map(|_| self.report.texts(tree, "allowed_tools")),
+            human,
+            agent_config: self.report.block(tree, "agent_config").map(Tree::to_json),
+            is_entry: false,
+            is_terminal: false,
+            rank: 0,
+            line: u32::try_from(self.lines.line(tree.span.range().start) + 1).unwrap_or(u32::MAX),
+        };
+        Draft {
+            node,
+            id: given(tree, "id").or_else(|| given(tree, "node_id")).map_or(tree.span, |id| id.span),
+            tree,
+            declared: self.declared(tree),
+            declares: given(tree, "dependencies")
+                .is_some_and(|list| !matches!(&list.kind, TreeKind::List(items) if items.is_empty())),
+            lists_dependents: given(tree, "dependents").is_some(),
+            wait_for_all: self.report.flag(tree, "wait_for_all"),
+        }
+    }
+
+    /// A node that names no type is a task.
+    fn node_type(&mut self, tree: &Tree) -> Option<&'c NodeType> {
+        let name = match given(tree, "type") {
+            Some(_) => self.report.text(tree, "type")?,
+            None => "task",
+        };
+        let registry = self.context.registry;
+        let found = registry.find(name);
+        if found.is_none() {
+            let span = given(tree, "type").map_or(tree.span, |kind| kind.span);
+            let help = match registry.closest(name) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => {
+                    let known: Vec<&str> = registry.all().map(|kind| kind.name.as_str()).take(40).collect();
+                    format!("the types are {}; workers can register others", known.join(", "))
+                }
+            };
+            let title = format!("there is no node type `{}`", excerpt(name));
+            self.report.wrong(codes::UNKNOWN_TYPE, span, "is not known", title, &help);
+        }
+        found
+    }
+
+    fn task(&mut self, kind: &NodeKind, tree: &'d Tree, config: Option<&Tree>, id: &str) -> Option<String> {
+        match kind {
+            NodeKind::Task => Some(self.task_name(tree, config, id)),
+            NodeKind::Http => Some(HTTP_TASK.to_owned()),
+            NodeKind::Agent => Some(AGENT_TASK.to_owned()),
+            NodeKind::Transform => Some(JQ_TASK.to_owned()),
+            NodeKind::Registered(name) => Some(name.clone()),
+            _ => None,
+        }
+    }
+
+    fn queue(&mut self, tree: &Tree, kind: Option<&NodeType>) -> String {
+        let own = self.report.text(tree, "queue").map(str::to_owned);
+        own.or_else(|| kind.map(|kind| kind.queue.clone()))
+            .unwrap_or_else(|| crate::task::DEFAULT_QUEUE.to_owned())
+    }
+
+    /// A filter's condition is one like any other.
+    fn prepared(&mut self, kind: &NodeKind, config: Config, tree: Option<&Tree>) -> Config {
+        let condition = tree.filter(|_| *kind == NodeKind::Filter).and_then(|tree| given(tree, "condition"));
+        match (config, condition) {
+            (Config::Inline(mut value), Some(tree)) => {
+                value["condition"] = self.condition(tree);
+                Config::Inline(value)
+            }
+            (config, _) => config,
+        }
+    }
+
+    fn on_exhausted(&mut self, tree: &Tree) -> OnExhausted {
+        match self.report.text(tree, "on_exhausted") {
+            None | Some("fail") => OnExhausted::Fail,
+            Some("hold") => OnExhausted::Hold,
+            Some(_) => {
+                self.report.unknown_word(
+                    given(tree, "on_exhausted"),
+                    "`on_exhausted` is `fail` or `hold`",
+                    "write `hold` to keep the run waiting until somebody requeues its dead letter",
+                );
+                OnExhausted::Fail
+            }
+        }
+    }
+
+    fn declared(&mut self, tree: &'d Tree) -> Vec<(NodeIndex, Span)> {
+        let Some(list) = given(tree, "dependencies") else { return Vec::new() };
+        let items = match &list.kind {
+            TreeKind::List(items) => items.as_slice(),
+            _ => std::slice::from_ref(list),
+        };
+        let mut declared: Vec<(NodeIndex, Span)> = Vec::new();
+        for item in items {
+            let found = self.target(item, "dependencies");
+            if let Some(index) = found.filter(|index| declared.iter().all(|(known, _)| known != index)) {
+                declared.push((index, item.span));
+            }
+        }
+        declared
+    }
+}

@@ -1,0 +1,123 @@
+//! CEL expressions. The grammar is that of the `cel` crate; what it reads is checked and turned into an expression of
+//! our own ([`lower`]), because its evaluator counts nothing and copies what it walks over. Ours borrows from the scope
+//! and pays for every step ([`evaluate`]). Both agree where both answer: a test compares them.
+//!
+//! One thing differs on purpose. JSON does not tell 1 from 1.0, so numbers that come from data never divide as whole
+//! numbers do, and mix with others freely.
+
+mod evaluate;
+mod expression;
+mod functions;
+mod lower;
+mod numbers;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use cel::parser::PrattParser;
+
+use super::bounds::{MAX_DEPTH, Size, check_source};
+use super::error::{ConditionError, ErrorKind};
+use super::fields::Fields;
+use super::text::outside_quotes;
+use super::{Scope, Verdict};
+use evaluate::Evaluation;
+use expression::Expression;
+use lower::Lower;
+use value::Val;
+
+#[derive(Debug)]
+pub(super) struct Cel {
+    expression: Expression,
+    reads: Reads,
+}
+
+/// Which values an expression can look at.
+#[derive(Debug, Default)]
+struct Reads {
+    output: bool,
+    inputs: bool,
+    context: bool,
+    /// The nodes it names, as long as it names them all.
+    nodes: std::collections::BTreeSet<String>,
+}
+
+impl Cel {
+    pub fn of(fields: &Fields<'_>) -> Result<Self, ConditionError> {
+        Self::compile(fields.text("expression")?, false)
+    }
+
+    /// The expression of a comparison between nodes, which calls the output of this one `current.output`.
+    pub fn comparison(fields: &Fields<'_>) -> Result<Self, ConditionError> {
+        Self::compile(fields.text("expression")?, true)
+    }
+
+    fn compile(source: &str, current: bool) -> Result<Self, ConditionError> {
+        check_source("expression", source)?;
+        // The parser counts its depth everywhere but here. Quotes are not looked at: a comment could hide them.
+        if source.bytes().filter(|&byte| byte == b'?').count() > MAX_DEPTH {
+            let message = format!("it has more than {MAX_DEPTH} question marks");
+            return Err(ConditionError::new(ErrorKind::TooLarge, "expression", message));
+        }
+        let source = without_dollars(source);
+        let parser = PrattParser::new()
+            .max_recursion_depth(MAX_DEPTH as u16)
+            .error_recovery_limit(0)
+            .error_reporting_limit(1)
+            .max_expression_node_count(4096);
+        let parsed = parser.parse(&source).map_err(|errors| {
+            let message = errors.errors.first().map_or_else(
+                || "it is no expression".to_owned(),
+                |error| format!("line {}, column {}: {}", error.pos.0, error.pos.1, error.msg),
+            );
+            ConditionError::new(ErrorKind::Syntax, "expression", message)
+        })?;
+        let mut lower = Lower::new(current);
+        let expression = lower.expression(&parsed, 1)?;
+        Ok(Self { expression, reads: lower.reads })
+    }
+
+    pub fn evaluate(&self, scope: &Scope<'_>) -> Verdict {
+        if let Err(limit) = self.reads.check(scope) {
+            return Verdict::NotEvaluable(limit.to_string());
+        }
+        match Evaluation::new(scope).value(&self.expression) {
+            Ok(Val::Bool(met)) => Verdict::of(met),
+            Ok(other) => Verdict::NotEvaluable(format!("it gives {}, not a boolean", other.type_name())),
+            Err(fault) => Verdict::NotEvaluable(fault.to_string()),
+        }
+    }
+}
+
+impl Reads {
+    fn check(&self, scope: &Scope<'_>) -> Result<(), super::bounds::Limit> {
+        let mut size = Size::default();
+        if self.output {
+            size.add(scope.output)?;
+        }
+        if self.inputs {
+            size.add(scope.inputs)?;
+        }
+        if self.context {
+            scope.context.values().try_for_each(|past| size.add(past.output))?;
+        } else {
+            for node in &self.nodes {
+                scope.context.get(node.as_str()).map_or(Ok(()), |past| size.add(past.output))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `$.x` is `output.x`.
+fn without_dollars(source: &str) -> String {
+    let mut text = String::with_capacity(source.len());
+    let mut from = 0;
+    for (place, _) in outside_quotes(source).filter(|&(_, byte)| byte == b'$') {
+        text.push_str(&source[from..place]);
+        text.push_str("output");
+        from = place + 1;
+    }
+    text.push_str(&source[from..]);
+    text
+}

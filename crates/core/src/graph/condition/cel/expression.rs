@@ -1,0 +1,82 @@
+//! Expressions as they are evaluated: every name is resolved and every pattern compiled.
+
+use super::super::compare::Relation;
+use super::super::regexes::Pattern;
+
+#[derive(Debug)]
+pub(super) enum Expression {
+    Null,
+    Bool(bool),
+    Int(i128),
+    Double(f64),
+    Text(String),
+    List(Vec<Expression>),
+    Map(Vec<(Expression, Expression)>),
+    Root(Root),
+    /// The variable of a macro, counted from the outermost.
+    Local(usize),
+    Field(Box<Expression>, String),
+    /// `has(a.b)`
+    Has(Box<Expression>, String),
+    Index(Box<Expression>, Box<Expression>),
+    Not(Box<Expression>),
+    Negate(Box<Expression>),
+    And(Box<Expression>, Box<Expression>),
+    Or(Box<Expression>, Box<Expression>),
+    Choose(Box<[Expression; 3]>),
+    Compare(Relation, Box<Expression>, Box<Expression>),
+    In(Box<Expression>, Box<Expression>),
+    Arithmetic(Arithmetic, Box<Expression>, Box<Expression>),
+    Matches(Box<Expression>, Box<Pattern>),
+    Call(Function, Vec<Expression>),
+    Macro(Box<Macro>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Root {
+    Output,
+    Inputs,
+    Context,
+    Current,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arithmetic {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+}
+
+/// The functions there are. All of them are pure, and none makes more out of less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Function {
+    Size,
+    Contains,
+    StartsWith,
+    EndsWith,
+    LowerAscii,
+    UpperAscii,
+    Trim,
+    Int,
+    Double,
+    Text,
+    Bool,
+    Dyn,
+}
+
+#[derive(Debug)]
+pub(super) struct Macro {
+    pub kind: MacroKind,
+    pub range: Expression,
+}
+
+#[derive(Debug)]
+pub(super) enum MacroKind {
+    All(Expression),
+    Exists(Expression),
+    ExistsOne(Expression),
+    /// `map` and `filter`: of those that pass the test, what the second says.
+    Map(Option<Expression>, Expression),
+}

@@ -1,0 +1,259 @@
+//! The interpreter of graphs: a snapshot in, one message applied, tokens moved until every node waits or none is left, a
+//! snapshot out. Consuming tokens, the result of a node and what it emits are always one transition.
+
+mod aggregate;
+mod approval;
+mod child;
+mod consume;
+mod decide;
+mod execute;
+mod filter;
+mod inspect;
+mod join;
+mod look;
+mod memory;
+mod outcome;
+mod parallel;
+mod patching;
+mod plan;
+mod recount;
+mod route;
+mod session;
+mod token;
+mod undo;
+mod values;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::document;
+use super::ir::{Graph, NodeIndex};
+use super::node_type::Registry;
+use super::patch::{self, Compiler};
+use crate::command::{Command, TimerSpec};
+use crate::event::EventData;
+use crate::failure::Failure;
+use crate::id::CommandId;
+use crate::payload::BlobRef;
+use crate::program::{Program, ProgramError, Progress, Session, Snapshot, Step, StepInput, Transition};
+use crate::time::Timestamp;
+
+pub use inspect::{Waiting, WaitingFor};
+pub use memory::FORMAT;
+use memory::{Memory, Stage, Wait};
+use plan::Plan;
+pub use recount::{Miscount, recount};
+use session::GraphSession;
+use values::ValueId;
+
+/// Among what is awaited while a run takes back what it did, and for ever once it has: such a run is not opened again.
+pub const COMPENSATION: &str = "@compensation";
+
+/// Codes a graph's runs end with, besides `node_failed:<id>`.
+pub mod codes {
+    pub const NODE_FAILED: &str = "node_failed";
+    pub const UNAUTHORIZED_ROUTE: &str = "unauthorized_route";
+    pub const MAX_HOPS: &str = "exceeded_max_hops";
+    pub const MAX_FANOUT: &str = "exceeded_max_fanout";
+    pub const MAX_BYTES: &str = "exceeded_max_bytes";
+    pub const DEADLINE: &str = "deadline_exceeded";
+    /// A config that names what is not there; the type of a node's failure.
+    pub const UNRESOLVABLE: &str = "unresolvable_reference";
+    /// A config that says something no node can do; the type of a node's failure.
+    pub const BAD_CONFIG: &str = "bad_config";
+    /// A person did not answer in time; the type of a node's failure.
+    pub const APPROVAL_TIMEOUT: &str = "approval_timeout";
+    /// A warning: something could not be undone.
+    pub const COMPENSATION_FAILED: &str = "compensation_failed";
+}
+
+/// A compiled graph, ready to be stepped.
+#[derive(Clone)]
+pub struct GraphProgram {
+    plan: Arc<Plan>,
+    /// What patches are applied to.
+    document: Arc<Value>,
+    compile: Compiler,
+}
+
+impl fmt::Debug for GraphProgram {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_tuple("GraphProgram").field(&self.plan.graph).finish()
+    }
+}
+
+impl GraphProgram {
+    /// Takes a compiled form with the document it was compiled from, and who compiles patched ones.
+    pub fn new(graph: Graph, document: Value, compile: Compiler) -> Result<Self, ProgramError> {
+        Ok(Self { plan: Arc::new(Plan::new(graph)?), document: Arc::new(document), compile })
+    }
+
+    /// Reads a stored compiled form and its source. Patches may use the types of the registry, and those the graph uses.
+    pub fn load(compiled: &[u8], source: &str, registry: &Registry) -> Result<Self, ProgramError> {
+        let graph: Graph = serde_json::from_slice(compiled)
+            .map_err(|error| ProgramError::BadDefinition(error.to_string()))?;
+        let document = document::read(source).map_err(|wrong| ProgramError::BadDefinition(wrong.title))?;
+        Self::new(graph, document.to_json(), patch::compiler(registry.clone()))
+    }
+
+    pub fn graph(&self) -> &Graph {
+        &self.plan.graph
+    }
+
+    /// The graph a run goes by: its own once it was patched.
+    fn plan_of(&self, memory: &Memory) -> Result<Arc<Plan>, ProgramError> {
+        let plan = match &memory.patched {
+            Some(patched) => Arc::new(Plan::new(patched.graph.clone())?),
+            None => self.plan.clone(),
+        };
+        let visited = memory.open.values().map(|visit| &visit.node);
+        let tokens = memory.queued.iter().chain(memory.parked.values().flatten());
+        match visited.chain(tokens.map(|token| &token.to)).find(|node| plan.place(node).is_none()) {
+            Some(lost) => Err(ProgramError::BadSnapshot(format!("there is no node {lost}"))),
+            None => Ok(plan),
+        }
+    }
+
+    fn machine<'a>(&'a self, input: StepInput<'a>) -> Result<Machine<'a>, ProgramError> {
+        let memory = Memory::before(input.snapshot)?;
+        let plan = self.plan_of(&memory)?;
+        Ok(Machine::with(self, plan, input, memory))
+    }
+}
+
+impl Program for GraphProgram {
+    fn step(&self, input: StepInput<'_>) -> Result<Step, ProgramError> {
+        let mut machine = self.machine(input)?;
+        Ok(match machine.consume() {
+            Ok(None) => Step::Transition(machine.unchanged()),
+            Ok(Some(progress)) => Step::Transition(machine.finish(progress)),
+            Err(Stop::NeedBlobs(blobs)) => Step::NeedBlobs(blobs),
+            Err(Stop::Failed(failure)) => machine.fail(*failure)?,
+        })
+    }
+
+    fn session<'a>(&'a self, snapshot: &Snapshot) -> Option<Box<dyn Session + 'a>> {
+        Some(Box::new(GraphSession::open(self, snapshot)?))
+    }
+}
+
+/// Why a transition does not go on.
+enum Stop {
+    /// The run fails.
+    Failed(Box<Failure>),
+    /// It has to look inside these.
+    NeedBlobs(Vec<BlobRef>),
+}
+
+type Stopped<T = ()> = Result<T, Stop>;
+
+impl Stop {
+    fn failed<T>(code: &str, message: impl Into<String>) -> Stopped<T> {
+        Err(Self::Failed(Box::new(Failure::permanent(code, message))))
+    }
+}
+
+/// One transition as it happens.
+struct Machine<'a> {
+    program: &'a GraphProgram,
+    plan: Arc<Plan>,
+    input: StepInput<'a>,
+    memory: Memory,
+    /// Values that were looked into.
+    read: BTreeMap<ValueId, Arc<Value>>,
+    /// Nodes begun in this step.
+    begun: usize,
+    commands: Vec<Command>,
+    events: Vec<EventData>,
+}
+
+impl<'a> Machine<'a> {
+    fn with(program: &'a GraphProgram, plan: Arc<Plan>, input: StepInput<'a>, memory: Memory) -> Self {
+        let (read, commands, events) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Self { program, plan, input, memory, read, begun: 0, commands, events }
+    }
+}
+
+impl Machine<'_> {
+    /// The message means nothing to this run.
+    fn unchanged(mut self) -> Transition {
+        match self.input.snapshot {
+            Some(snapshot) => {
+                let awaiting = self.awaiting();
+                self.transition(snapshot.clone(), awaiting, Progress::Waiting)
+            }
+            None => self.finish(Progress::Waiting),
+        }
+    }
+
+    fn finish(mut self, progress: Progress) -> Transition {
+        if matches!(progress, Progress::Completed(_)) {
+            self.memory.end();
+        }
+        let awaiting = self.awaiting();
+        let (snapshot, moved) = self.memory.save();
+        Transition { blobs: moved, ..self.transition(snapshot, awaiting, progress) }
+    }
+
+    /// What can be undone is, before the run ends. Otherwise all is as it was before the message: whoever opens the run
+    /// again delivers it anew.
+    fn fail(mut self, mut failure: Failure) -> Result<Step, ProgramError> {
+        let before = Memory::before(self.input.snapshot)?;
+        if !self.memory.undo.is_empty() {
+            match self.begin_undo(&before, Some(failure)) {
+                Ok(Progress::Failed(untouched)) => failure = untouched,
+                Ok(progress) => return Ok(Step::Transition(self.finish(progress))),
+                Err(Stop::NeedBlobs(blobs)) => return Ok(Step::NeedBlobs(blobs)),
+                Err(Stop::Failed(other)) => failure = *other,
+            }
+        }
+        self.memory = before;
+        self.commands.clear();
+        self.events.retain(|event| matches!(event, EventData::ConditionEvaluated(_) | EventData::Warning(_)));
+        Ok(Step::Transition(self.finish(Progress::Failed(failure))))
+    }
+
+    fn transition(
+        &mut self,
+        snapshot: Snapshot,
+        awaiting: BTreeSet<String>,
+        progress: Progress,
+    ) -> Transition {
+        let (commands, events) = (std::mem::take(&mut self.commands), std::mem::take(&mut self.events));
+        Transition { snapshot, commands, events, awaiting, progress, blobs: Vec::new() }
+    }
+
+    fn awaiting(&self) -> BTreeSet<String> {
+        if matches!(self.memory.stage, Stage::Undoing(_)) {
+            return BTreeSet::from([COMPENSATION.to_owned()]);
+        }
+        let waits = self.memory.open.values().filter_map(|visit| match &visit.wait {
+            Wait::Signal { name, .. } => Some(name.clone()),
+            Wait::Person(question) => Some(format!("@approval:{}", question.approval)),
+            _ => None,
+        });
+        waits.collect()
+    }
+
+    fn number(&mut self) -> CommandId {
+        self.memory.commands += 1;
+        CommandId(self.memory.commands)
+    }
+
+    fn timer(&mut self, fire_at: Timestamp) -> CommandId {
+        let timer = self.number();
+        self.commands.push(Command::StartTimer(TimerSpec { timer, fire_at }));
+        timer
+    }
+
+    /// Nodes the memory names are in the plan: that was seen when it was loaded, and patches are held to it.
+    fn place(&self, node: &str) -> NodeIndex {
+        self.plan.place(node).expect("a run is only ever at nodes of its graph")
+    }
+}
+
+#[cfg(test)]
+mod tests;

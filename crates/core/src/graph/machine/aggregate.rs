@@ -1,0 +1,157 @@
+//! `aggregate`: a list in groups, and figures about each. `compute` is `{name: figure}`, a list of figures or one; a figure
+//! is `count`, `group` (the members), or `sum`, `min`, `max` or `avg` of a field: `sum:amount`, `{sum: amount}`.
+//! Without `by` the result is one object of figures, with it a list of objects, groups in the order they first appear.
+
+use serde_json::{Map, Number, Value};
+
+use super::Machine;
+use super::execute::Trouble;
+use super::values::ValueId;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Function {
+    Count,
+    Group,
+    Sum,
+    Min,
+    Max,
+    Avg,
+}
+
+struct Figure {
+    name: String,
+    function: Function,
+    field: String,
+}
+
+impl Machine<'_> {
+    pub fn aggregate(&mut self, config: &Value, input: ValueId) -> Result<ValueId, Trouble> {
+        let items = self.items(config, input)?;
+        let by: Vec<&str> = match config.get("by") {
+            Some(Value::String(field)) => vec![field],
+            Some(Value::Array(fields)) => fields.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        let figures = match figures(config.get("compute")) {
+            Ok(figures) => figures,
+            Err(message) => return Trouble::bad_config(message),
+        };
+        if by.is_empty() {
+            let all: Vec<&Value> = items.iter().collect();
+            return Ok(self.made(Value::Object(compute(&figures, &all).collect())));
+        }
+        let mut groups: Vec<(Vec<&Value>, Vec<&Value>)> = Vec::new();
+        for item in &items {
+            let key: Vec<&Value> = by.iter().map(|field| field_of(item, field)).collect();
+            match groups.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, members)) => members.push(item),
+                None => groups.push((key, vec![item])),
+            }
+        }
+        let shown = groups.iter().map(|(key, members)| {
+            let key = by.iter().zip(key).map(|(field, value)| ((*field).to_owned(), (*value).clone()));
+            Value::Object(key.chain(compute(&figures, members)).collect::<Map<_, _>>())
+        });
+        Ok(self.made(shown.collect()))
+    }
+}
+
+fn figures(compute: Option<&Value>) -> Result<Vec<Figure>, String> {
+    match compute {
+        None | Some(Value::Null) => Ok(vec![figure(None, &Value::from("count"))?]),
+        Some(Value::Object(named)) => named.iter().map(|(name, value)| figure(Some(name), value)).collect(),
+        Some(Value::Array(several)) => several.iter().map(|value| figure(None, value)).collect(),
+        Some(one) => Ok(vec![figure(None, one)?]),
+    }
+}
+
+/// `count`, `sum:amount`, `sum(amount)`, `{sum: amount}`; under the name of a function, its field alone.
+fn figure(name: Option<&str>, value: &Value) -> Result<Figure, String> {
+    let known = |text: &str| {
+        Some(match text {
+            "count" => Function::Count,
+            "group" => Function::Group,
+            "sum" => Function::Sum,
+            "min" => Function::Min,
+            "max" => Function::Max,
+            "avg" | "mean" => Function::Avg,
+            _ => return None,
+        })
+    };
+    let (function, field) = match value {
+        Value::String(text) => {
+            let text = text.trim().trim_end_matches(')');
+            text.split_once([':', '('])
+                .map_or((text, ""), |(function, field)| (function.trim(), field.trim()))
+        }
+        Value::Object(map) if map.len() == 1 => {
+            map.iter().next().map_or(("", ""), |(key, field)| (key, field.as_str().unwrap_or_default()))
+        }
+        _ => ("", ""),
+    };
+    let by_name = name.and_then(known).map(|function| (function, value.as_str().unwrap_or_default()));
+    let found = known(function).map(|function| (function, field)).or(by_name);
+    let Some((function, field)) = found else {
+        return Err(format!(
+            "{value} is no figure: write for example \"count\", \"sum:amount\" or {{\"avg\": \"price\"}}"
+        ));
+    };
+    if field.is_empty() && !matches!(function, Function::Count | Function::Group) {
+        return Err(format!("{value} says of no field: write for example \"sum:amount\""));
+    }
+    let usual = || match field {
+        "" => format!("{function:?}").to_lowercase(),
+        field => format!("{}_{}", format!("{function:?}").to_lowercase(), field.replace('.', "_")),
+    };
+    Ok(Figure { name: name.map_or_else(usual, str::to_owned), function, field: field.to_owned() })
+}
+
+fn compute<'a>(figures: &'a [Figure], items: &'a [&'a Value]) -> impl Iterator<Item = (String, Value)> + 'a {
+    figures.iter().map(|figure| {
+        let numbers = || items.iter().filter_map(|item| field_of(item, &figure.field).as_number());
+        let extreme = |better: fn(f64, f64) -> bool| {
+            let best = numbers().reduce(|best, next| {
+                let (a, b) = (best.as_f64().unwrap_or_default(), next.as_f64().unwrap_or_default());
+                if better(b, a) { next } else { best }
+            });
+            best.cloned().map_or(Value::Null, Value::Number)
+        };
+        let value = match figure.function {
+            Function::Count if figure.field.is_empty() => Value::from(items.len()),
+            Function::Count => {
+                Value::from(items.iter().filter(|item| !field_of(item, &figure.field).is_null()).count())
+            }
+            Function::Group => items.iter().copied().cloned().collect(),
+            Function::Sum => sum(numbers()),
+            Function::Min => extreme(|next, best| next < best),
+            Function::Max => extreme(|next, best| next > best),
+            Function::Avg => match numbers().count() {
+                0 => Value::Null,
+                count => number(sum(numbers()).as_f64().unwrap_or_default() / count as f64),
+            },
+        };
+        (figure.name.clone(), value)
+    })
+}
+
+/// Whole numbers stay whole as long as they fit.
+fn sum<'a>(numbers: impl Iterator<Item = &'a Number> + Clone) -> Value {
+    let whole = numbers.clone().try_fold(0_i64, |sum, next| sum.checked_add(next.as_i64()?));
+    match whole {
+        Some(whole) => Value::from(whole),
+        None => number(numbers.filter_map(Number::as_f64).sum()),
+    }
+}
+
+fn number(number: f64) -> Value {
+    Number::from_f64(number).map_or(Value::Null, Value::Number)
+}
+
+fn field_of<'a>(item: &'a Value, field: &str) -> &'a Value {
+    const NONE: &Value = &Value::Null;
+    let walked = field.split('.').filter(|step| !step.is_empty()).try_fold(item, |value, step| match value {
+        Value::Array(items) => step.parse::<usize>().ok().and_then(|place| items.get(place)),
+        other => other.get(step),
+    });
+    walked.unwrap_or(NONE)
+}

@@ -1,0 +1,212 @@
+//! Questions to people: put, handed on to others in time, answered, or given up on. Whoever asks has consumed its token;
+//! the question is what keeps the run open.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::memory::{Visit, Wait};
+use super::values::ValueId;
+use super::{Machine, Stopped, codes};
+use crate::command::Command;
+use crate::event::{ApprovalCreated, ApprovalEscalated, EventData};
+use crate::failure::Failure;
+use crate::graph::ir::{EscalationPolicy, Human, Node};
+use crate::id::CommandId;
+use crate::message::ApprovalDecided;
+use crate::payload::Payload;
+use crate::time::Millis;
+
+/// Who decides when nobody did.
+const SYSTEM: &str = "system";
+pub const TIMEOUT: &str = "timeout";
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    pub approval: CommandId,
+    /// Fires when it is given up.
+    timeout: Option<CommandId>,
+    /// Fires when the next of the others are asked.
+    escalation: Option<CommandId>,
+    step: usize,
+    /// Whether an agent's patch may be adopted; otherwise it is the node's own question.
+    pub patch: Option<PatchQuestion>,
+}
+
+/// A result that waits for a decision about the patch that came with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PatchQuestion {
+    pub value: ValueId,
+    pub patch: ValueId,
+    pub command: Option<CommandId>,
+}
+
+/// What a decision means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    Approved,
+    Rejected,
+    /// Nobody decided in time.
+    Failed,
+}
+
+impl Question {
+    pub fn commands(&self) -> Vec<CommandId> {
+        [Some(self.approval), self.timeout, self.escalation].into_iter().flatten().collect()
+    }
+
+    pub fn value(&self) -> Vec<ValueId> {
+        self.patch.iter().flat_map(|patch| [patch.value, patch.patch]).collect()
+    }
+
+    pub fn timers(&self) -> impl Iterator<Item = CommandId> {
+        self.timeout.into_iter().chain(self.escalation)
+    }
+}
+
+impl Machine<'_> {
+    pub fn ask(&mut self, node: &Node, about: ValueId) -> Wait {
+        let human = node.human.clone().unwrap_or_default();
+        Wait::Person(self.put(node, &human, about, None))
+    }
+
+    pub fn put(
+        &mut self,
+        node: &Node,
+        human: &Human,
+        about: ValueId,
+        patch: Option<PatchQuestion>,
+    ) -> Question {
+        let approval = self.number();
+        let visit = {
+            let asked = self.memory.asked.entry(node.id.as_str().into()).or_default();
+            *asked += 1;
+            *asked
+        };
+        let timeout_at = given_up_after(human).map(|after| self.input.at.plus(after));
+        self.events.push(EventData::ApprovalCreated(ApprovalCreated {
+            approval,
+            node: node.id.clone(),
+            approvers: human.approvers.clone(),
+            payload: self.memory.values.get(about).cloned().unwrap_or_default(),
+            visit: Some(visit),
+            timeout_at,
+            approval_ui_url: human.approval_ui_url.clone(),
+        }));
+        let timeout = timeout_at.map(|at| self.timer(at));
+        let first = human.escalation.first();
+        let escalation = first.map(|step| self.timer(self.input.at.plus(step.after)));
+        Question { approval, timeout, escalation, step: 0, patch }
+    }
+
+    /// A person has answered, or somebody says that nobody will.
+    pub fn decided(&mut self, visit: Visit, question: Question, decided: &ApprovalDecided) -> Stopped {
+        self.commands.extend(question.timers().map(Command::CancelTimer));
+        let decision = match decided.decision.as_str() {
+            "approve" | "approved" => Decision::Approved,
+            TIMEOUT => self.when_overdue(&visit),
+            _ => Decision::Rejected,
+        };
+        self.conclude(visit, question, decided, decision)
+    }
+
+    /// One of a question's timers has fired.
+    pub fn overdue(&mut self, mut visit: Visit, mut question: Question, timer: CommandId) -> Stopped {
+        if question.escalation == Some(timer) {
+            self.escalate(&visit, &mut question);
+            visit.wait = Wait::Person(question);
+            self.memory.open.insert(visit.tokens[0].id, visit);
+            return Ok(());
+        }
+        self.commands.extend(question.escalation.map(Command::CancelTimer));
+        let given_up = ApprovalDecided {
+            approval: question.approval,
+            decision: TIMEOUT.to_owned(),
+            by: SYSTEM.to_owned(),
+            comments: String::new(),
+            data: Payload::null(),
+        };
+        self.events.push(EventData::ApprovalDecided(given_up.clone()));
+        let decision = self.when_overdue(&visit);
+        self.conclude(visit, question, &given_up, decision)
+    }
+
+    /// Others may decide from now on; nothing else changes.
+    fn escalate(&mut self, visit: &Visit, question: &mut Question) {
+        let plan = self.plan.clone();
+        let human = plan.node(self.place(&visit.node)).human.as_ref();
+        let steps = human.map(|human| human.escalation.as_slice()).unwrap_or_default();
+        if let Some(step) = steps.get(question.step) {
+            let (approval, approvers) = (question.approval, step.approvers.clone());
+            self.events.push(EventData::ApprovalEscalated(ApprovalEscalated { approval, approvers }));
+            let next = steps.get(question.step + 1);
+            let wait = next.map(|next| next.after.saturating_sub(step.after));
+            question.escalation = wait.map(|wait| self.timer(self.input.at.plus(wait)));
+        } else {
+            question.escalation = None;
+        }
+        question.step += 1;
+    }
+
+    fn when_overdue(&self, visit: &Visit) -> Decision {
+        let human = self.plan.node(self.place(&visit.node)).human.as_ref();
+        match human.map(|human| human.escalation_policy).unwrap_or_default() {
+            EscalationPolicy::AutoApprove => Decision::Approved,
+            EscalationPolicy::Reject | EscalationPolicy::Escalate => Decision::Rejected,
+            EscalationPolicy::Fail => Decision::Failed,
+        }
+    }
+
+    fn conclude(
+        &mut self,
+        visit: Visit,
+        question: Question,
+        decided: &ApprovalDecided,
+        decision: Decision,
+    ) -> Stopped {
+        if let Some(patch) = question.patch {
+            return self.patch_decided(visit, patch, decision == Decision::Approved, &decided.by);
+        }
+        if decision == Decision::Failed {
+            let failure = Failure::permanent(codes::APPROVAL_TIMEOUT, "nobody decided in time");
+            return self.fail_node(visit, Some(question.approval), &failure);
+        }
+        let about = self.input_of(&visit)?;
+        let given = self.memory.values.add(decided.data.clone());
+        self.need([about, given])?;
+        let enriched = enriched(&*self.look(about)?, decided, &*self.look(given)?);
+        let value = self.made(enriched);
+        self.record(&visit, value, 1)?;
+        if decision == Decision::Approved {
+            return self.route(visit, Some(question.approval), value);
+        }
+        let plan = self.plan.clone();
+        self.memory.passes.remove(&visit.node);
+        let path = &plan.node(self.place(&visit.node)).rejection_path;
+        self.emit(visit, Some(question.approval), value, path)
+    }
+}
+
+/// The length after which nobody is waited for any more. Whoever is asked last has as long as the first.
+fn given_up_after(human: &Human) -> Option<Millis> {
+    let timeout = human.timeout?;
+    let last = human.escalation.iter().map(|step| step.after).max().unwrap_or_default();
+    Some(if last < timeout { timeout } else { last.saturating_add(timeout) })
+}
+
+/// What was asked about, with the answer beside it.
+fn enriched(about: &Value, decided: &ApprovalDecided, data: &Value) -> Value {
+    let mut fields = match about {
+        Value::Object(fields) => fields.clone(),
+        Value::Null => Map::new(),
+        other => Map::from_iter([("input".to_owned(), other.clone())]),
+    };
+    fields.insert("decision".to_owned(), json!(decided.decision));
+    fields.insert("decided_by".to_owned(), json!(decided.by));
+    if !decided.comments.is_empty() {
+        fields.insert("comments".to_owned(), json!(decided.comments));
+    }
+    if !data.is_null() {
+        fields.insert("data".to_owned(), data.clone());
+    }
+    Value::Object(fields)
+}

@@ -1,0 +1,81 @@
+//! `child`: a run of another workflow. A node with a policy of its own tries it again; others leave that to the child.
+
+use serde_json::Value;
+
+use super::execute::Trouble;
+use super::memory::{Visit, Wait};
+use super::values::ValueId;
+use super::{Machine, Stopped};
+use crate::command::{ChildSpec, Command};
+use crate::failure::Failure;
+use crate::graph::ir::Node;
+use crate::id::CommandId;
+use crate::payload::Payload;
+use crate::retry::Verdict;
+use crate::time::Millis;
+
+impl Machine<'_> {
+    pub fn start_child(
+        &mut self,
+        node: &Node,
+        config: &Value,
+        input: ValueId,
+        attempt: u32,
+    ) -> Result<Wait, Trouble> {
+        let Some(workflow) = config.get("workflow").and_then(Value::as_str) else {
+            return Trouble::bad_config("`workflow` is the name of a workflow");
+        };
+        let inputs = match config.get("inputs").or_else(|| config.get("input")) {
+            Some(inputs) => Payload::of(inputs).expect("values always serialise"),
+            None => self.memory.values.get(input).cloned().unwrap_or_default(),
+        };
+        let child = self.run_child(workflow.to_owned(), inputs, node.limits.deadline);
+        let timer = node.timeout.map(|timeout| self.timer(self.input.at.plus(timeout)));
+        Ok(Wait::Child { child, timer, attempt })
+    }
+
+    pub fn run_child(&mut self, workflow: String, input: Payload, deadline: Option<Millis>) -> CommandId {
+        let child = self.number();
+        let spec = ChildSpec { child, workflow, version: None, input, priority: 0, deadline };
+        self.commands.push(Command::StartChild(spec));
+        child
+    }
+
+    pub fn child_failed(
+        &mut self,
+        mut visit: Visit,
+        (child, attempt): (CommandId, u32),
+        failure: &Failure,
+    ) -> Stopped {
+        let plan = self.plan.clone();
+        let policy = plan.node(self.place(&visit.node)).retry.as_ref();
+        let key = self.input.facts.run.child(child);
+        let judged = policy.map(|policy| {
+            policy.verdict(key.as_str(), attempt, &failure.code, &failure.kind, failure.retryable)
+        });
+        match judged {
+            Some(Verdict::Retry { delay }) => {
+                let timer = self.timer(self.input.at.plus(delay));
+                visit.wait = Wait::Pause { timer, attempt: attempt + 1 };
+                self.memory.open.insert(visit.tokens[0].id, visit);
+                Ok(())
+            }
+            _ => self.fail_node(visit, Some(child), &failure.clone().with_attempts(attempt)),
+        }
+    }
+
+    pub fn try_child(&mut self, mut visit: Visit, attempt: u32) -> Stopped {
+        let (plan, place) = (self.plan.clone(), self.place(&visit.node));
+        let input = self.input_of(&visit)?;
+        let begun = self.config_of(place);
+        match begun.and_then(|config| self.start_child(plan.node(place), &config, input, attempt)) {
+            Ok(wait) => {
+                visit.wait = wait;
+                self.memory.open.insert(visit.tokens[0].id, visit);
+                Ok(())
+            }
+            Err(Trouble::Node(failure)) => self.fail_node(visit, None, &failure),
+            Err(Trouble::Stop(stop)) => Err(stop),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What a node does when it has its tokens: asks for work, waits for something, or computes its result at once.
+
+use serde_json::{Map, Value, json};
+
+use super::look::object;
+use super::memory::{Visit, Wait};
+use super::values::ValueId;
+use super::{Machine, Stop, Stopped, codes};
+use crate::command::Command;
+use crate::duration;
+use crate::failure::Failure;
+use crate::graph::ir::{Branch, Config, Node, NodeIndex, NodeKind};
+use crate::graph::reference::{self, Source};
+use crate::id::CommandId;
+use crate::payload::Payload;
+use crate::task::{TaskOptions, TaskSpec};
+use crate::time::{Millis, Timestamp};
+
+pub enum Begun {
+    Waits(Wait),
+    Gives(ValueId),
+}
+
+/// Why a node does not begin.
+pub enum Trouble {
+    /// It fails, as its task could.
+    Node(Failure),
+    Stop(Stop),
+}
+
+impl From<Stop> for Trouble {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
+}
+
+impl Trouble {
+    pub fn bad_config<T>(message: impl Into<String>) -> Result<T, Self> {
+        Err(Self::Node(Failure::permanent(codes::BAD_CONFIG, message)))
+    }
+}
+
+impl Machine<'_> {
+    pub fn execute(&mut self, mut visit: Visit) -> Stopped {
+        match self.perform(&visit) {
+            Ok(Begun::Gives(value)) => self.result(visit, None, value, 1),
+            Ok(Begun::Waits(wait)) => {
+                if let Wait::Person(question) = &wait {
+                    self.consume_tokens(&visit, Some(question.approval));
+                    visit.consumed = true;
+                }
+                visit.wait = wait;
+                self.memory.open.insert(visit.tokens[0].id, visit);
+                Ok(())
+            }
+            Err(Trouble::Node(failure)) => self.fail_node(visit, None, &failure),
+            Err(Trouble::Stop(stop)) => Err(stop),
+        }
+    }
+
+    fn perform(&mut self, visit: &Visit) -> Result<Begun, Trouble> {
+        let (plan, place) = (self.plan.clone(), self.place(&visit.node));
+        let node = plan.node(place);
+        let config = self.config_of(place)?;
+        let input = self.input_of(visit)?;
+        Ok(match &node.kind {
+            NodeKind::Conditional | NodeKind::Loop => Begun::Gives(input),
+            NodeKind::Filter => Begun::Gives(self.filter(place, &config, input)?),
+            NodeKind::Aggregate => Begun::Gives(self.aggregate(&config, input)?),
+            NodeKind::Delay => {
+                let fire_at = self.due(&config)?;
+                Begun::Waits(Wait::Timer(self.timer(fire_at)))
+            }
+            NodeKind::Signal => Begun::Waits(self.wait_for_signal(node, &config)?),
+            NodeKind::Child => Begun::Waits(self.start_child(node, &config, input, 1)?),
+            NodeKind::Parallel => self.fan_out(node, config, input)?,
+            NodeKind::Human => Begun::Waits(self.ask(node, input)),
+            NodeKind::Task
+            | NodeKind::Http
+            | NodeKind::Agent
+            | NodeKind::Transform
+            | NodeKind::Registered(_) => {
+                let payload = self.task_input(node, config, input)?;
+                let name = node.task.clone().unwrap_or_else(|| node.id.clone());
+                Begun::Waits(Wait::Task(self.run_task(name, payload, options_of(node))))
+            }
+        })
+    }
+
+    /// A node's config with everything it refers to.
+    pub fn config_of(&mut self, place: NodeIndex) -> Result<Value, Trouble> {
+        let plan = self.plan.clone();
+        let config = match &plan.node(place).config {
+            Config::Inline(config) => config,
+            Config::Unresolved(reference) => {
+                let message = format!("the config {reference} is not there");
+                return Err(Trouble::Node(Failure::permanent(codes::UNRESOLVABLE, message)));
+            }
+        };
+        if !plan.refers(place) {
+            return Ok(config.clone());
+        }
+        let mut values = std::collections::BTreeMap::new();
+        let sources = reference::sources(config);
+        let named = |source: &Source| match source {
+            Source::Inputs => Some(self.memory.inputs),
+            Source::Node(node) => self.memory.done.get(node.as_str()).map(|done| done.value),
+        };
+        let named: Vec<(Source, ValueId)> =
+            sources.into_iter().filter_map(|source| Some((source.clone(), named(&source)?))).collect();
+        self.need(named.iter().map(|(_, value)| *value))?;
+        for (source, value) in named {
+            values.insert(source, self.look(value)?);
+        }
+        reference::resolve(config, &mut |source| values.get(source).map(|value| &**value))
+            .map_err(|lost| Trouble::Node(Failure::permanent(codes::UNRESOLVABLE, lost.to_string())))
+    }
+
+    /// `{config, input}`, unless the task is one of ours that has a form of its own.
+    fn task_input(&self, node: &Node, config: Value, input: ValueId) -> Stopped<Payload> {
+        if node.kind == NodeKind::Http {
+            return Ok(Payload::of(&request(config)).expect("values always serialise"));
+        }
+        let input = self.text(input)?;
+        if node.kind == NodeKind::Transform {
+            let filter = config.get("jq").cloned().unwrap_or_default().to_string();
+            return Ok(object(&[("filter", &filter), ("input", input)]));
+        }
+        let config = config.to_string();
+        let mut parts = vec![("config", config.as_str()), ("input", input)];
+        let own = node.agent_config.as_ref().map(Value::to_string);
+        parts.extend(own.as_deref().map(|own| ("agent_config", own)));
+        let choice = match &node.branch {
+            Some(Branch::AgentDriven { available_next_nodes, .. }) => {
+                let ids = available_next_nodes.iter().map(|place| &*self.plan.node(*place).id);
+                Some(Value::from_iter(ids).to_string())
+            }
+            _ => None,
+        };
+        parts.extend(choice.as_deref().map(|choice| ("available_next_nodes", choice)));
+        Ok(object(&parts))
+    }
+
+    pub fn run_task(&mut self, name: String, input: Payload, options: TaskOptions) -> CommandId {
+        let task = self.number();
+        self.commands.push(Command::RunTask(TaskSpec { task, name, input, options }));
+        task
+    }
+
+    fn wait_for_signal(&mut self, node: &Node, config: &Value) -> Result<Wait, Trouble> {
+        let Some(name) = config.get("name").and_then(Value::as_str).filter(|name| {
+            // Names with an @ are waits of another kind.
+            !name.is_empty() && !name.starts_with('@')
+        }) else {
+            return Trouble::bad_config("`name` is the name of a signal");
+        };
+        let timeout = config.get("timeout").filter(|timeout| !timeout.is_null()).map(length).transpose()?;
+        let signal = self.number();
+        let timer = timeout.or(node.timeout).map(|timeout| self.timer(self.input.at.plus(timeout)));
+        Ok(Wait::Signal { signal, name: name.to_owned(), timer })
+    }
+
+    /// When a delay is over: after `for`, or at `until`.
+    fn due(&self, config: &Value) -> Result<Timestamp, Trouble> {
+        match (config.get("for"), config.get("until")) {
+            (Some(wait), _) if !wait.is_null() => Ok(self.input.at.plus(length(wait)?)),
+            (_, Some(until)) => instant(until),
+            _ => Trouble::bad_config("a delay has `for` or `until`"),
+        }
+    }
+}
+
+/// What governs the attempts of a node's task.
+pub fn options_of(node: &Node) -> TaskOptions {
+    TaskOptions {
+        queue: node.queue.clone(),
+        retries: node.retry.clone(),
+        timeout: node.timeout,
+        deadline: node.limits.deadline,
+        on_exhausted: node.on_exhausted,
+        ..TaskOptions::default()
+    }
+}
+
+/// What `http.request` takes: a body that is no text is sent as JSON.
+fn request(config: Value) -> Value {
+    let Value::Object(fields) = config else { return config };
+    let body = |(key, value): (String, Value)| match (key.as_str(), &value) {
+        ("body", Value::String(_) | Value::Null) => (key, value),
+        ("body", _) => ("json".to_owned(), value),
+        _ => (key, value),
+    };
+    Value::Object(fields.into_iter().map(body).collect::<Map<_, _>>())
+}
+
+fn length(value: &Value) -> Result<Millis, Trouble> {
+    #[derive(serde::Deserialize)]
+    struct Length(#[serde(with = "duration::lenient")] Millis);
+    match serde_json::from_value::<Length>(value.clone()) {
+        Ok(Length(length)) => Ok(length),
+        Err(error) => Trouble::bad_config(error.to_string()),
+    }
+}
+
+/// An instant as text (RFC 3339), or in seconds or milliseconds since 1970; whoever writes so many means milliseconds.
+fn instant(value: &Value) -> Result<Timestamp, Trouble> {
+    const SURELY_MILLIS: f64 = 1e11;
+    let found = match value {
+        Value::String(text) => text.parse::<jiff::Timestamp>().ok().map(|at| Timestamp(at.as_millisecond())),
+        Value::Number(number) => number
+            .as_f64()
+            .map(|number| Timestamp(if number < SURELY_MILLIS { number * 1000.0 } else { number } as i64)),
+        _ => None,
+    };
+    match found {
+        Some(at) => Ok(at),
+        None => Trouble::bad_config(format!(
+            "{} is no instant: write for example {}",
+            value,
+            json!("2030-01-31T09:00:00Z")
+        )),
+    }
+}

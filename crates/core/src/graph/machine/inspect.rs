@@ -1,0 +1,92 @@
+//! What a snapshot tells about a run, for people and for tests.
+
+use super::GraphProgram;
+use super::memory::{Memory, Stage, Wait};
+use crate::command::Command;
+use crate::graph::ir::Graph;
+use crate::id::CommandId;
+use crate::program::{ProgramError, Snapshot};
+use crate::time::Timestamp;
+
+/// One thing a run waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    pub node: String,
+    pub what: WaitingFor,
+    /// Absent for tokens at a join.
+    pub command: Option<CommandId>,
+    /// Those it took or, at a join, those that are there; none for a compensator.
+    pub tokens: Vec<u64>,
+    /// Those that would end the wait, or change it, without an answer.
+    pub timers: Vec<CommandId>,
+    pub since: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WaitingFor {
+    Task,
+    Child,
+    Timer,
+    Signal(String),
+    Approval,
+    /// A condition asked outside.
+    Routing,
+    /// Tokens of these senders are there.
+    Join(Vec<String>),
+    /// A compensator of the node.
+    Compensation,
+}
+
+impl GraphProgram {
+    /// Everything a run waits for, by the order of its tokens.
+    pub fn waiting(&self, snapshot: &Snapshot) -> Result<Vec<Waiting>, ProgramError> {
+        let memory = Memory::load(snapshot)?;
+        let mut all = Vec::new();
+        for visit in memory.open.values() {
+            let tokens: Vec<u64> = visit.tokens.iter().map(|token| token.id).collect();
+            let mut say = |what: WaitingFor, command| {
+                let (node, tokens, since) = (visit.node.to_string(), tokens.clone(), Some(visit.since));
+                all.push(Waiting { node, what, command, tokens, timers: visit.wait.timers(), since });
+            };
+            match &visit.wait {
+                Wait::Nothing => {}
+                Wait::Task(task) => say(WaitingFor::Task, Some(*task)),
+                Wait::Child { child, .. } => say(WaitingFor::Child, Some(*child)),
+                Wait::Timer(timer) | Wait::Pause { timer, .. } => say(WaitingFor::Timer, Some(*timer)),
+                Wait::Signal { name, signal, .. } => say(WaitingFor::Signal(name.clone()), Some(*signal)),
+                Wait::Person(question) => say(WaitingFor::Approval, Some(question.approval)),
+                Wait::Routing(routing) => say(WaitingFor::Routing, Some(routing.task)),
+                Wait::Fan(fan) => fan.stops().into_iter().for_each(|stop| match stop {
+                    Command::CancelChild(child) => say(WaitingFor::Child, Some(child)),
+                    Command::CancelTask(task) => say(WaitingFor::Task, Some(task)),
+                    _ => {}
+                }),
+            }
+        }
+        for (node, tokens) in &memory.parked {
+            let senders =
+                tokens.iter().filter_map(|token| token.from.as_deref()).map(str::to_owned).collect();
+            let since = tokens.first().map(|token| token.at);
+            let (node, what) = (node.to_string(), WaitingFor::Join(senders));
+            let tokens = tokens.iter().map(|token| token.id).collect();
+            all.push(Waiting { node, what, command: None, tokens, timers: Vec::new(), since });
+        }
+        if let Stage::Undoing(undoing) = &memory.stage {
+            let (node, command) = (undoing.node.to_string(), Some(undoing.task));
+            let (what, tokens, timers) = (WaitingFor::Compensation, Vec::new(), Vec::new());
+            all.push(Waiting { node, what, command, tokens, timers, since: None });
+        }
+        Ok(all)
+    }
+
+    /// The graph the run goes by: its own once it was patched.
+    pub fn graph_of(&self, snapshot: &Snapshot) -> Result<Graph, ProgramError> {
+        let memory = Memory::load(snapshot)?;
+        Ok(memory.patched.map_or_else(|| self.graph().clone(), |patched| patched.graph))
+    }
+
+    /// Tokens emitted and not consumed.
+    pub fn counter(&self, snapshot: &Snapshot) -> Result<u64, ProgramError> {
+        Memory::load(snapshot).map(|memory| memory.counter)
+    }
+}

@@ -1,0 +1,279 @@
+//! Everything a run remembers between messages. Nodes are named by their ids: a patch may move them within the graph.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::approval::Question;
+use super::parallel::Fan;
+use super::route::Routing;
+use super::values::{Moved, ValueId, Values};
+use crate::command::Command;
+use crate::failure::Failure;
+use crate::graph::ir::Graph;
+use crate::id::CommandId;
+use crate::program::{ProgramError, Snapshot};
+use crate::time::Timestamp;
+
+/// The snapshot format this build writes and reads.
+pub const FORMAT: u32 = 1;
+
+pub type NodeId = Arc<str>;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Memory {
+    pub stage: Stage,
+    /// Number of the last command.
+    pub commands: u64,
+    /// Number of the last token: how many were ever emitted.
+    pub tokens: u64,
+    /// Tokens emitted and not consumed.
+    pub counter: u64,
+    /// The run's inputs.
+    pub inputs: ValueId,
+    /// Tokens nobody has taken yet, in order. Between messages there are some only when one step was not enough.
+    #[serde(skip_serializing_if = "VecDeque::is_empty")]
+    pub queued: VecDeque<Token>,
+    /// Tokens at joins, in the order they came.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parked: BTreeMap<NodeId, Vec<Token>>,
+    /// Visits of nodes that have not ended, by the number of their first token.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub open: BTreeMap<u64, Visit>,
+    /// Passes of each loop that somebody is in.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub passes: BTreeMap<NodeId, u32>,
+    /// How often each node has asked a person.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub asked: BTreeMap<NodeId, u32>,
+    /// What each node gave when it last ended.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub done: BTreeMap<NodeId, Done>,
+    /// Nodes at which a path has ended.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub ends: BTreeSet<NodeId>,
+    /// What can be undone, in the order it was done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub undo: Vec<Undo>,
+    pub values: Values,
+    /// Fires when the run has taken too long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall: Option<CommandId>,
+    /// Fires at once, so that the queued tokens go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more: Option<CommandId>,
+    /// The last signal or patch consumed, so that a repeated delivery is no second one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_outside: Option<String>,
+    /// Replaces the program's graph once the run was patched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patched: Option<Box<Patched>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Nothing has happened yet.
+    #[default]
+    Fresh,
+    Running,
+    Undoing(Undoing),
+    Ended,
+}
+
+/// What flows. Its number is its id within the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Token {
+    pub id: u64,
+    /// Absent for those a run begins with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<NodeId>,
+    pub to: NodeId,
+    pub hop: u32,
+    pub at: Timestamp,
+    pub value: ValueId,
+}
+
+/// One execution of a node: the tokens it took, and what it waits for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Visit {
+    pub node: NodeId,
+    /// At least one.
+    pub tokens: Vec<Token>,
+    /// They came together, so the input is `{dependency: output}`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub joined: bool,
+    /// They are no longer counted: whoever asks a person consumes first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub consumed: bool,
+    pub since: Timestamp,
+    pub wait: Wait,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wait {
+    /// It has just begun.
+    Nothing,
+    Task(CommandId),
+    Child {
+        child: CommandId,
+        /// Fires when the child has taken too long.
+        timer: Option<CommandId>,
+        /// Which try this is, from 1.
+        attempt: u32,
+    },
+    /// Fires when a child is tried again.
+    Pause {
+        timer: CommandId,
+        attempt: u32,
+    },
+    Timer(CommandId),
+    Signal {
+        signal: CommandId,
+        name: String,
+        timer: Option<CommandId>,
+    },
+    Fan(Fan),
+    Person(Question),
+    /// It has its result; where that goes is decided outside.
+    Routing(Routing),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Done {
+    pub value: ValueId,
+    pub completed_at: Timestamp,
+    pub duration_ms: u64,
+    pub attempt: u32,
+}
+
+/// A result with a compensator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Undo {
+    pub node: NodeId,
+    pub value: ValueId,
+}
+
+/// A run that takes back what it did, the last thing first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Undoing {
+    /// Nothing when the run was cancelled.
+    pub failure: Option<Failure>,
+    /// The compensator under way.
+    pub task: CommandId,
+    pub node: NodeId,
+    /// What could not be undone, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<(NodeId, Failure)>,
+}
+
+/// What a patch has made of the graph.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Patched {
+    pub document: Value,
+    pub graph: Graph,
+}
+
+impl Memory {
+    /// As the message finds it.
+    pub fn before(snapshot: Option<&Snapshot>) -> Result<Self, ProgramError> {
+        snapshot.map_or_else(|| Ok(Self::default()), Self::load)
+    }
+
+    pub fn load(snapshot: &Snapshot) -> Result<Self, ProgramError> {
+        if snapshot.format != FORMAT {
+            return Err(ProgramError::UnknownFormat { found: snapshot.format, known: FORMAT });
+        }
+        serde_json::from_slice(snapshot.open()?).map_err(|error| ProgramError::BadSnapshot(error.to_string()))
+    }
+
+    /// Forgets values nobody names any more, and lets go of large ones when there are many.
+    pub fn save(&mut self) -> (Snapshot, Moved) {
+        let named = self.named();
+        self.values.keep(&named);
+        let moved = self.values.make_room();
+        (Snapshot::seal(FORMAT, serde_json::to_vec(self).expect("memory always serialises")), moved)
+    }
+
+    fn named(&self) -> BTreeSet<ValueId> {
+        let visited = self.open.values().flat_map(|visit| &visit.tokens);
+        let tokens = self.queued.iter().chain(self.parked.values().flatten()).chain(visited);
+        let mut named: BTreeSet<ValueId> = tokens.map(|token| token.value).collect();
+        named.insert(self.inputs);
+        named.extend(self.done.values().map(|done| done.value));
+        named.extend(self.undo.iter().map(|undo| undo.value));
+        for visit in self.open.values() {
+            match &visit.wait {
+                Wait::Fan(fan) => named.extend(fan.values()),
+                Wait::Routing(routing) => drop(named.insert(routing.value)),
+                Wait::Person(question) => named.extend(question.value()),
+                _ => {}
+            }
+        }
+        named
+    }
+
+    /// Nothing of a run that has ended is needed any more.
+    pub fn end(&mut self) {
+        *self = Self { stage: Stage::Ended, commands: self.commands, tokens: self.tokens, ..Self::default() };
+    }
+
+    /// Nobody is anywhere.
+    pub fn is_idle(&self) -> bool {
+        self.queued.is_empty() && self.parked.is_empty() && self.open.is_empty()
+    }
+
+    /// Whose answer it is.
+    pub fn visit_of(&self, command: CommandId) -> Option<u64> {
+        self.open
+            .iter()
+            .find(|(_, visit)| visit.wait.commands().contains(&command))
+            .map(|(number, _)| *number)
+    }
+}
+
+impl Wait {
+    /// Every number it has an answer to come for.
+    pub fn commands(&self) -> Vec<CommandId> {
+        let some = |first: CommandId, second: &Option<CommandId>| {
+            std::iter::once(first).chain(*second).collect::<Vec<_>>()
+        };
+        match self {
+            Self::Nothing => Vec::new(),
+            Self::Task(task) => vec![*task],
+            Self::Timer(timer) => vec![*timer],
+            Self::Child { child, timer, .. } => some(*child, timer),
+            Self::Pause { timer, .. } => vec![*timer],
+            Self::Signal { signal, timer, .. } => some(*signal, timer),
+            Self::Fan(fan) => fan.open.keys().copied().collect(),
+            Self::Person(question) => question.commands(),
+            Self::Routing(routing) => vec![routing.task],
+        }
+    }
+
+    pub fn timers(&self) -> Vec<CommandId> {
+        match self {
+            Self::Timer(timer) | Self::Pause { timer, .. } => vec![*timer],
+            Self::Child { timer, .. } | Self::Signal { timer, .. } => timer.iter().copied().collect(),
+            Self::Person(question) => question.timers().collect(),
+            Self::Nothing | Self::Task(_) | Self::Fan(_) | Self::Routing(_) => Vec::new(),
+        }
+    }
+
+    /// What stops the tasks and children it waits for.
+    pub fn stops(&self) -> Vec<Command> {
+        match self {
+            Self::Task(task) => vec![Command::CancelTask(*task)],
+            Self::Routing(routing) => vec![Command::CancelTask(routing.task)],
+            Self::Child { child, .. } => vec![Command::CancelChild(*child)],
+            Self::Fan(fan) => fan.stops(),
+            Self::Nothing | Self::Timer(_) | Self::Pause { .. } | Self::Signal { .. } | Self::Person(_) => {
+                Vec::new()
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! How a visit ends: with a result that is remembered and routed, or with a failure that leads to the node's error path
+//! or fails the run.
+
+use serde_json::{Value, json};
+
+use super::memory::{Done, Undo, Visit};
+use super::values::ValueId;
+use super::{Machine, Stop, Stopped, codes};
+use crate::failure::{Failure, codes as task_codes};
+use crate::graph::ir::NodeKind;
+use crate::id::CommandId;
+use crate::payload::Payload;
+
+impl Machine<'_> {
+    /// What came from outside is the node's result.
+    pub fn outcome(
+        &mut self,
+        visit: Visit,
+        command: Option<CommandId>,
+        output: Payload,
+        attempt: u32,
+    ) -> Stopped {
+        let value = self.memory.values.add(output);
+        self.result(visit, command, value, attempt)
+    }
+
+    pub fn result(
+        &mut self,
+        visit: Visit,
+        command: Option<CommandId>,
+        value: ValueId,
+        attempt: u32,
+    ) -> Stopped {
+        let place = self.place(&visit.node);
+        if self.plan.node(place).kind == NodeKind::Agent
+            && let Some((rest, patch)) = self.take_patch(value)?
+        {
+            self.record(&visit, rest, attempt)?;
+            return self.agent_patch(visit, command, rest, patch);
+        }
+        self.record(&visit, value, attempt)?;
+        self.route(visit, command, value)
+    }
+
+    /// What conditions, references and compensators will see of this visit.
+    pub fn record(&mut self, visit: &Visit, value: ValueId, attempt: u32) -> Stopped {
+        self.check_size(value, &format!("the output of {}", visit.node))?;
+        self.remember(visit, value, attempt);
+        if self.plan.node(self.place(&visit.node)).compensator.is_some() {
+            self.memory.undo.push(Undo { node: visit.node.clone(), value });
+        }
+        Ok(())
+    }
+
+    fn remember(&mut self, visit: &Visit, value: ValueId, attempt: u32) {
+        let (completed_at, duration_ms) = (self.input.at, self.input.at.since(visit.since).as_u64());
+        self.memory.done.insert(visit.node.clone(), Done { value, completed_at, duration_ms, attempt });
+    }
+
+    /// No attempt is left. An error path gets `{error}`; without one the run fails.
+    pub fn fail_node(&mut self, visit: Visit, command: Option<CommandId>, failure: &Failure) -> Stopped {
+        let plan = self.plan.clone();
+        let node = plan.node(self.place(&visit.node));
+        let Some(path) = &node.error_path else {
+            return Err(Stop::Failed(Box::new(failure_of_run(&node.id, failure))));
+        };
+        let value = self.made(json!({"error": shown(&node.id, failure)}));
+        self.remember(&visit, value, failure.attempts.max(1));
+        self.memory.passes.remove(&visit.node);
+        self.emit(visit, command, value, path)
+    }
+}
+
+/// A node's failure as its run's: the type stays that of the cause.
+fn failure_of_run(node: &str, cause: &Failure) -> Failure {
+    let kind = match cause.code.as_str() {
+        task_codes::DEADLINE_EXCEEDED => codes::DEADLINE.to_owned(),
+        code if cause.kind.is_empty() => code.to_owned(),
+        _ => cause.kind.clone(),
+    };
+    Failure {
+        code: format!("{}:{node}", codes::NODE_FAILED),
+        message: cause.to_string(),
+        kind,
+        retryable: false,
+        ..cause.clone()
+    }
+}
+
+/// A failure as nodes and conditions see it.
+pub fn shown(node: &str, failure: &Failure) -> Value {
+    let kind = if failure.kind.is_empty() { &failure.code } else { &failure.kind };
+    let mut shown = json!({
+        "node": node,
+        "code": failure.code,
+        "message": failure.message,
+        "type": kind,
+        "attempts": failure.attempts,
+    });
+    let data = failure.data.as_ref().and_then(Payload::text).and_then(|text| serde_json::from_str(text).ok());
+    if let Some(data) = data {
+        shown["data"] = data;
+    }
+    shown
+}

@@ -1,0 +1,161 @@
+//! `parallel`: one task or child for each item of a list, so many at once. Results are in the order of the items. The
+//! first failure fails the node and stops the others, unless `settle` wants to know how each of them ended.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::execute::{Begun, Trouble, options_of};
+use super::look::object;
+use super::memory::{Visit, Wait};
+use super::outcome::shown;
+use super::values::ValueId;
+use super::{Machine, Stopped};
+use crate::command::Command;
+use crate::failure::Failure;
+use crate::graph::ir::Node;
+use crate::id::CommandId;
+use crate::payload::Payload;
+
+/// However many are asked for, one node has no more under way.
+const MOST_AT_ONCE: usize = 1000;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fan {
+    /// The config without its items, as it was when the node began.
+    config: ValueId,
+    items: ValueId,
+    count: usize,
+    /// The first item that is not under way.
+    next: usize,
+    /// The item each of them is about.
+    pub open: BTreeMap<CommandId, usize>,
+    /// They are children, not tasks.
+    of_children: bool,
+    given: BTreeMap<usize, Ended>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Ended {
+    Given(ValueId),
+    Failed(Failure),
+}
+
+impl Fan {
+    pub fn stops(&self) -> Vec<Command> {
+        let stop = if self.of_children { Command::CancelChild } else { Command::CancelTask };
+        self.open.keys().copied().map(stop).collect()
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = ValueId> + '_ {
+        let given = self.given.values().filter_map(|ended| match ended {
+            Ended::Given(value) => Some(*value),
+            Ended::Failed(_) => None,
+        });
+        given.chain([self.config, self.items])
+    }
+}
+
+impl Machine<'_> {
+    pub fn fan_out(&mut self, node: &Node, mut config: Value, input: ValueId) -> Result<Begun, Trouble> {
+        let items = self.items(&config, input)?;
+        if config.get("task").or_else(|| config.get("workflow")).and_then(Value::as_str).is_none() {
+            return Trouble::bad_config("a parallel node has a `task` or a `workflow`");
+        }
+        let of_children = config.get("task").and_then(Value::as_str).is_none();
+        if let Some(fields) = config.as_object_mut() {
+            fields.remove("items");
+        }
+        let count = items.len();
+        let (config, items) = (self.made(config), self.made(Value::Array(items)));
+        if count == 0 {
+            return Ok(Begun::Gives(items));
+        }
+        let (open, given) = (BTreeMap::new(), BTreeMap::new());
+        let mut fan = Fan { config, items, count, next: 0, open, of_children, given };
+        self.start_more(node, &mut fan)?;
+        Ok(Begun::Waits(Wait::Fan(fan)))
+    }
+
+    fn start_more(&mut self, node: &Node, fan: &mut Fan) -> Stopped {
+        self.need([fan.config, fan.items])?;
+        let (config, items) = (self.look(fan.config)?, self.look(fan.items)?);
+        let asked = config.get("concurrency").and_then(Value::as_u64).unwrap_or(u64::MAX).max(1);
+        let at_once = usize::try_from(asked).unwrap_or(MOST_AT_ONCE).min(MOST_AT_ONCE);
+        while fan.next < fan.count && fan.open.len() < at_once {
+            let item = items.get(fan.next).unwrap_or(&Value::Null).to_string();
+            let number = match config.get("task").and_then(Value::as_str) {
+                Some(task) => {
+                    let input = object(&[("config", &config.to_string()), ("input", &item)]);
+                    self.run_task(task.to_owned(), input, options_of(node))
+                }
+                None => {
+                    let workflow = config.get("workflow").and_then(Value::as_str).unwrap_or_default();
+                    let input = Payload::parse(item).unwrap_or_default();
+                    self.run_child(workflow.to_owned(), input, node.limits.deadline)
+                }
+            };
+            fan.open.insert(number, fan.next);
+            fan.next += 1;
+        }
+        Ok(())
+    }
+
+    pub fn fan_given(&mut self, visit: Visit, mut fan: Fan, command: CommandId, output: &Payload) -> Stopped {
+        let place = fan.open.remove(&command).unwrap_or_default();
+        let value = self.memory.values.add(output.clone());
+        fan.given.insert(place, Ended::Given(value));
+        self.fan_on(visit, fan, command)
+    }
+
+    pub fn fan_failed(
+        &mut self,
+        visit: Visit,
+        mut fan: Fan,
+        command: CommandId,
+        failure: &Failure,
+    ) -> Stopped {
+        let place = fan.open.remove(&command).unwrap_or_default();
+        let config = self.look(fan.config)?;
+        if config.get("settle").and_then(Value::as_bool) == Some(true) {
+            fan.given.insert(place, Ended::Failed(failure.clone()));
+            return self.fan_on(visit, fan, command);
+        }
+        self.commands.extend(fan.stops());
+        self.fail_node(visit, Some(command), failure)
+    }
+
+    /// Starts what there is room for, or puts the results together.
+    fn fan_on(&mut self, mut visit: Visit, mut fan: Fan, command: CommandId) -> Stopped {
+        if fan.given.len() < fan.count {
+            let plan = self.plan.clone();
+            self.start_more(plan.node(self.place(&visit.node)), &mut fan)?;
+            visit.wait = Wait::Fan(fan);
+            self.memory.open.insert(visit.tokens[0].id, visit);
+            return Ok(());
+        }
+        self.need(fan.values())?;
+        let settle = self.look(fan.config)?.get("settle").and_then(Value::as_bool) == Some(true);
+        let mut text = String::from("[");
+        for ended in fan.given.values() {
+            text.push_str(if text.len() == 1 { "" } else { "," });
+            match ended {
+                Ended::Given(value) if settle => {
+                    let result = self.text(*value)?;
+                    text.push_str(&format!(
+                        "{{\"status\":\"completed\",\"result\":{result},\"error\":null}}"
+                    ));
+                }
+                Ended::Given(value) => text.push_str(self.text(*value)?),
+                Ended::Failed(failure) => {
+                    let error = shown(&visit.node, failure);
+                    text.push_str(&json!({"status": "failed", "result": null, "error": error}).to_string());
+                }
+            }
+        }
+        text.push(']');
+        self.outcome(visit, Some(command), Payload::parse(text).unwrap_or_default(), 1)
+    }
+}

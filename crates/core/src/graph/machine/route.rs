@@ -1,0 +1,245 @@
+//! Where a result goes. A loop decides first, then a branch, else the dependents. A condition that has to be asked
+//! outside keeps the visit in routing until the answer is there; what was decided before it is not decided again.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::memory::{Visit, Wait};
+use super::plan::Plan;
+use super::values::ValueId;
+use super::{Machine, Stop, Stopped, codes};
+use crate::event::{ConditionEvaluated, EventData};
+use crate::graph::condition::{Answer, Answers, SANDBOX_TASK, SandboxCall, Verdict};
+use crate::graph::ir::{Branch, Loop, NodeIndex};
+use crate::id::CommandId;
+use crate::payload::Payload;
+use crate::task::TaskOptions;
+use crate::time::Millis;
+
+/// A visit whose result waits for an answer about a condition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Routing {
+    pub value: ValueId,
+    pub task: CommandId,
+    /// What the node itself had asked for.
+    command: Option<CommandId>,
+    at: Fork,
+    /// Which program of the condition is being asked.
+    index: u32,
+    answers: BTreeMap<u32, Reply>,
+}
+
+/// A condition on the way of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Fork {
+    Loop,
+    Rule(usize),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Reply {
+    Met,
+    NotMet,
+    NotEvaluable(String),
+}
+
+/// What a fork leads to.
+enum Way {
+    To(Vec<NodeIndex>),
+    On(Fork),
+    Ask(Box<SandboxCall>),
+}
+
+impl Machine<'_> {
+    /// Routes a fresh result: one more pass where there is a loop.
+    pub fn route(&mut self, visit: Visit, command: Option<CommandId>, value: ValueId) -> Stopped {
+        let plan = self.plan.clone();
+        let at = match plan.node(self.place(&visit.node)).looping {
+            Some(_) => {
+                *self.memory.passes.entry(visit.node.clone()).or_default() += 1;
+                Fork::Loop
+            }
+            None => Fork::Rule(0),
+        };
+        self.follow(visit, (command, value), at, BTreeMap::new())
+    }
+
+    /// The answer of a sandbox; a failure is as good as a condition that cannot be evaluated.
+    pub fn routed(&mut self, visit: Visit, routing: Routing, answer: Result<Payload, String>) -> Stopped {
+        let reply = match answer {
+            Err(reason) => Reply::NotEvaluable(reason),
+            Ok(output) => {
+                let given = self.memory.values.add(output);
+                Reply::from(Answer::of(&*self.look(given)?))
+            }
+        };
+        let Routing { value, command, at, index, mut answers, .. } = routing;
+        answers.insert(index, reply);
+        self.follow(visit, (command, value), at, answers)
+    }
+
+    fn follow(
+        &mut self,
+        mut visit: Visit,
+        (command, value): (Option<CommandId>, ValueId),
+        mut at: Fork,
+        mut answers: BTreeMap<u32, Reply>,
+    ) -> Stopped {
+        loop {
+            let known = answers.iter().map(|(index, reply)| (*index, Answer::from(reply.clone()))).collect();
+            let way = match at {
+                Fork::Loop => self.turn(&visit, value, &known)?,
+                Fork::Rule(nth) => self.branch(&visit, value, nth, &known)?,
+            };
+            match way {
+                Way::To(targets) => return self.emit(visit, command, value, &targets),
+                Way::On(next) => (at, answers) = (next, BTreeMap::new()),
+                Way::Ask(call) => {
+                    let task = self.ask_sandbox(&call);
+                    let index = call.index;
+                    visit.wait = Wait::Routing(Routing { value, task, command, at, index, answers });
+                    self.memory.open.insert(visit.tokens[0].id, visit);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn turn(&mut self, visit: &Visit, value: ValueId, answers: &Answers) -> Stopped<Way> {
+        let plan = self.plan.clone();
+        let place = self.place(&visit.node);
+        let Some(looping) = &plan.node(place).looping else { return Ok(Way::On(Fork::Rule(0))) };
+        let passes = self.memory.passes.get(&visit.node).copied().unwrap_or_default();
+        let over = passes >= looping.max_iterations;
+        if over && !looping.check_condition_first {
+            return Ok(self.leave(visit, Way::To(looping.timeout_path.clone())));
+        }
+        let again = match &plan.rules[place].looping {
+            None => true,
+            Some(condition) => match self.verdict(condition, value, answers)? {
+                Verdict::Ask(call) => return Ok(Way::Ask(Box::new(call))),
+                verdict => self.tell(&visit.node, "loop".to_owned(), verdict),
+            },
+        };
+        Ok(match (again, over) {
+            (false, _) => self.leave(visit, after(looping)),
+            (true, true) => self.leave(visit, Way::To(looping.timeout_path.clone())),
+            (true, false) => Way::To(vec![looping.loop_back_to]),
+        })
+    }
+
+    fn leave(&mut self, visit: &Visit, way: Way) -> Way {
+        self.memory.passes.remove(&visit.node);
+        way
+    }
+
+    fn branch(&mut self, visit: &Visit, value: ValueId, nth: usize, answers: &Answers) -> Stopped<Way> {
+        let plan = self.plan.clone();
+        let place = self.place(&visit.node);
+        let node = plan.node(place);
+        match &node.branch {
+            None => Ok(Way::To(node.dependents.clone())),
+            Some(Branch::AgentDriven { available_next_nodes, default }) => {
+                let chosen = self.chosen(&plan, place, value, available_next_nodes)?;
+                Ok(Way::To(if chosen.is_empty() { default.clone() } else { chosen }))
+            }
+            Some(Branch::Conditional { rules, default }) => {
+                let (Some(rule), Some(condition)) = (rules.get(nth), plan.rules[place].branch.get(nth))
+                else {
+                    return Ok(Way::To(default.clone()));
+                };
+                let met = match self.verdict(condition, value, answers)? {
+                    Verdict::Ask(call) => return Ok(Way::Ask(Box::new(call))),
+                    verdict => self.tell(&visit.node, format!("rule {}", nth + 1), verdict),
+                };
+                Ok(if met { Way::To(rule.next_nodes.clone()) } else { Way::On(Fork::Rule(nth + 1)) })
+            }
+        }
+    }
+
+    /// The targets an agent names. Any it may not name fails the run before anything is emitted.
+    fn chosen(
+        &mut self,
+        plan: &Plan,
+        place: NodeIndex,
+        value: ValueId,
+        available: &[NodeIndex],
+    ) -> Stopped<Vec<NodeIndex>> {
+        let answer = self.look(value)?;
+        let names = match answer.get("next_nodes") {
+            None | Some(Value::Null) => return Ok(Vec::new()),
+            Some(Value::Array(names)) => names.as_slice(),
+            Some(one) => std::slice::from_ref(one),
+        };
+        let mut chosen = Vec::new();
+        for name in names {
+            let target = name.as_str().and_then(|name| plan.place(name));
+            match target.filter(|target| available.contains(target)) {
+                Some(target) => chosen.push(target),
+                None => {
+                    let message =
+                        format!("{} chose {name}, which is not among its next nodes", plan.id(place));
+                    return Stop::failed(codes::UNAUTHORIZED_ROUTE, message);
+                }
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Leaves the verdict in the history.
+    pub fn tell(&mut self, node: &str, condition: String, verdict: Verdict) -> bool {
+        let (result, reason) = match verdict {
+            Verdict::Met => (true, String::new()),
+            Verdict::NotMet => (false, String::new()),
+            Verdict::NotEvaluable(reason) => (false, reason),
+            Verdict::Ask(_) => (false, "it cannot be asked outside here".to_owned()),
+        };
+        let node = node.to_owned();
+        self.events.push(EventData::ConditionEvaluated(ConditionEvaluated {
+            node,
+            condition,
+            result,
+            reason,
+        }));
+        result
+    }
+
+    fn ask_sandbox(&mut self, call: &SandboxCall) -> CommandId {
+        let input = Payload::of(call).expect("calls always serialise");
+        // It stops by itself in time; this is for a worker that does not.
+        let timeout = Some(Millis(call.timeout_ms).saturating_add(Millis::from_secs(30)));
+        self.run_task(SANDBOX_TASK.to_owned(), input, TaskOptions { timeout, ..TaskOptions::default() })
+    }
+}
+
+/// Where a broken loop leads: `break_path` if given, else the branch, else the dependents.
+fn after(looping: &Loop) -> Way {
+    match &looping.break_path {
+        Some(path) => Way::To(path.clone()),
+        None => Way::On(Fork::Rule(0)),
+    }
+}
+
+impl From<Answer> for Reply {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Met => Self::Met,
+            Answer::NotMet => Self::NotMet,
+            Answer::NotEvaluable(reason) => Self::NotEvaluable(reason),
+        }
+    }
+}
+
+impl From<Reply> for Answer {
+    fn from(reply: Reply) -> Self {
+        match reply {
+            Reply::Met => Self::Met,
+            Reply::NotMet => Self::NotMet,
+            Reply::NotEvaluable(reason) => Self::NotEvaluable(reason),
+        }
+    }
+}

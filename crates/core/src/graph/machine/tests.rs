@@ -1,0 +1,15 @@
+//! Graphs played with everybody outside scripted, each three ways: straight through, several messages to a commit; with
+//! program and snapshot loaded anew for every message; and with every message delivered twice.
+
+mod compensation;
+mod explore;
+mod kinds;
+mod limits;
+mod patches;
+mod people;
+mod random;
+mod routing;
+mod session;
+mod stage;
+mod table;
+mod waiting;

@@ -1,0 +1,110 @@
+//! What is taken back before a failed or cancelled run ends, in which order, and what is said about the rest.
+
+use serde_json::{Value, json};
+
+use super::stage::{Script, Stage, Way, code, script};
+use crate::event::EventData;
+use crate::graph::machine::COMPENSATION;
+
+fn undoable(id: &str, dependents: &[&str]) -> Value {
+    json!({"id": id, "type": "task", "dependents": dependents, "compensator": {"action": format!("undo_{id}"), "timeout_sec": 60, "retry": 3}})
+}
+
+fn order_graph() -> Value {
+    json!({"nodes": [undoable("a", &["b", "c"]), undoable("b", &["d"]), undoable("c", &["d"]),
+        {"id": "d", "type": "task", "dependencies": ["b", "c"]}]})
+}
+
+/// Cancelling twice ends at once, so messages are not doubled here.
+fn played(graph: &Value, script: Script) -> Stage {
+    let mut stage = Stage::new(graph, script, Way::Reloaded);
+    stage.play();
+    stage
+}
+
+#[test]
+fn a_failed_run_takes_back_what_it_did_the_last_thing_first() {
+    let stage =
+        super::stage::stage(&order_graph(), script().with("b", [json!({"paid": 5})]).failing("d", "X"));
+    let outcome = stage.outcome();
+    assert_eq!((outcome.status, code(&outcome)), ("failed", "node_failed:d"));
+    let names: Vec<&str> = stage.calls[4..].iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["undo_c", "undo_b", "undo_a"]);
+    assert_eq!(stage.calls[5].1, json!({"config": {}, "input": {"paid": 5}, "node": "b"}));
+    assert!(stage.state.awaiting.contains(COMPENSATION), "it is not to be opened again");
+}
+
+#[test]
+fn a_run_whose_nodes_did_nothing_that_can_be_undone_just_fails() {
+    let stage = played(&order_graph(), script().failing("a", "X"));
+    assert_eq!((code(&stage.outcome()), stage.calls.len()), ("node_failed:a", 1));
+    assert!(stage.state.awaiting.is_empty());
+}
+
+#[test]
+fn what_is_under_way_is_stopped_first() {
+    let graph = json!({"nodes": [undoable("a", &["b", "w", "m", "k"]), {"id": "b", "type": "task"},
+        {"id": "w", "type": "delay", "config": {"for": "1h"}}, {"id": "m", "type": "human", "human_config": {"timeout": "2h"}},
+        {"id": "k", "type": "child", "config": {"workflow": "kid"}}]});
+    let stage = played(&graph, script().failing("b", "X").silent("k"));
+    let outcome = stage.outcome();
+    assert_eq!((code(&outcome), outcome.elapsed), ("node_failed:b", 0));
+    let cancelled = stage.history.iter().any(
+        |event| matches!(&event.data, EventData::ApprovalDecided(decided) if decided.decision == "cancelled"),
+    );
+    assert!(cancelled);
+}
+
+#[test]
+fn one_that_cannot_be_undone_does_not_keep_the_others_and_is_named() {
+    let script = script().failing("d", "X").failing("undo b", "REFUND");
+    let stage = super::stage::stage(&order_graph(), script);
+    let failure = stage.outcome().failure.unwrap();
+    assert_eq!(failure.code, "node_failed:d");
+    assert!(failure.message.contains("still to be undone: b (REFUND: it broke)"), "{failure}");
+    assert_eq!(stage.calls.len(), 7);
+    assert!(stage.kinds().contains(&"warning"));
+}
+
+#[test]
+fn every_pass_of_a_loop_is_taken_back() {
+    let mut node = undoable("a", &[]);
+    node["loop"] = json!({"max_iterations": 3, "timeout_path": ["b"]});
+    let graph = json!({"nodes": [node, {"id": "b", "type": "task"}]});
+    let stage = played(&graph, script().with("a", [json!(1), json!(2), json!(3)]).failing("b", "X"));
+    let taken: Vec<&Value> = stage.calls[4..].iter().map(|(_, call)| &call["input"]).collect();
+    assert_eq!(taken, [&json!(3), &json!(2), &json!(1)]);
+}
+
+#[test]
+fn a_cancelled_run_takes_back_what_it_did_and_ends_cancelled() {
+    let mut script = script().silent("d");
+    script.cancel_at = Some(10);
+    let stage = played(&order_graph(), script);
+    let outcome = stage.outcome();
+    assert_eq!((outcome.status, outcome.elapsed), ("cancelled", 10));
+    let names: Vec<&str> = stage.calls[4..].iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["undo_c", "undo_b", "undo_a"]);
+}
+
+#[test]
+fn a_cancelled_run_with_nothing_to_undo_ends_at_once() {
+    let graph = json!({"nodes": [{"id": "m", "type": "human", "human_config": {"timeout": "2h"}}]});
+    let mut script = script();
+    script.cancel_at = Some(10);
+    let stage = played(&graph, script);
+    assert_eq!((stage.outcome().status, stage.outcome().elapsed), ("cancelled", 10));
+    assert!(stage.kinds().contains(&"approval_decided"));
+}
+
+#[test]
+fn a_result_that_cannot_be_routed_is_taken_back_too() {
+    let mut node = undoable("a", &[]);
+    node["type"] = json!("agent");
+    node["branch"] = json!({"type": "agent_driven", "available_next_nodes": ["b"]});
+    node.as_object_mut().unwrap().remove("dependents");
+    let graph = json!({"nodes": [node, {"id": "b", "type": "task"}]});
+    let stage = played(&graph, script().with("a", [json!({"next_nodes": ["x"]})]));
+    assert_eq!((code(&stage.outcome()), stage.calls[1].0.as_str()), ("unauthorized_route", "undo_a"));
+    assert_eq!(stage.path(), [">a"]);
+}

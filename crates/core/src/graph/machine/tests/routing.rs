@@ -1,0 +1,170 @@
+//! Who decides where a result goes, and what is left of that in the history.
+
+use serde_json::json;
+
+use super::stage::{Stage, Way, code, play, script, stage};
+use crate::event::EventData;
+
+#[test]
+fn an_agent_that_names_somebody_else_fails_the_run_before_anything_is_emitted() {
+    let graph = json!({"nodes": [
+        {"id": "a", "type": "agent", "error_path": ["b"], "branch": {"type": "agent_driven", "available_next_nodes": ["b"]}},
+        {"id": "b", "type": "task"}, {"id": "c", "type": "task", "dependencies": ["b"]}]});
+    for chosen in [json!(["b", "c"]), json!(["ghost"]), json!([7]), json!("c")] {
+        let stage = stage(&graph, script().with("a", [json!({"next_nodes": chosen})]));
+        let outcome = stage.outcome();
+        assert_eq!((outcome.status, code(&outcome)), ("failed", "unauthorized_route"), "{chosen}");
+        assert_eq!((outcome.order, stage.path()), (vec!["a".to_owned()], vec![">a".to_owned()]));
+    }
+}
+
+#[test]
+fn nobody_emits_to_whom_it_may_not() {
+    let graph = json!({"nodes": [
+        {"id": "a", "type": "agent", "can_emit_to": ["b"],
+            "branch": {"type": "agent_driven", "available_next_nodes": ["b", "c"]}},
+        {"id": "b", "type": "task"}, {"id": "c", "type": "task"}]});
+    let outcome = play(&graph, script().with("a", [json!({"next_nodes": ["b"]})]));
+    assert_eq!(outcome.status, "completed");
+    let outcome = play(&graph, script().with("a", [json!({"next_nodes": ["b", "c"]})]));
+    assert_eq!((code(&outcome), outcome.order.len()), ("unauthorized_route", 1));
+}
+
+#[test]
+fn conditions_see_outputs_inputs_and_how_nodes_ended() {
+    let cel = "output.n + ctx.a.output.n == inputs.sum && ctx.a.metadata.attempt == 1 && ctx.a.metadata.duration_ms == 0";
+    let graph = json!({"nodes": [
+        {"id": "a", "type": "task", "dependents": ["b"]},
+        {"id": "b", "type": "task", "branch": {"rules": [
+            {"condition": {"type": "cel", "expression": cel}, "next_nodes": ["c"]}], "default": ["d"]}},
+        {"id": "c", "type": "task"}, {"id": "d", "type": "task"}]});
+    for (sum, last) in [(7, "c"), (8, "d")] {
+        let script =
+            script().inputs(json!({"sum": sum})).with("a", [json!({"n": 3})]).with("b", [json!({"n": 4})]);
+        assert_eq!(play(&graph, script).order, ["a", "b", last]);
+    }
+}
+
+#[test]
+fn every_condition_leaves_its_verdict_and_one_that_cannot_be_evaluated_the_reason() {
+    let graph = json!({"nodes": [
+        {"id": "a", "type": "task", "branch": {"rules": [
+            {"condition": {"type": "cel", "expression": "output.x.y > 1"}, "next_nodes": ["b"]},
+            {"condition": {"type": "cel", "expression": "output.n > 1"}, "next_nodes": ["b"]}]}},
+        {"id": "b", "type": "task"}]});
+    let stage = stage(&graph, script().with("a", [json!({"n": 2})]));
+    let told: Vec<_> = stage
+        .history
+        .iter()
+        .filter_map(|event| match &event.data {
+            EventData::ConditionEvaluated(told) => {
+                Some((told.condition.as_str(), told.result, !told.reason.is_empty()))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, [("rule 1", false, true), ("rule 2", true, false)]);
+}
+
+fn sandboxed() -> serde_json::Value {
+    let ask = json!({"type": "python_sandbox", "code": "def evaluate(output, context):\n    return output['n'] > 1"});
+    json!({"nodes": [
+        {"id": "a", "type": "task", "branch": {"rules": [
+            {"condition": {"type": "composite", "operator": "AND", "conditions": [
+                {"type": "cel", "expression": "output.n > 0"}, ask]}, "next_nodes": ["b"]},
+            {"condition": ask, "next_nodes": ["c"]}], "default": ["d"]}},
+        {"id": "b", "type": "task"}, {"id": "c", "type": "task"}, {"id": "d", "type": "task"}]})
+}
+
+#[test]
+fn a_condition_that_is_asked_outside_keeps_the_token_counted_until_it_is_answered() {
+    let graph = sandboxed();
+    let mut stage =
+        Stage::new(&graph, script().with("a", [json!({"n": 2})]).silent("rhythm.sandbox"), Way::Reloaded);
+    stage.play();
+    stage.check();
+    let outcome = stage.outcome();
+    assert_eq!((outcome.status, outcome.counter, outcome.waiting), ("waiting", 1, vec!["a".to_owned()]));
+    assert_eq!(stage.calls[1].1["output"], json!({"n": 2}));
+}
+
+#[test]
+fn the_recorded_answer_routes() {
+    let sandbox = "rhythm.sandbox";
+    for (answers, order) in [
+        (vec![json!(true)], vec!["a", sandbox, "b"]),
+        (vec![json!(false), json!(true)], vec!["a", sandbox, sandbox, "c"]),
+        (vec![json!(7), json!(false)], vec!["a", sandbox, sandbox, "d"]),
+    ] {
+        let outcome = play(&sandboxed(), script().with("a", [json!({"n": 2})]).with(sandbox, answers));
+        assert_eq!((outcome.order, outcome.counter), (order.iter().map(|s| s.to_string()).collect(), 0));
+    }
+    let outcome = play(&sandboxed(), script().with("a", [json!({"n": 2})]).failing(sandbox, "LIMIT"));
+    assert_eq!((outcome.status, outcome.order.last().unwrap().as_str()), ("completed", "d"));
+}
+
+#[test]
+fn a_failed_node_fails_the_run_and_says_which_it_was_and_why() {
+    let graph =
+        json!({"nodes": [{"id": "a", "type": "task", "dependents": ["b"]}, {"id": "b", "type": "task"}]});
+    let stage = stage(&graph, script().failing("b", "OutOfStock"));
+    let outcome = stage.outcome();
+    let failure = outcome.failure.clone().unwrap();
+    assert_eq!((failure.code.as_str(), failure.kind.as_str()), ("node_failed:b", "OutOfStock"));
+    assert_eq!((failure.message.as_str(), failure.attempts), ("OutOfStock: it broke", 3));
+    assert_eq!(outcome.counter, 1, "what failed is still to be done when the run is opened again");
+}
+
+#[test]
+fn a_run_that_failed_goes_on_from_before_its_failure() {
+    let graph =
+        json!({"nodes": [{"id": "a", "type": "task", "dependents": ["b"]}, {"id": "b", "type": "task"}]});
+    let mut stage = stage(&graph, script().failing("b", "OutOfStock"));
+    let mut failed = stage.last.take().unwrap();
+    failed.state.cancelling = false;
+    let body = crate::message::MessageBody::TaskCompleted(crate::message::TaskCompleted {
+        task: crate::id::CommandId(2),
+        attempt: 1,
+        output: super::stage::payload(&json!("at last")),
+    });
+    stage.end = None;
+    stage.expect(0, crate::id::MessageId::new("task:2"), body);
+    stage.play();
+    assert_eq!(stage.outcome().output, json!("at last"));
+    assert_eq!(stage.outcome().counter, 0);
+}
+
+#[test]
+fn the_path_of_a_run_can_be_read_from_its_rows() {
+    let graph = json!({"nodes": [
+        {"id": "a", "type": "task", "dependents": ["b", "c"]}, {"id": "b", "type": "task", "dependents": ["d"]},
+        {"id": "c", "type": "task", "dependents": ["d"]}, {"id": "d", "type": "task", "dependencies": ["b", "c"]}]});
+    let stage = stage(&graph, script());
+    assert_eq!(stage.path(), [">a", "a>b", "a>c", "b>d", "c>d"]);
+    let rows: Vec<String> = stage
+        .history
+        .iter()
+        .filter_map(|event| match &event.data {
+            EventData::NodeEmitted(token) | EventData::NodeConsumed(token) => Some(format!(
+                "{} {}->{} hop {}",
+                token.op_key, token.counter_before, token.counter_after, token.hop
+            )),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            "emit:1 0->1 hop 0",
+            "emit:2 1->2 hop 1",
+            "emit:3 2->3 hop 1",
+            "consume:1 3->2 hop 0",
+            "emit:4 2->3 hop 2",
+            "consume:2 3->2 hop 1",
+            "emit:5 2->3 hop 2",
+            "consume:3 3->2 hop 1",
+            "consume:4 2->1 hop 2",
+            "consume:5 1->0 hop 2",
+        ]
+    );
+}

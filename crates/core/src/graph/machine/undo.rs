@@ -1,0 +1,128 @@
+//! Compensation: before a failed or cancelled run ends, what its nodes did is taken back, the last thing first, one at a
+//! time. What cannot be taken back does not keep the rest from it; the run's failure says what is left to do.
+
+use super::execute::Trouble;
+use super::look::object;
+use super::memory::{Memory, NodeId, Stage, Undoing, Wait};
+use super::{Machine, Stopped, codes};
+use crate::command::Command;
+use crate::event::{EventData, Warning};
+use crate::failure::Failure;
+use crate::id::CommandId;
+use crate::message::{ApprovalDecided, MessageBody};
+use crate::payload::Payload;
+use crate::program::Progress;
+use crate::task::TaskOptions;
+
+impl Machine<'_> {
+    /// Stops everything that was under way before this message, then takes back what was done, this message's result
+    /// included. `failure` is absent when the run was cancelled: whoever cancelled it stops its tasks and children.
+    pub fn begin_undo(&mut self, before: &Memory, failure: Option<Failure>) -> Stopped<Progress> {
+        self.commands.clear();
+        let answered = answered_by(&self.input.message.body);
+        let timers = before.wall.into_iter().chain(before.more);
+        let timers = timers.chain(before.open.values().flat_map(|visit| visit.wait.timers()));
+        let timers: Vec<CommandId> = timers.filter(|timer| Some(*timer) != answered).collect();
+        self.commands.extend(timers.into_iter().map(Command::CancelTimer));
+        if failure.is_some() {
+            let work = before.open.values().flat_map(|visit| visit.wait.stops());
+            let work: Vec<Command> = work.filter(|command| target(command) != answered).collect();
+            self.commands.extend(work);
+        }
+        for visit in std::mem::take(&mut self.memory.open).into_values() {
+            if let Wait::Person(question) = visit.wait {
+                self.events.push(EventData::ApprovalDecided(ApprovalDecided {
+                    approval: question.approval,
+                    decision: "cancelled".to_owned(),
+                    by: "system".to_owned(),
+                    comments: String::new(),
+                    data: Payload::null(),
+                }));
+            }
+        }
+        self.memory.queued.clear();
+        self.memory.parked.clear();
+        (self.memory.wall, self.memory.more) = (None, None);
+        self.undo_next(failure, Vec::new())
+    }
+
+    /// An answer to the compensator under way; all others came too late.
+    pub fn undone(&mut self, body: &MessageBody) -> Stopped<Option<Progress>> {
+        let Stage::Undoing(Undoing { failure, task, node, mut left }) = self.memory.stage.clone() else {
+            return Ok(None);
+        };
+        match body {
+            MessageBody::TaskCompleted(done) if done.task == task => {}
+            MessageBody::TaskFailed(failed) if failed.task == task => {
+                self.not_undone(&mut left, node, failed.failure.clone());
+            }
+            _ => return Ok(None),
+        }
+        self.undo_next(failure, left).map(Some)
+    }
+
+    fn undo_next(&mut self, failure: Option<Failure>, mut left: Vec<(NodeId, Failure)>) -> Stopped<Progress> {
+        while let Some(undo) = self.memory.undo.pop() {
+            let plan = self.plan.clone();
+            let Some(place) = plan.place(&undo.node) else { continue };
+            let Some(compensator) = &plan.node(place).compensator else { continue };
+            let config = match self.config_of(place) {
+                Ok(config) => config.to_string(),
+                Err(Trouble::Stop(stop)) => return Err(stop),
+                Err(Trouble::Node(trouble)) => {
+                    self.not_undone(&mut left, undo.node, trouble);
+                    continue;
+                }
+            };
+            let name = serde_json::Value::from(&*undo.node).to_string();
+            let input = object(&[("config", &config), ("input", self.text(undo.value)?), ("node", &name)]);
+            let options = TaskOptions {
+                queue: plan.node(place).queue.clone(),
+                retries: compensator.retry.clone(),
+                timeout: compensator.timeout,
+                ..TaskOptions::default()
+            };
+            let task = self.run_task(compensator.task.clone(), input, options);
+            self.memory.stage = Stage::Undoing(Undoing { failure, task, node: undo.node, left });
+            return Ok(Progress::Waiting);
+        }
+        Ok(match failure {
+            None => Progress::Completed(Payload::null()),
+            Some(failure) => Progress::Failed(with_what_is_left(failure, &left)),
+        })
+    }
+
+    fn not_undone(&mut self, left: &mut Vec<(NodeId, Failure)>, node: NodeId, failure: Failure) {
+        let message = format!("what {node} did is not undone: {failure}");
+        self.events
+            .push(EventData::Warning(Warning { code: codes::COMPENSATION_FAILED.to_owned(), message }));
+        left.push((node, failure));
+    }
+}
+
+fn with_what_is_left(failure: Failure, left: &[(NodeId, Failure)]) -> Failure {
+    if left.is_empty() {
+        return failure;
+    }
+    let each: Vec<String> = left.iter().map(|(node, cause)| format!("{node} ({cause})")).collect();
+    Failure { message: format!("{}; still to be undone: {}", failure.message, each.join(", ")), ..failure }
+}
+
+/// The number of what a message answers.
+fn answered_by(body: &MessageBody) -> Option<CommandId> {
+    match body {
+        MessageBody::TaskCompleted(done) => Some(done.task),
+        MessageBody::TaskFailed(failed) => Some(failed.task),
+        MessageBody::ChildCompleted(done) => Some(done.child),
+        MessageBody::ChildFailed(failed) => Some(failed.child),
+        MessageBody::TimerFired(fired) => Some(fired.timer),
+        _ => None,
+    }
+}
+
+fn target(command: &Command) -> Option<CommandId> {
+    match command {
+        Command::CancelTask(number) | Command::CancelChild(number) => Some(*number),
+        _ => None,
+    }
+}

@@ -1,0 +1,205 @@
+//! Patches: RFC 6902 lists over a graph's document, applied to a copy and compiled. What the copy is good for is decided
+//! by whoever asked; an agent's is held to what agents may do.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use json_patch::PatchOperation;
+use serde_json::{Value, json};
+
+use super::document::{DEPTH_LIMIT, SOURCE_LIMIT};
+use super::ir::{Graph, Node, NodeKind};
+use super::node_type::Registry;
+use super::{Context, compile};
+
+/// Compiles a document that was made of another one, or says what is wrong with it. Types and content that other graph
+/// uses are there for this one too.
+pub type Compiler = Arc<dyn Fn(&Value, &Graph) -> Result<Graph, String> + Send + Sync>;
+
+/// The one there is, with the types of a registry.
+pub fn compiler(registry: Registry) -> Compiler {
+    Arc::new(move |document, base| {
+        let mut registry = registry.clone();
+        for node in &base.nodes {
+            let NodeKind::Registered(name) = &node.kind else { continue };
+            if registry.find(name).is_none() {
+                let known = json!({"name": name, "queue": node.queue});
+                let known = serde_json::from_value(known).map_err(|error| error.to_string())?;
+                registry.add(known).map_err(|bad| bad.to_string())?;
+            }
+        }
+        let content = |reference: &str| base.contents.get(reference).cloned();
+        let compiled = compile(&document.to_string(), &Context { registry: &registry, content: &content });
+        let wrong =
+            compiled.errors().map(|error| format!("{}: {}: {}", error.code, error.title, error.label));
+        let wrong: Vec<String> = wrong.collect();
+        compiled.graph.ok_or_else(|| wrong.join("; "))
+    })
+}
+
+/// One patch has at most so many operations: every one of them may touch the whole document.
+const MOST_OPERATIONS: usize = 256;
+/// So many agents may be in a graph that an agent has patched, and so many may it add.
+const MOST_AGENTS: usize = 5;
+
+pub mod codes {
+    pub const MALFORMED: &str = "malformed_patch";
+    pub const INAPPLICABLE: &str = "inapplicable_patch";
+    pub const INVALID_GRAPH: &str = "invalid_graph";
+    pub const LIVE_NODE: &str = "live_node_removed";
+    pub const JOIN: &str = "join_unreachable";
+    pub const AGENTS: &str = "excessive_agent_nodes";
+    pub const UNAUTHORIZED: &str = "unauthorized_patch";
+    pub const REJECTED: &str = "patch_rejected";
+    pub const TOO_LATE: &str = "run_is_ending";
+}
+
+/// Why a patch is not adopted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{code}: {message}")]
+pub struct Refused {
+    pub code: &'static str,
+    pub message: String,
+}
+
+impl Refused {
+    pub fn because<T>(code: &'static str, message: impl Into<String>) -> Result<T, Self> {
+        Err(Self { code, message: message.into() })
+    }
+}
+
+/// A document after a patch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Changed {
+    pub document: Value,
+    pub graph: Graph,
+    /// Makes the old document of the new one.
+    pub inverse: Value,
+}
+
+/// Applies a patch to a copy and compiles that.
+pub fn propose(
+    (document, base): (&Value, &Graph),
+    operations: &Value,
+    compile: &Compiler,
+) -> Result<Changed, Refused> {
+    let changed = apply(document, operations)?;
+    let graph = compile(&changed, base).map_err(|message| Refused { code: codes::INVALID_GRAPH, message })?;
+    let inverse = diff(&changed, document);
+    Ok(Changed { document: changed, graph, inverse })
+}
+
+/// The document with all operations applied in order; all of them or none.
+pub fn apply(document: &Value, operations: &Value) -> Result<Value, Refused> {
+    let operations: Vec<PatchOperation> = match serde_json::from_value(operations.clone()) {
+        Ok(operations) => operations,
+        Err(error) => return Refused::because(codes::MALFORMED, format!("it is no RFC 6902 list: {error}")),
+    };
+    if operations.len() > MOST_OPERATIONS {
+        let message = format!("it has {} operations, the limit is {MOST_OPERATIONS}", operations.len());
+        return Refused::because(codes::MALFORMED, message);
+    }
+    let mut changed = document.clone();
+    for operation in &operations {
+        if let Err(error) = json_patch::patch(&mut changed, std::slice::from_ref(operation)) {
+            return Refused::because(codes::INAPPLICABLE, error.to_string());
+        }
+        // After each: a few copies of the whole into itself are more than any memory holds.
+        if !is_moderate(&changed) {
+            return Refused::because(codes::INAPPLICABLE, "the document would grow too large or too deep");
+        }
+    }
+    Ok(changed)
+}
+
+/// What makes the second document of the first.
+pub fn diff(from: &Value, to: &Value) -> Value {
+    serde_json::to_value(json_patch::diff(from, to)).unwrap_or_default()
+}
+
+/// Whether what an agent wants is what agents may do.
+pub fn check_agent(before: &Graph, after: &Graph, agent: &Node) -> Result<(), Refused> {
+    let is_agent = |node: &&Node| node.kind == NodeKind::Agent;
+    let known: BTreeSet<&str> = before.nodes.iter().map(|node| node.id.as_str()).collect();
+    let added: Vec<&Node> = after.nodes.iter().filter(|node| !known.contains(node.id.as_str())).collect();
+    let (new, all) =
+        (added.iter().copied().filter(is_agent).count(), after.nodes.iter().filter(is_agent).count());
+    if new > MOST_AGENTS || all > MOST_AGENTS {
+        let message = format!("it adds {new} agents and makes them {all}, the limit is {MOST_AGENTS}");
+        return Refused::because(codes::AGENTS, message);
+    }
+    if let Some(types) = allowed(agent, &["allowed_types", "allowed_node_types"])
+        && let Some(node) = added.iter().find(|node| !types.contains(&type_name(&node.kind)))
+    {
+        let message =
+            format!("{} may not add {}, a node of type {}", agent.id, node.id, type_name(&node.kind));
+        return Refused::because(codes::UNAUTHORIZED, message);
+    }
+    if let Some(targets) = allowed(agent, &["allowed_targets"]) {
+        let edges = |graph: &Graph| -> BTreeSet<(String, String)> {
+            let of = |node: &Node| {
+                node.targets().map(|to| (node.id.clone(), graph.nodes[to].id.clone())).collect::<Vec<_>>()
+            };
+            graph.nodes.iter().flat_map(of).collect()
+        };
+        let old = edges(before);
+        let new = edges(after).into_iter().filter(|edge| !old.contains(edge));
+        if let Some((from, to)) =
+            new.into_iter().find(|(_, to)| known.contains(to.as_str()) && !targets.contains(&to.as_str()))
+        {
+            let message = format!("{} may not let {from} emit to {to}", agent.id);
+            return Refused::because(codes::UNAUTHORIZED, message);
+        }
+    }
+    Ok(())
+}
+
+/// A list of names in an agent's config; absent: anything.
+fn allowed<'a>(agent: &'a Node, keys: &[&str]) -> Option<Vec<&'a str>> {
+    let config = agent.agent_config.as_ref()?;
+    let list = keys.iter().find_map(|key| config.get(key)).and_then(Value::as_array)?;
+    Some(list.iter().filter_map(Value::as_str).collect())
+}
+
+pub fn type_name(kind: &NodeKind) -> &str {
+    match kind {
+        NodeKind::Task => "task",
+        NodeKind::Http => "http",
+        NodeKind::Agent => "agent",
+        NodeKind::Human => "human",
+        NodeKind::Transform => "transform",
+        NodeKind::Filter => "filter",
+        NodeKind::Aggregate => "aggregate",
+        NodeKind::Conditional => "conditional",
+        NodeKind::Loop => "loop",
+        NodeKind::Parallel => "parallel",
+        NodeKind::Child => "child",
+        NodeKind::Delay => "delay",
+        NodeKind::Signal => "signal",
+        NodeKind::Registered(name) => name,
+    }
+}
+
+/// Whether the document is no larger or deeper than a text may be, found out without recursion.
+fn is_moderate(document: &Value) -> bool {
+    let (mut bytes, mut next) = (0, vec![(document, 1)]);
+    while let Some((value, depth)) = next.pop() {
+        bytes += match value {
+            Value::String(text) => text.len() + 2,
+            Value::Object(fields) => fields.keys().map(|key| key.len() + 4).sum(),
+            _ => 4,
+        };
+        if depth > DEPTH_LIMIT || bytes > SOURCE_LIMIT {
+            return false;
+        }
+        match value {
+            Value::Array(items) => next.extend(items.iter().map(|item| (item, depth + 1))),
+            Value::Object(fields) => next.extend(fields.values().map(|field| (field, depth + 1))),
+            _ => {}
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests;

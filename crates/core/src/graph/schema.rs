@@ -1,0 +1,137 @@
+//! JSON Schemas for configs and inputs, with what does not fit in words. A schema may only refer to its own parts, and
+//! its patterns take time in proportion to the text they look at.
+
+use std::fmt;
+
+use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
+use jsonschema::{PatternOptions, ValidationError, Validator};
+use serde_json::Value;
+
+/// So many problems of one value are told.
+const TOLD: usize = 5;
+/// How much of a value is shown.
+const SHOWN: usize = 60;
+
+pub struct Schema(Validator);
+
+/// Something that does not fit, or is no schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// Keys and places from the outside.
+    pub path: Vec<String>,
+    pub reason: String,
+    /// What the path leads to should be there, and is not.
+    pub missing: bool,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.path.is_empty() {
+            true => f.write_str(&self.reason),
+            false => write!(f, "{}: {}", self.path.join("."), self.reason),
+        }
+    }
+}
+
+impl Schema {
+    pub fn compile(schema: &Value) -> Result<Self, Misfit> {
+        let built = jsonschema::options().with_pattern_options(PatternOptions::regex()).build(schema);
+        built.map(Self).map_err(|error| Misfit {
+            path: parts(error.instance_path().as_str()),
+            reason: error.to_string(),
+            missing: false,
+        })
+    }
+
+    /// What does not fit, apart from what `open` says of: values that only a run will know.
+    pub fn misfits(&self, value: &Value, open: fn(&Value) -> bool) -> Vec<Misfit> {
+        if self.0.is_valid(value) {
+            return Vec::new();
+        }
+        self.0
+            .iter_errors(value)
+            .filter(|error| counts(error, open))
+            .take(TOLD)
+            .map(|error| misfit(&error))
+            .collect()
+    }
+}
+
+/// A missing or unknown key is so whatever the values are.
+fn counts(error: &ValidationError<'_>, open: fn(&Value) -> bool) -> bool {
+    match error.kind() {
+        Kind::Required { .. } | Kind::AdditionalProperties { .. } | Kind::AnyOf { .. } => true,
+        _ => !open(error.instance()),
+    }
+}
+
+fn misfit(error: &ValidationError<'_>) -> Misfit {
+    let mut path = parts(error.instance_path().as_str());
+    let (reason, key) = match error.kind() {
+        Kind::Required { property } => ("is missing".to_owned(), property.as_str()),
+        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+            ("is not known".to_owned(), unexpected.first().map(String::as_str))
+        }
+        Kind::AnyOf { context } if keys_of(context).is_some() => {
+            (format!("needs {}", keys_of(context).unwrap_or_default()), None)
+        }
+        kind => (format!("expected {}, given {}", expected(kind), shown(error.instance())), None),
+    };
+    path.extend(key.map(str::to_owned));
+    let missing = matches!(error.kind(), Kind::Required { .. });
+    Misfit { path, reason, missing }
+}
+
+/// The keys of which one is missing, if that is all that is wrong.
+fn keys_of(context: &[Vec<ValidationError<'_>>]) -> Option<String> {
+    let key = |errors: &Vec<ValidationError<'_>>| match errors.as_slice() {
+        [error] => match error.kind() {
+            Kind::Required { property } => property.as_str().map(|key| format!("`{key}`")),
+            _ => None,
+        },
+        _ => None,
+    };
+    context.iter().map(key).collect::<Option<Vec<_>>>().map(|keys| keys.join(" or "))
+}
+
+fn expected(kind: &Kind) -> String {
+    match kind {
+        Kind::Type { kind: TypeKind::Single(wanted) } => with_article(&wanted.to_string()),
+        Kind::Type { kind: TypeKind::Multiple(wanted) } => {
+            wanted.iter().map(|one| with_article(&one.to_string())).collect::<Vec<_>>().join(" or ")
+        }
+        Kind::Enum { options } => match options.as_array() {
+            Some(options) => format!("one of {}", options.iter().map(shown).collect::<Vec<_>>().join(", ")),
+            None => shown(options),
+        },
+        Kind::Constant { expected_value } => shown(expected_value),
+        Kind::Minimum { limit } => format!("at least {limit}"),
+        Kind::Maximum { limit } => format!("at most {limit}"),
+        Kind::MinLength { limit } => format!("at least {limit} characters"),
+        Kind::MinItems { limit } => format!("at least {limit} items"),
+        Kind::Pattern { pattern } => format!("a string that matches {pattern:?}"),
+        other => format!("what `{}` of the schema says", other.keyword()),
+    }
+}
+
+fn with_article(word: &str) -> String {
+    match word {
+        "null" => "null".to_owned(),
+        "array" => "a list".to_owned(),
+        "object" | "integer" => format!("an {word}"),
+        other => format!("a {other}"),
+    }
+}
+
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}..", &text[..end]),
+        None => text,
+    }
+}
+
+/// The parts of a JSON pointer.
+fn parts(pointer: &str) -> Vec<String> {
+    pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")).collect()
+}

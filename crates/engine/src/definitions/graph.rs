@@ -1,0 +1,66 @@
+//! Graphs: compiled once, with the content they refer to, and loaded from the compiled form.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use rhythm_core::flow::Settings;
+use rhythm_core::flow::check::Mention;
+use rhythm_core::flow::tree::Span;
+use rhythm_core::graph::ir::NodeKind;
+use rhythm_core::graph::{Compiled, Context, GraphProgram, Registry, compile};
+use rhythm_core::{ProgramError, Version};
+use serde_json::Value;
+
+use super::{Defined, Refused};
+use crate::world::Definition;
+
+/// What references lead to, by their full names: `cas://sha256:..`.
+pub type Content = BTreeMap<String, Value>;
+
+/// Everything a text refers to, whether it is there or not.
+pub fn references(source: &str) -> BTreeSet<String> {
+    let asked = RefCell::new(BTreeSet::new());
+    let note = |reference: &str| {
+        asked.borrow_mut().insert(reference.to_owned());
+        None
+    };
+    compile(source, &Context { registry: Registry::built_in(), content: &note });
+    asked.into_inner()
+}
+
+pub(super) fn define(plain: Definition, content: &Content) -> Result<Defined, Refused> {
+    let Compiled { graph, diagnostics } = compiled(&plain.source, content);
+    let Some(graph) = graph else { return Err(Refused { diagnostics }) };
+    let tasks =
+        graph.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Task | NodeKind::Registered(_)));
+    let mention = |name: String| Mention { name, span: Span::new(0, 0) };
+    let tasks = tasks.filter_map(|node| node.task.clone()).map(mention).collect();
+    let definition = Definition {
+        workflow: graph.metadata.name.clone().unwrap_or(plain.workflow),
+        version: version(&plain.source, content),
+        compiled: serde_json::to_vec(&graph).unwrap_or_default(),
+        format: graph.format,
+        ..Definition { workflow: String::new(), ..plain }
+    };
+    Ok(Defined { definition, settings: Settings::default(), remarks: diagnostics, tasks })
+}
+
+/// The same text is another version once content it lacked is there: a version never changes.
+fn version(source: &str, content: &Content) -> Version {
+    let missing: Vec<String> =
+        references(source).into_iter().filter(|reference| !content.contains_key(reference)).collect();
+    match missing.is_empty() {
+        true => Version::of(source.as_bytes()),
+        false => Version::of(format!("{source}\nwithout {}", missing.join(" ")).as_bytes()),
+    }
+}
+
+/// The program of a stored definition.
+pub fn load(definition: &Definition) -> Result<GraphProgram, ProgramError> {
+    GraphProgram::load(&definition.compiled, &definition.source, Registry::built_in())
+}
+
+fn compiled(source: &str, content: &Content) -> Compiled {
+    let look = |reference: &str| content.get(reference).cloned();
+    compile(source, &Context { registry: Registry::built_in(), content: &look })
+}

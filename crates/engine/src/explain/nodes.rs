@@ -1,0 +1,108 @@
+//! Reasons of a graph, told by its nodes: where its tokens are, and what each of them waits for.
+
+use super::{About, Explanation, Reason, reason};
+use crate::tokens::{Place, Standing, WaitsFor};
+
+pub fn tell(explanation: &mut Explanation, standing: &Standing) {
+    if explanation.status.is_final() {
+        return;
+    }
+    for reason in &mut explanation.reasons {
+        if let Some(place) = standing.places.iter().find(|place| is_about(&reason.about, place)) {
+            at_node(reason, place);
+        }
+    }
+    let moving = explanation.reasons.iter().any(|reason| reason.code != "stuck");
+    let joins = standing.places.iter().filter_map(|place| join(place, moving));
+    explanation.reasons.extend(joins);
+}
+
+fn is_about(about: &About, place: &Place) -> bool {
+    match (about, &place.waits_for) {
+        (About::Signal(name), WaitsFor::Signal(awaited)) => name == awaited,
+        (About::Task(number), WaitsFor::Task | WaitsFor::Condition | WaitsFor::Compensation)
+        | (About::Child(number), WaitsFor::Child)
+        | (About::Timer(number), WaitsFor::Timer)
+        | (About::Approval(number), WaitsFor::Approval) => place.command == Some(*number),
+        _ => false,
+    }
+}
+
+fn at_node(reason: &mut Reason, place: &Place) {
+    let what = std::mem::take(&mut reason.what);
+    let awaited = what.strip_prefix("waiting for ").unwrap_or(&what);
+    let awaited = match place.waits_for {
+        WaitsFor::Condition => format!("an answer about where its token goes: {awaited}"),
+        WaitsFor::Compensation => format!("what it did to be undone: {awaited}"),
+        _ => awaited.to_owned(),
+    };
+    reason.what = match place.waits_for {
+        WaitsFor::Timer => format!("node {} waits: {awaited}", place.node),
+        _ => format!("node {} waits for {awaited}", place.node),
+    };
+    reason.since = reason.since.or(place.since);
+    reason.line = Some(place.line).filter(|line| *line > 0);
+}
+
+/// Tokens at a join; where nothing else moves, they cannot either.
+fn join(place: &Place, moving: bool) -> Option<Reason> {
+    let WaitsFor::Join { here, missing } = &place.waits_for else { return None };
+    let (here, missing) = (here.join(", "), missing.join(", "));
+    let what = format!("node {} has tokens of {here} and waits for {missing}", place.node);
+    let mut reason = match moving {
+        true => {
+            let moves_when = format!("{missing} sent theirs, or can no longer send any");
+            reason("join", what, place.since, moves_when, None)
+        }
+        false => {
+            let what = format!("{what}, but nothing is under way that could lead there");
+            reason("stuck_tokens", what, place.since, "somebody repairs the run", None)
+        }
+    };
+    reason.line = Some(place.line).filter(|line| *line > 0);
+    Some(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use rhythm_core::{CommandId, RunId, Status};
+
+    use super::*;
+
+    fn place(node: &str, waits_for: WaitsFor, command: Option<u64>) -> Place {
+        let command = command.map(CommandId);
+        Place { node: node.into(), line: 3, waits_for, command, since: None, tokens: vec![1] }
+    }
+
+    #[test]
+    fn reasons_name_their_nodes_and_joins_who_is_missing() {
+        let task = reason("task_ready", "waiting for task pay (r:4)", None, "", None);
+        let approval = reason("approval", "a decision on approval 5", None, "", None);
+        let mut explanation = Explanation {
+            run: RunId::new("r"),
+            status: Status::Waiting,
+            summary: String::new(),
+            reasons: vec![
+                task.about(About::Task(CommandId(4))),
+                approval.about(About::Approval(CommandId(5))),
+            ],
+        };
+        let join = WaitsFor::Join { here: vec!["pay".into()], missing: vec!["ask".into()] };
+        let places = vec![
+            place("pay", WaitsFor::Task, Some(4)),
+            place("ask", WaitsFor::Approval, Some(5)),
+            place("ship", join, None),
+        ];
+        let graph = rhythm_core::graph::compile("nodes: [{id: a}]", &Default::default()).graph.unwrap();
+        tell(&mut explanation, &Standing { graph, counter: 3, places });
+        let said: Vec<&str> = explanation.reasons.iter().map(|reason| reason.what.as_str()).collect();
+        assert_eq!(
+            said,
+            [
+                "node pay waits for task pay (r:4)",
+                "node ask waits for a decision on approval 5",
+                "node ship has tokens of pay and waits for ask",
+            ]
+        );
+    }
+}

@@ -1,0 +1,165 @@
+//! Where the tokens of a graph's run are, the way they came, and how far each node is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rhythm_core::flow::drawing::State;
+use rhythm_core::graph::machine::{Waiting, WaitingFor, codes};
+use rhythm_core::graph::{Graph, GraphProgram};
+use rhythm_core::{CommandId, Event, EventData, RunId, Snapshot, Status, Timestamp, WorkflowKind};
+use serde::Serialize;
+
+use crate::client::Client;
+use crate::definitions::graph::load;
+use crate::error::EngineError;
+use crate::world::*;
+
+/// A graph's run between messages.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// The run's own once it was patched.
+    pub graph: Graph,
+    /// Tokens emitted and not consumed.
+    pub counter: u64,
+    pub places: Vec<Place>,
+}
+
+/// A node where something is under way or waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Place {
+    pub node: String,
+    /// Of the source.
+    pub line: u32,
+    pub waits_for: WaitsFor,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandId>,
+    pub since: Option<Timestamp>,
+    pub tokens: Vec<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitsFor {
+    Task,
+    Child,
+    Timer,
+    Signal(String),
+    Approval,
+    /// The answer about a condition.
+    Condition,
+    /// Tokens of other senders.
+    Join {
+        here: Vec<String>,
+        missing: Vec<String>,
+    },
+    /// What undoes the node's work.
+    Compensation,
+}
+
+/// One token, from where it was emitted to where it was consumed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Hop {
+    pub token: u64,
+    /// Absent for those a run begins with.
+    pub from: Option<String>,
+    pub to: String,
+    pub hop: u32,
+    pub at: Timestamp,
+    /// Absent while it is on its way, waits or is worked on.
+    pub consumed_at: Option<Timestamp>,
+}
+
+/// Nothing for other kinds of workflows, for runs that have not begun, and where the version cannot be read here.
+pub async fn standing(client: &Client, row: &RunRow) -> Result<Option<Standing>, EngineError> {
+    let Some(program) = program(client, row).await? else { return Ok(None) };
+    Ok(row.state.snapshot.as_ref().and_then(|snapshot| stands(&program, snapshot)))
+}
+
+async fn program(client: &Client, row: &RunRow) -> Result<Option<GraphProgram>, EngineError> {
+    if row.kind != WorkflowKind::Graph {
+        return Ok(None);
+    }
+    let (tenant, workflow, version) = (row.tenant.clone(), row.workflow.clone(), Some(row.version.clone()));
+    let found = client.world().definition(DefinitionQuery { tenant, workflow, version }).await?;
+    Ok(found.and_then(|definition| load(&definition).ok()))
+}
+
+fn stands(program: &GraphProgram, snapshot: &Snapshot) -> Option<Standing> {
+    let graph = program.graph_of(snapshot).ok()?;
+    let waiting = program.waiting(snapshot).ok()?;
+    let places = waiting.into_iter().map(|wait| place(&graph, wait)).collect();
+    Some(Standing { counter: program.counter(snapshot).ok()?, places, graph })
+}
+
+fn place(graph: &Graph, wait: Waiting) -> Place {
+    let Waiting { node, what, command, tokens, since, .. } = wait;
+    let known = graph.find(&node).map(|place| &graph.nodes[place]);
+    let waits_for = match what {
+        WaitingFor::Task => WaitsFor::Task,
+        WaitingFor::Child => WaitsFor::Child,
+        WaitingFor::Timer => WaitsFor::Timer,
+        WaitingFor::Signal(name) => WaitsFor::Signal(name),
+        WaitingFor::Approval => WaitsFor::Approval,
+        WaitingFor::Routing => WaitsFor::Condition,
+        WaitingFor::Compensation => WaitsFor::Compensation,
+        WaitingFor::Join(here) => {
+            let dependencies = known.map(|node| node.dependencies.as_slice()).unwrap_or_default();
+            let names = dependencies.iter().map(|sender| graph.nodes[*sender].id.clone());
+            WaitsFor::Join { missing: names.filter(|name| !here.contains(name)).collect(), here }
+        }
+    };
+    Place { line: known.map_or(0, |node| node.line), node, waits_for, command, since, tokens }
+}
+
+/// The way a run's tokens took, in the order they were emitted.
+pub async fn path(client: &Client, run: &RunId) -> Result<Vec<Hop>, EngineError> {
+    Ok(hops(&client.history(run).await?))
+}
+
+fn hops(history: &[Event]) -> Vec<Hop> {
+    let mut hops = BTreeMap::new();
+    for row in history {
+        match &row.data {
+            EventData::NodeEmitted(moved) => {
+                let (token, from, to) = (moved.token, moved.from.clone(), moved.to.clone());
+                hops.insert(token, Hop { token, from, to, hop: moved.hop, at: row.at, consumed_at: None });
+            }
+            EventData::NodeConsumed(moved) => {
+                if let Some(hop) = hops.get_mut(&moved.token) {
+                    hop.consumed_at = Some(row.at);
+                }
+            }
+            _ => {}
+        }
+    }
+    hops.into_values().collect()
+}
+
+/// How far a run is with each node of its graph, by index.
+pub async fn states(
+    client: &Client,
+    picture: &Picture,
+) -> Result<Option<(Graph, Vec<Option<State>>)>, EngineError> {
+    let Some(Standing { graph, places, .. }) = standing(client, &picture.row).await? else { return Ok(None) };
+    let hops = path(client, &picture.summary.id).await?;
+    let visited: BTreeSet<&str> =
+        hops.iter().filter(|hop| hop.consumed_at.is_some()).map(|hop| hop.to.as_str()).collect();
+    let status = picture.summary.status;
+    let code = picture.failure.as_ref().map(|failure| failure.code.as_str()).unwrap_or_default();
+    let failed = code.strip_prefix(codes::NODE_FAILED).and_then(|rest| rest.strip_prefix(':'));
+    let state = |id: &str| {
+        let open = places.iter().filter(|place| place.node == id && !status.is_final());
+        let open = open.map(|place| match place.waits_for {
+            WaitsFor::Task | WaitsFor::Child | WaitsFor::Condition | WaitsFor::Compensation => State::Running,
+            _ => State::Waiting,
+        });
+        match open.min() {
+            _ if failed == Some(id) => Some(State::Failed),
+            Some(state) => Some(state),
+            None if visited.contains(id) => Some(State::Done),
+            None if status == Status::Completed => Some(State::Skipped),
+            None => None,
+        }
+    };
+    let states = graph.nodes.iter().map(|node| state(&node.id)).collect();
+    Ok(Some((graph, states)))
+}

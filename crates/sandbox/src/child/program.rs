@@ -1,0 +1,260 @@
+//! `evaluate(output, context)` in Starlark, which is Python without a way out: no imports, no files, no classes, no
+//! exceptions, no `while`, and every program ends.
+
+use serde_json::Value as Json;
+use starlark::PrintHandler;
+use starlark::codemap::FileSpanRef;
+use starlark::environment::{Globals, LibraryExtension, Module};
+use starlark::eval::{BeforeStmtFuncDyn, Evaluator};
+use starlark::syntax::{AstModule, Dialect, DialectTypes};
+use starlark::values::dict::AllocDict;
+use starlark::values::{Heap, Value};
+
+use crate::error::{Limit, SandboxError};
+use crate::request::ProgramCall;
+
+/// Statements in one evaluation. What goes round without any, inside of one expression, the kernel ends.
+const MAX_TICKS: u64 = 2_000_000;
+const OUT_OF_TICKS: &str = "the program has taken too many steps";
+const OUT_OF_MEMORY: &str = "the program has taken too much memory";
+const MAX_CALLS: usize = 200;
+/// Starlark cannot count what single operations take: this is for programs, the kernel's limit for attacks.
+const MIB: usize = 1024 * 1024;
+
+/// What is printed goes nowhere: standard output belongs to the answers.
+struct Nowhere;
+
+impl PrintHandler for Nowhere {
+    fn println(&self, _text: &str) -> starlark::Result<()> {
+        Ok(())
+    }
+}
+
+/// Looks at what a program has taken before each of its statements.
+struct Meter {
+    ticks: u64,
+    most_bytes: usize,
+}
+
+impl<'a, 'e: 'a> BeforeStmtFuncDyn<'a, 'e> for Meter {
+    fn call<'v>(&mut self, _: FileSpanRef, evaluator: &mut Evaluator<'v, 'a, 'e>) -> starlark::Result<()> {
+        self.ticks += 1;
+        let exceeded = match () {
+            () if self.ticks > MAX_TICKS => OUT_OF_TICKS,
+            () if evaluator.heap().allocated_bytes() > self.most_bytes => OUT_OF_MEMORY,
+            () => return Ok(()),
+        };
+        Err(starlark::Error::new_other(std::io::Error::other(exceeded)))
+    }
+}
+
+pub(super) fn evaluate(call: &ProgramCall, max_memory_mb: u64) -> Result<Json, SandboxError> {
+    let code = call.code.clone();
+    let ast =
+        AstModule::parse("program", code, &dialect()).map_err(|error| unreadable(&error, &call.code))?;
+    let module = Module::new();
+    let mut evaluator = Evaluator::new(&module);
+    evaluator.set_print_handler(&Nowhere);
+    evaluator.set_max_callstack_size(MAX_CALLS).map_err(SandboxError::crashed)?;
+    let meter: Box<dyn BeforeStmtFuncDyn<'_, '_>> =
+        Box::new(Meter { ticks: 0, most_bytes: max_memory_mb as usize * MIB });
+    evaluator.before_stmt_for_dap(meter.into());
+    evaluator.eval_module(ast, &globals()).map_err(|error| failed(&error))?;
+    let Some(function) = module.get("evaluate") else {
+        return Err(SandboxError::bad_program("it has no function evaluate(output, context)", None));
+    };
+    let (output, context) = (value(module.heap(), &call.output), value(module.heap(), &call.context));
+    let result = evaluator.eval_function(function, &[output, context], &[]);
+    let result = result.map_err(|error| failed(&error))?;
+    let text = format!("evaluate gave a {}, which is no JSON", result.get_type());
+    result.to_json_value().map_err(|_| SandboxError::bad_answer(text))
+}
+
+fn globals() -> Globals {
+    Globals::extended_by(&[
+        LibraryExtension::Map,
+        LibraryExtension::Filter,
+        LibraryExtension::Json,
+        LibraryExtension::Print,
+    ])
+}
+
+fn dialect() -> Dialect {
+    Dialect {
+        enable_load: false,
+        enable_load_reexport: false,
+        enable_keyword_only_arguments: true,
+        // Hints such as `output: dict` are read and not looked at.
+        enable_types: DialectTypes::ParseOnly,
+        enable_top_level_stmt: true,
+        enable_f_strings: true,
+        ..Dialect::Standard
+    }
+}
+
+/// Questions are at most 128 deep: they were read from JSON.
+fn value<'v>(heap: &'v Heap, json: &Json) -> Value<'v> {
+    match json {
+        Json::Null => Value::new_none(),
+        Json::Bool(flag) => Value::new_bool(*flag),
+        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(int), _) => heap.alloc(int),
+            (None, Some(int)) => heap.alloc(int),
+            (None, None) => heap.alloc(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Json::String(text) => heap.alloc(text.as_str()),
+        Json::Array(items) => heap.alloc(items.iter().map(|item| value(heap, item)).collect::<Vec<_>>()),
+        Json::Object(entries) => {
+            heap.alloc(AllocDict(entries.iter().map(|(name, item)| (name.as_str(), value(heap, item)))))
+        }
+    }
+}
+
+fn failed(error: &starlark::Error) -> SandboxError {
+    let message = error.without_diagnostic().to_string();
+    for (part, what) in
+        [(OUT_OF_TICKS, Limit::Ticks), (OUT_OF_MEMORY, Limit::Memory), ("call stack overflow", Limit::Stack)]
+    {
+        if message.contains(part) {
+            return SandboxError::limit(what);
+        }
+    }
+    SandboxError::bad_program(shorten(&message), line(error))
+}
+
+/// Python that is not Starlark mostly fails here: better to name what there is not than what was expected instead.
+fn unreadable(error: &starlark::Error, code: &str) -> SandboxError {
+    let line = line(error);
+    match line.and_then(|line| code.lines().nth(line - 1)).and_then(hint) {
+        Some(hint) => SandboxError::bad_program(hint, line),
+        None => SandboxError::bad_program(shorten(&error.without_diagnostic().to_string()), line),
+    }
+}
+
+/// Counted from 1.
+fn line(error: &starlark::Error) -> Option<usize> {
+    error.span().map(|span| span.resolve_span().begin.line + 1)
+}
+
+/// What Python has and the sandbox has not, by the word a line begins with.
+fn hint(line: &str) -> Option<&'static str> {
+    let words: Vec<&str> =
+        line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
+    Some(match *words.first()? {
+        "import" | "from" => "the sandbox has no `import`: nothing can be loaded",
+        "while" => "the sandbox has no `while`: write `for i in range(n)` and `break`",
+        "try" | "except" | "finally" | "raise" => {
+            "the sandbox has no exceptions: test first, with `in` and `.get`"
+        }
+        "class" => "the sandbox has no classes: use functions and dicts",
+        "with" | "async" | "await" | "yield" | "global" | "nonlocal" | "del" | "assert" => {
+            "the sandbox does not have this statement"
+        }
+        _ if words.contains(&"is") => "the sandbox has no `is`: write `==`",
+        _ if line.contains("f\"") || line.contains("f'") => {
+            "inside of an f-string the sandbox takes names only: write \"{}\".format(x)"
+        }
+        _ if line.contains("**") => "the sandbox has no `**`: multiply",
+        _ if line.contains(":=") => "the sandbox has no `:=`: assign on a line of its own",
+        _ => return None,
+    })
+}
+
+fn shorten(message: &str) -> String {
+    message.chars().take(500).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn run(code: &str) -> Result<Json, SandboxError> {
+        let output = json!({"revenue": 130, "churn_rate": 0.01, "items": [1, 2.5, "x", null]});
+        let context = json!({"last_month": {"output": {"revenue": 100}}});
+        let call =
+            ProgramCall { code: code.to_owned(), output, context, timeout_ms: 1000, max_memory_mb: 50 };
+        evaluate(&call, 50)
+    }
+
+    #[test]
+    fn the_program_of_the_seed_decides() {
+        let code = r#"
+def evaluate(output, context):
+    """
+    output: current node output
+    context: dict of all previous node outputs
+    """
+    # Complex business logic
+    revenue = output.get('revenue', 0)
+    previous_revenue = context.get('last_month', {}).get('output', {}).get('revenue', 0)
+
+    growth_rate = (revenue - previous_revenue) / previous_revenue if previous_revenue > 0 else 0
+
+    # Multi-factor decision
+    if growth_rate > 0.2 and output.get('churn_rate', 1) < 0.05:
+        return True
+
+    return False
+"#;
+        assert_eq!(run(code), Ok(json!(true)));
+    }
+
+    #[test]
+    fn what_python_writes_works_where_starlark_has_it() {
+        for (body, expected) in [
+            ("[x for x in output['items'] if type(x) == 'int']", json!([1])),
+            ("sorted(output.keys())[0]", json!("churn_rate")),
+            ("len(output['items']) == 4 and None in output['items']", json!(true)),
+            ("'{}-{}'.format(1, 'a')", json!("1-a")),
+            ("any([x == 'x' for x in output['items']])", json!(true)),
+            ("max(1, 2) + min(3, 4) + abs(-1) + int('2')", json!(8)),
+            ("7 // 2 == 3 and 7 / 2 == 3.5 and 7 % 2 == 1", json!(true)),
+            ("list(map(lambda x: x * 2, [1, 2]))", json!([2, 4])),
+            ("json.decode('[1]')", json!([1])),
+            ("{'a': (1, 2)}", json!({"a": [1, 2]})),
+            ("output.get('missing')", json!(null)),
+        ] {
+            let code = format!("def evaluate(output, context):\n    return {body}\n");
+            assert_eq!(run(&code), Ok(expected), "{body}");
+        }
+        let code = "def evaluate(output: dict, context: dict) -> bool:\n    name = 'b'\n    print(name)\n    return f'a{name}' == 'ab'\n";
+        assert_eq!(run(code), Ok(json!(true)));
+    }
+
+    #[test]
+    fn what_python_has_beside_is_named_with_its_line() {
+        for (line, part) in [
+            ("import os", "no `import`"),
+            ("while True: pass", "no `while`"),
+            ("try: pass", "no exceptions"),
+            ("class A: pass", "no classes"),
+            ("x = 1 if output is None else 2", "no `is`"),
+            ("x = 2 ** 8", "no `**`"),
+            ("open('/etc/passwd')", "open"),
+            ("x = output['missing']", "missing"),
+        ] {
+            let code = format!("def evaluate(output, context):\n    {line}\n    return True\n");
+            match run(&code) {
+                Err(SandboxError::BadProgram { message, line: Some(2) }) => {
+                    assert!(message.contains(part), "{line}: {message}");
+                }
+                other => panic!("{line}: {other:?}"),
+            }
+        }
+        assert!(matches!(run("x = 1"), Err(SandboxError::BadProgram { line: None, .. })));
+        assert!(matches!(
+            run("def evaluate(output, context):\n  return evaluate"),
+            Err(SandboxError::BadAnswer { .. })
+        ));
+    }
+
+    #[test]
+    fn long_loops_and_deep_calls_end_by_count() {
+        let code = "def evaluate(output, context):\n    for i in range(1000000000):\n        pass\n    return True\n";
+        assert_eq!(run(code), Err(SandboxError::limit(Limit::Ticks)));
+        let code = "def f(n):\n    return f(n + 1)\ndef evaluate(output, context):\n    return f(0)\n";
+        assert_eq!(run(code), Err(SandboxError::limit(Limit::Stack)));
+    }
+}

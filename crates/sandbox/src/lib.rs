@@ -1,0 +1,19 @@
+//! Programs that come with a workflow and run when it does: `evaluate(output, context)` of `python_sandbox` conditions,
+//! and jq filters.
+//!
+//! They never run in the process that holds secrets and connections. [`Pool`] keeps a few child processes warm, gives
+//! each one question at a time and kills what takes too long. A child ([`child::serve`]) has no environment, opens no
+//! file and starts no process; its memory and processor time are limited by the kernel, and the languages have no way
+//! out: Starlark knows neither imports nor files, and of jq the parts that look outside are taken away.
+
+mod answer;
+pub mod child;
+pub mod codes;
+mod error;
+pub mod here;
+mod pool;
+mod request;
+
+pub use error::{Limit, SandboxError};
+pub use pool::{Launch, Pool};
+pub use request::{JqCall, ProgramCall, Request};

@@ -1,0 +1,66 @@
+//! What a child is asked, one line of JSON each; the inputs of `rhythm.sandbox` and `rhythm.jq` are the same.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Bytes of a line, either way.
+pub(crate) const MAX_LINE: usize = 8 * 1024 * 1024;
+pub(crate) const MOST_MEMORY_MB: u64 = 512;
+const MOST_TIMEOUT_MS: u64 = 60_000;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "language", rename_all = "snake_case")]
+pub enum Request {
+    Program(ProgramCall),
+    Jq(JqCall),
+}
+
+/// Calls `evaluate(output, context)` of a program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProgramCall {
+    pub code: String,
+    #[serde(default)]
+    pub output: Value,
+    #[serde(default)]
+    pub context: Value,
+    #[serde(default = "timeout_ms")]
+    pub timeout_ms: u64,
+    #[serde(default = "max_memory_mb")]
+    pub max_memory_mb: u64,
+}
+
+/// Runs a filter over an input. No result is null, one is itself, several are a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JqCall {
+    pub filter: String,
+    #[serde(default)]
+    pub input: Value,
+    #[serde(default = "timeout_ms")]
+    pub timeout_ms: u64,
+    #[serde(default = "max_memory_mb")]
+    pub max_memory_mb: u64,
+}
+
+fn timeout_ms() -> u64 {
+    1_000
+}
+
+fn max_memory_mb() -> u64 {
+    50
+}
+
+impl Request {
+    /// What is asked for, within what there is.
+    pub fn timeout_ms(&self) -> u64 {
+        let (Self::Program(ProgramCall { timeout_ms, .. }) | Self::Jq(JqCall { timeout_ms, .. })) = self;
+        (*timeout_ms).clamp(1, MOST_TIMEOUT_MS)
+    }
+
+    pub fn max_memory_mb(&self) -> u64 {
+        let (Self::Program(ProgramCall { max_memory_mb, .. }) | Self::Jq(JqCall { max_memory_mb, .. })) =
+            self;
+        (*max_memory_mb).clamp(1, MOST_MEMORY_MB)
+    }
+}

@@ -1,0 +1,113 @@
+//! What came of a run when nothing is left that could move it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rhythm_core::flow::Flow;
+use rhythm_core::flow::inspect::{Waiting, WaitingKind, describe};
+use rhythm_core::graph::machine::recount;
+use rhythm_core::{BlockedCode, Payload, Status, WorkflowKind};
+use rhythm_engine::error::EngineError;
+use rhythm_engine::world::*;
+
+use super::{Played, Stage};
+use crate::outcome::{Ending, Fault, Outcome, value};
+
+impl Stage {
+    /// What the run waits for: a flow knows it itself, what it started and forgot is not among it.
+    async fn waiting(&mut self, picture: &Picture) -> Result<Vec<String>, EngineError> {
+        if self.is_graph {
+            let stuck =
+                picture.summary.blocked.as_ref().filter(|blocked| blocked.code != BlockedCode::DeadLetter);
+            let standing = self.standing(&self.run.clone()).await?.filter(|_| stuck.is_none());
+            return Ok(standing.map_or_else(|| waiting(picture), |standing| standing.names()));
+        }
+        let row = &picture.row;
+        let (tenant, workflow, version) =
+            (row.tenant.clone(), row.workflow.clone(), Some(row.version.clone()));
+        let definition = self.world.definition(DefinitionQuery { tenant, workflow, version }).await?;
+        let flow = definition.filter(|definition| definition.kind == WorkflowKind::Flow);
+        let flow = flow.and_then(|definition| Flow::load(&definition.compiled).ok());
+        let described =
+            flow.zip(row.state.snapshot.as_ref()).and_then(|(flow, snapshot)| describe(&flow, snapshot).ok());
+        // A task that is held as a dead letter is still what the run waits for.
+        let stuck =
+            picture.summary.blocked.as_ref().filter(|blocked| blocked.code != BlockedCode::DeadLetter);
+        let Some(described) = described.filter(|_| stuck.is_none()) else {
+            return Ok(waiting(picture));
+        };
+        let kind = |waiting: &Waiting| match waiting.kind {
+            WaitingKind::Task => "task",
+            WaitingKind::Child => "child",
+            WaitingKind::Timer => "timer",
+            WaitingKind::Signal => "signal",
+        };
+        let kinds: BTreeSet<&str> = described.waiting_for.iter().map(kind).collect();
+        Ok(kinds.into_iter().map(str::to_owned).collect())
+    }
+
+    pub(super) async fn played(mut self) -> Result<Played, EngineError> {
+        let mut histories = BTreeMap::new();
+        for run in self.seen.keys() {
+            histories.insert(run.clone(), self.client.history(run).await?);
+        }
+        let mut outcome = self.outcome().await?;
+        if self.is_graph {
+            let history = histories.get(&self.run).map(Vec::as_slice).unwrap_or_default();
+            let counted = recount(history).map_err(|wrong| EngineError::Invalid(wrong.to_string()))?;
+            outcome.counter = i64::try_from(counted).ok();
+        }
+        Ok(Played { outcome, histories })
+    }
+
+    async fn outcome(&mut self) -> Result<Outcome, EngineError> {
+        let picture = self.client.picture(&self.run).await?;
+        let status = match picture.summary.status {
+            Status::Completed => Ending::Completed,
+            Status::Failed => Ending::Failed,
+            Status::Cancelled => Ending::Cancelled,
+            Status::Pending | Status::Running | Status::Waiting => Ending::Waiting,
+        };
+        let mut output = picture.output.as_ref().map(value);
+        if let Some(large @ Payload::Blob(_)) = &picture.output {
+            output = serde_json::from_str(&self.client.load(large).await?).ok();
+        }
+        let end = picture.summary.ended_at.unwrap_or_else(|| self.clock.now());
+        let waiting = if status == Ending::Waiting { self.waiting(&picture).await? } else { Vec::new() };
+        let mut counts = self.further.clone();
+        for name in &self.order {
+            *counts.entry(name.clone()).or_insert(0) += 1;
+        }
+        Ok(Outcome {
+            output,
+            error: picture.failure.as_ref().map(Fault::from),
+            calls: std::mem::take(&mut self.calls),
+            order: std::mem::take(&mut self.order),
+            counts,
+            waiting,
+            patch_rejected: self.graphs.patch_rejected,
+            elapsed: end.since(self.start).as_u64() as f64 / 1_000.0,
+            ..Outcome::of(status)
+        })
+    }
+}
+
+/// What a run waits for, by kind.
+fn waiting(picture: &Picture) -> Vec<String> {
+    let mut kinds = Vec::new();
+    if let Some(blocked) = &picture.summary.blocked {
+        kinds.push(format!("{:?}: {}", blocked.code, blocked.detail).to_lowercase());
+    }
+    let awaits = |named: bool| picture.row.state.awaiting.iter().any(|name| name.starts_with('@') == named);
+    for (there, kind) in [
+        (awaits(false), "signal"),
+        (awaits(true), "approval"),
+        (!picture.tasks.is_empty(), "task"),
+        (picture.timers.iter().any(|timer| timer.timer.is_some()), "timer"),
+        (picture.children.iter().any(|child| !child.status.is_final()), "child"),
+    ] {
+        if there {
+            kinds.push(kind.to_owned());
+        }
+    }
+    kinds
+}

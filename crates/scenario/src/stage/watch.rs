@@ -1,0 +1,68 @@
+//! Watching: reads what the runs wrote down, and follows the children they start.
+
+use rhythm_core::message::Message;
+use rhythm_core::{Event, EventData, RunId};
+use rhythm_engine::error::EngineError;
+use rhythm_engine::world::*;
+
+use super::{Stage, Way};
+use crate::outcome::Call;
+
+impl Stage {
+    /// Reads what was written since the last look.
+    pub(super) async fn look(&mut self) -> Result<(), EngineError> {
+        let mut runs: Vec<(RunId, u64)> = self.seen.iter().map(|(run, seen)| (run.clone(), *seen)).collect();
+        while let Some((run, after)) = runs.pop() {
+            let (tenant, limit) = (self.client.tenant().clone(), usize::MAX);
+            let rows = self.world.history(HistoryQuery { tenant, run: run.clone(), after, limit }).await?;
+            let Some(last) = rows.last() else { continue };
+            self.seen.insert(run.clone(), last.seq);
+            self.events += rows.len() as u64;
+            for row in &rows {
+                self.unsettled |= may_cancel(&row.data);
+                match &row.data {
+                    EventData::StepScheduled(step) => {
+                        let input = self.client.load(&step.input).await?;
+                        let input = serde_json::from_str(&input).unwrap_or_default();
+                        self.calls.push(Call(step.name.clone(), input));
+                        let task = self.world.task(self.client.tenant(), &run.task(step.task)).await?;
+                        let waits = task.filter(|task| task.state == TaskState::Delayed);
+                        let until = waits.and_then(|task| Some((task.id, task.deadline_at?)));
+                        self.deadlines.extend(until);
+                    }
+                    EventData::ChildStarted(child) => {
+                        let child = run.child(child.child);
+                        self.seen.insert(child.clone(), 0);
+                        runs.push((child, 0));
+                    }
+                    _ => {}
+                }
+            }
+            self.watch_graph(&run, &rows).await?;
+            if self.way == Way::Twice {
+                self.repeat(&run, &rows).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Delivers again what was consumed.
+    async fn repeat(&self, run: &RunId, rows: &[Event]) -> Result<(), EngineError> {
+        let again = |message: Message| Delivery { to: run.clone(), message };
+        let deliveries: Vec<Delivery> = rows.iter().filter_map(Event::to_message).map(again).collect();
+        self.world.deliver(Deliver { tenant: self.client.tenant().clone(), deliveries }).await?;
+        Ok(())
+    }
+}
+
+/// Whether tasks may have been cancelled by what led to this. Most of what happens cancels nothing.
+fn may_cancel(event: &EventData) -> bool {
+    !matches!(
+        event,
+        EventData::WorkflowStarted(_)
+            | EventData::StepScheduled(_)
+            | EventData::StepCompleted(_)
+            | EventData::TimerScheduled(_)
+            | EventData::Log(_)
+    )
+}
