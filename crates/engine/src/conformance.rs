@@ -287,6 +287,7 @@ macro_rules! conformance_tests {
                 a_run_is_held_until_its_last_letter_is_gone
                 a_requeued_standalone_task_runs_again
                 a_letter_of_a_live_run_that_went_on_is_not_requeued
+                a_letter_its_run_handled_before_it_failed_is_not_requeued
                 a_discarded_letter_is_gone
                 a_discarded_letter_tells_the_run_held_for_it
                 an_unknown_letter_is_not_found

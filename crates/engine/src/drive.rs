@@ -28,6 +28,8 @@ use crate::world::*;
 const WATCH_EVERY: Millis = Millis(100);
 /// The shortest pause between two sweeps while timers fall due all the time.
 const MIN_SWEEP_PAUSE: Millis = Millis(10);
+/// The same while more is due than one sweep takes.
+const STORM_PAUSE: Millis = Millis(2);
 /// The time between two attempts that may be what kills their workers.
 const SUSPECT_PAUSE: Millis = Millis(100);
 
@@ -226,7 +228,7 @@ impl Driver {
                     if self.worker.has_unfinished() || self.process.has_unsettled() {
                         self.resend().await;
                     }
-                    if kept.more { MIN_SWEEP_PAUSE } else { self.upkeep.pause().max(MIN_SWEEP_PAUSE) }
+                    if kept.more { STORM_PAUSE } else { self.upkeep.pause().max(MIN_SWEEP_PAUSE) }
                 }
                 Err(error) if self.gives_up(&error) => return,
                 Err(_) => backoff.next(),

@@ -158,6 +158,19 @@ pub async fn a_letter_of_a_live_run_that_went_on_is_not_requeued(stage: &dyn Sta
     play.nothing_to_claim().await;
 }
 
+/// It would answer twice: the run has handled the failure, and failed of something else.
+pub async fn a_letter_its_run_handled_before_it_failed_is_not_requeued(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.task(1).awaiting(&["go"])).await;
+    let task = give_up(&play).await;
+    play.done(&Draft::of(&play.claim().await).awaiting(&["go"])).await;
+    play.deliver(&run, signal("s1", "go")).await;
+    play.done(&Draft::of(&play.claim().await).failed()).await;
+    let answer = play.control(Control::RequeueDead { task: task.id.clone() }).await;
+    assert!(matches!(answer, Err(WorldError::Conflict(_))), "{answer:?}");
+    assert_eq!(play.dead().await.len(), 1);
+}
+
 pub async fn a_discarded_letter_is_gone(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let id = play.queue(new_task("t")).await;

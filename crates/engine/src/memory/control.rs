@@ -3,9 +3,11 @@
 use rhythm_core::event::{Event, EventData, Note};
 use rhythm_core::message::{Actor, Message};
 use rhythm_core::run::Change;
-use rhythm_core::{Blocked, BlockedCode, Compensation, MessageId, RunId, TaskId, TenantId, Timestamp};
+use rhythm_core::{
+    Blocked, BlockedCode, Compensation, MessageId, RunId, Status, TaskId, TenantId, Timestamp,
+};
 
-use super::state::{State, Task, Tenant};
+use super::state::{Ended, State, Task, Tenant};
 use crate::world::*;
 
 impl State {
@@ -223,8 +225,8 @@ impl State {
         let tenant = self.tenant(id);
         let letter = tenant.dead.get(task).ok_or_else(|| no_letter(task))?;
         let run = letter.letter.run.clone();
-        let live_owner = run.as_ref().is_some_and(|run| tenant.live.contains_key(run));
-        if live_owner && !letter.letter.held {
+        let owner = letter.new.run.as_ref().filter(|_| !letter.letter.held);
+        if owner.is_some_and(|(run, number)| tenant.has_gone_past(run, &MessageId::task(*number))) {
             return Err(WorldError::Conflict(format!(
                 "the run of task {task} has gone on without it; discard the letter instead"
             )));
@@ -290,6 +292,16 @@ impl State {
 }
 
 impl Tenant {
+    /// Whether a run that goes on, or may once more, has consumed this answer and did not fail of it.
+    fn has_gone_past(&self, run: &RunId, answer: &MessageId) -> bool {
+        let told = || self.inbox.get(run).is_some_and(|inbox| inbox.iter().any(|one| one.id == *answer));
+        let failed_of_other = |ended: &Ended| {
+            let failed_by = ended.failed_by.as_ref().map(|message| &message.id);
+            ended.status == Status::Failed && failed_by != Some(answer) && !told()
+        };
+        self.live.contains_key(run) || self.ended.get(run).is_some_and(failed_of_other)
+    }
+
     /// Takes back what an earlier life of a task or child has told, unless it was consumed.
     fn withdraw(&mut self, run: &RunId, answer: &MessageId) {
         if let Some(inbox) = self.inbox.get_mut(run) {

@@ -1,16 +1,22 @@
 //! Due timers and delayed tasks become ready; claims of the dead are freed.
 
+use rhythm_core::Millis;
+
 use super::Kept;
 use crate::process::Process;
 use crate::world::{Upkeep, WorldResult};
 
-/// The longest line of ready runs, and of ready tasks, a sweep makes of what is due: enough to keep everybody busy until
-/// the next one, short enough that others get their turn.
-const LIMIT: usize = 500;
+/// The longest line of ready runs, and of ready tasks, a sweep makes of what is due. Sweeps follow each other closely while
+/// more is due, so a short line keeps everybody busy, and others who stand behind it get their turn soon.
+const SHORT_LINE: usize = 50;
+/// The same once it is due for longer than others can ask it to wait.
+const LONG_LINE: usize = 500;
+const PATIENCE: Millis = Millis::from_secs(20);
 
 pub async fn run(process: &Process) -> WorldResult<Kept> {
-    process.agenda.take();
-    let request = Upkeep::Sweep { limit: LIMIT };
+    let late = process.agenda.take().map(|due| process.time.now().since(due));
+    let limit = if late > Some(PATIENCE) { LONG_LINE } else { SHORT_LINE };
+    let request = Upkeep::Sweep { limit };
     let report = process.world.upkeep(request).await?;
     process.time.observe(report.at);
     if let Some(due) = report.next_due {

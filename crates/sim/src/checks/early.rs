@@ -109,7 +109,9 @@ impl Early {
         let Some(known) = self.tasks.task(task) else {
             return Err(Objection::of_task(task, "handed out, nobody asked for it"));
         };
-        if at < known.due {
+        // One past its deadline is handed out to be ended: it is not executed.
+        let is_over = known.options.deadline.is_some_and(|deadline| known.since.plus(deadline) <= at);
+        if at < known.due && !is_over {
             return Err(Objection::of_task(task, format!("handed out {} early", known.due.since(at))));
         }
         Ok(())

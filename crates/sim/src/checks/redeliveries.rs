@@ -74,15 +74,14 @@ impl Check for Redeliveries {
             }
             Applied::Control(request, Controlled::Done) => {
                 match &request.control {
-                    Control::PauseRun { run, .. } | Control::ResumeRun { run, .. } => {
-                        self.runs.remove(run);
-                    }
+                    Control::PauseRun { run, .. } | Control::ResumeRun { run, .. } => self.excuse(run),
                     Control::RequeueDead { task } => self.starts_anew(task),
                     Control::Reopen { run, requeue, .. } => {
                         self.runs.remove(run);
                         requeue.iter().for_each(|task| self.starts_anew(task));
                     }
-                    Control::Unblock { run } | Control::Annotate { run, .. } => {
+                    Control::Annotate { run, .. } => self.excuse(run),
+                    Control::Unblock { run } => {
                         self.runs.remove(run);
                     }
                     _ => {}
@@ -95,6 +94,13 @@ impl Check for Redeliveries {
 }
 
 impl Redeliveries {
+    /// It was taken from its holder for a good reason; how often it was claimed counts all the same.
+    fn excuse(&mut self, run: &RunId) {
+        if let Some(holder) = self.runs.get_mut(run) {
+            holder.misfortunes = u64::MAX;
+        }
+    }
+
     fn starts_anew(&mut self, task: &TaskId) {
         self.tasks.retain(|(of, _), _| of != task);
     }
@@ -139,19 +145,20 @@ impl Redeliveries {
         }
         for released in &commit.released {
             // Who was followed has nothing to give back: the run is its follower's, as before.
-            if self.runs.get(&released.run).is_none_or(|holder| holder.claim != released.claim) {
-                continue;
-            }
+            let holder = self.runs.get(&released.run).copied();
+            let Some(holder) = holder.filter(|holder| holder.claim == released.claim) else { continue };
             if let ReleaseOutcome::Aside(blocked) = &released.outcome
                 && blocked.code == BlockedCode::Quarantined
+                && holder.deliveries <= MAX_RUN_DELIVERIES
             {
-                let claims = self.runs.get(&released.run).map_or(0, |holder| holder.deliveries);
-                if claims <= MAX_RUN_DELIVERIES {
-                    let what = format!("set aside after {claims} claims: {}", blocked.detail);
-                    return Err(Objection::of_run(&released.run, what));
-                }
+                let what = format!("set aside after {} claims: {}", holder.deliveries, blocked.detail);
+                return Err(Objection::of_run(&released.run, what));
             }
-            self.runs.remove(&released.run);
+            // It may have been taken from its holder before, who then had nothing to give back.
+            match holder.lost_it(at) {
+                Ok(()) => self.excuse(&released.run),
+                Err(_) => drop(self.runs.remove(&released.run)),
+            }
         }
         Ok(())
     }

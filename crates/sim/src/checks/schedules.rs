@@ -17,6 +17,8 @@ pub struct Schedules {
     /// What will be fired next.
     next: BTreeMap<String, Timestamp>,
     started: BTreeSet<RunId>,
+    /// By schedule, since it was put: put again with an earlier time it names the same runs again, which are there already.
+    named: BTreeMap<String, BTreeSet<RunId>>,
     /// Fires that were won, by schedule: started and missed.
     fired: BTreeMap<String, (u64, u64)>,
 }
@@ -74,6 +76,7 @@ impl Schedules {
     fn put(&mut self, schedule: &Schedule, now: Timestamp) -> Result<(), String> {
         let name = schedule.name.clone();
         self.fired.remove(&name);
+        self.named.remove(&name);
         self.rules.insert(name.clone(), schedule.clone());
         let next = schedule.next_at.ok_or("a schedule of every minute never fires")?;
         self.next.insert(name, next);
@@ -115,9 +118,11 @@ impl Schedules {
             if !times.contains(&run.id) {
                 return Err(format!("schedule {name} started {}, which is none of its times", run.id));
             }
-            if !self.started.insert(run.id.clone()) {
+            let named = self.named.entry((*name).to_owned()).or_default();
+            if !named.insert(run.id.clone()) {
                 return Err(format!("schedule {name} started {} twice", run.id));
             }
+            self.started.insert(run.id.clone());
         }
         let newest = minutes.last().is_some_and(|last| runs.iter().all(|run| run.id == id(*last)));
         match (rule.catch_up, rule.overlap) {

@@ -272,12 +272,18 @@ impl Desk<'_> {
 
     async fn requeue_dead(&self, task: &TaskId) -> Result<(), Fault> {
         let (run, held, live) = self.letter_owner(task).await?;
-        if live && !held {
+        if !held && (live || self.has_gone_past(task).await?) {
             let text = format!("the run of task {task} has gone on without it; discard the letter instead");
             return Err(WorldError::Conflict(text).into());
         }
         self.revive(std::slice::from_ref(task)).await?;
         self.unblock_if_last_held(run.as_ref()).await
+    }
+
+    /// Whether its run has failed of something else after it consumed the failure.
+    async fn has_gone_past(&self, task: &TaskId) -> Result<bool, Fault> {
+        let rows = self.session.query(sql::LETTER_PASSED, &[&self.tenant.as_str(), &task.as_str()]).await?;
+        Ok(!rows.is_empty())
     }
 
     async fn unblock_if_last_held(&self, run: Option<&RunId>) -> Result<(), Fault> {

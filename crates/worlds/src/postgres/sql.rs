@@ -73,6 +73,7 @@ statements! {
     RESUME_NAME = "resume_name";
     REOPEN_RUN = "reopen_run";
     LOCK_LETTERS = "lock_letters";
+    LETTER_PASSED = "letter_passed";
     READ_LETTER = "read_letter";
     REVIVE_TASKS = "revive_tasks";
     DISCARD_LETTER = "discard_letter";

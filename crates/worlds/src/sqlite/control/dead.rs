@@ -13,24 +13,24 @@ use crate::sqlite::tx::Tx;
 pub struct Letter {
     number: i64,
     run_key: Option<i64>,
-    /// Its run has not ended.
-    live: bool,
+    /// Its run has consumed the failure and went on, or may.
+    passed: bool,
     held: bool,
     deadline: Option<Millis>,
 }
 
 pub fn letter(tx: &Tx<'_>, tenant: &TenantId, task: &TaskId) -> WorldResult<Letter> {
     let found = tx.one(sql!("dead", "letter"), params![task.as_str(), tenant.as_str()], |row| {
-        let (number, run_key, live, held) = (row.take()?, row.take()?, row.take()?, row.take()?);
+        let (number, run_key, passed, held) = (row.take()?, row.take()?, row.take()?, row.take()?);
         let options: TaskOptions = row.json()?;
-        Ok(Letter { number, run_key, live, held, deadline: options.deadline })
+        Ok(Letter { number, run_key, passed, held, deadline: options.deadline })
     })?;
     found.ok_or_else(|| WorldError::NotFound(format!("dead letter {task}")))
 }
 
 pub fn requeue(tx: &Tx<'_>, tenant: &TenantId, task: &TaskId) -> WorldResult<Controlled> {
     let letter = letter(tx, tenant, task)?;
-    if letter.live && !letter.held {
+    if letter.passed && !letter.held {
         return Err(WorldError::Conflict(format!(
             "the run of task {task} has gone on without it; discard the letter instead"
         )));

@@ -1,5 +1,9 @@
 -- name: letter
-SELECT d.number, d.run_key, EXISTS (SELECT 1 FROM live_run l WHERE l.key = d.run_key), d.held, d.options
+-- A run that goes on, or has failed of something else after it consumed the failure, has gone past it.
+SELECT d.number, d.run_key, EXISTS (SELECT 1 FROM live_run l WHERE l.key = d.run_key) OR EXISTS (
+    SELECT 1 FROM ended_run e
+    WHERE e.key = d.run_key AND e.status = 'failed' AND json_extract(e.failed_by, '$.id') IS NOT 'task:' || d.command
+        AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.run_key = d.run_key AND i.message = 'task:' || d.command)), d.held, d.options
 FROM dead_letter d WHERE d.task = ?1 AND d.tenant = ?2;
 -- name: delete
 DELETE FROM dead_letter WHERE number = ?1;
