@@ -7,7 +7,6 @@ use rhythm_core::{BlobRef, EventData, Payload, Status, WorkflowKind};
 use rhythm_engine::client::StartRun;
 use rhythm_engine::error::EngineError;
 use rhythm_engine::tokens::{WaitsFor, path, standing};
-use rhythm_engine::world::World;
 use rig::Rig;
 use serde_json::{Value, json};
 
