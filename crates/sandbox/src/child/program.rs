@@ -37,7 +37,11 @@ struct Meter {
 }
 
 impl<'a, 'e: 'a> BeforeStmtFuncDyn<'a, 'e> for Meter {
-    fn call<'v>(&mut self, _: FileSpanRef<'_>, evaluator: &mut Evaluator<'v, 'a, 'e>) -> starlark::Result<()> {
+    fn call<'v>(
+        &mut self,
+        _: FileSpanRef<'_>,
+        evaluator: &mut Evaluator<'v, 'a, 'e>,
+    ) -> starlark::Result<()> {
         self.ticks += 1;
         let exceeded = match () {
             () if self.ticks > MAX_TICKS => OUT_OF_TICKS,
