@@ -21,7 +21,7 @@ fn everything_wrong_with_a_graph_is_said_with_its_place(rig: &Rig) {
     rig.write("bad.graph.yaml", "nodes:\n  - {id: a, type: tsk}\n  - {id: b, dependents: [c]}\n");
     let said = rig.run(&["check", "bad.graph.yaml"]);
     assert_eq!(said.code, 1, "{said:?}");
-    for part in ["GRAPH018", "bad.graph.yaml:2:19", "did you mean `task`?", "GRAPH012", "bad.graph.yaml:3:27"]
+    for part in ["GRAPH018", "bad.graph.yaml:2:19", "did you mean `task`?", "GRAPH012", "bad.graph.yaml:3:26"]
     {
         assert!(said.stdout.contains(part), "{part}: {}", said.stdout);
     }
@@ -118,7 +118,7 @@ fn a_run_says_where_its_tokens_are(rig: &Rig) {
     assert!(rig.ok(&["runs", "path", &run]).contains("(start)"));
     let verified = rig.json(&["verify", &run]);
     assert_eq!((&verified["verified"], &verified["counter"]), (&json!(true), &json!(0)));
-    rig.fails(&["runs", "path", "nobody"], 3, "ENGINE001");
+    rig.fails(&["runs", "path", "nobody"], 3, "ENGINE002");
 }
 
 fn a_graph_is_drawn_in_three_formats(rig: &Rig) {
