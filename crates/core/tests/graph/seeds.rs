@@ -44,7 +44,9 @@ fn assert_compiles(graph: &Value) {
     let compiled = compiled(&source);
     let said = render("seed.json", &source, &compiled.diagnostics, Style::Plain);
     assert!(compiled.graph.is_some(), "{said}");
-    assert!(compiled.diagnostics.iter().all(|diagnostic| diagnostic.code == "GRAPH100"), "{said}");
+    // One of them has a branch behind a loop that says where it breaks to: what only the branch names is never reached.
+    let known = |code: &str| matches!(code, "GRAPH100" | "GRAPH104");
+    assert!(compiled.diagnostics.iter().all(|diagnostic| known(diagnostic.code)), "{said}");
 }
 
 #[test]

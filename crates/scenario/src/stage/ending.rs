@@ -51,6 +51,10 @@ impl Stage {
             histories.insert(run.clone(), self.client.history(run).await?);
         }
         let mut outcome = self.outcome().await?;
+        if let Some(node) = self.graphs.without_ride(&outcome.order) {
+            let problem = format!("patches: {node} has no answer from outside that a patch could ride on");
+            return Err(EngineError::Invalid(problem));
+        }
         if self.is_graph {
             let history = histories.get(&self.run).map(Vec::as_slice).unwrap_or_default();
             let counted = recount(history).map_err(|wrong| EngineError::Invalid(wrong.to_string()))?;

@@ -36,6 +36,8 @@ pub struct Graphs {
     roles: BTreeMap<TaskId, Role>,
     /// Tokens of visits that were begun: no execution is counted twice.
     begun: BTreeSet<(RunId, u64)>,
+    /// Nodes that have asked people.
+    asking: BTreeSet<String>,
     /// Approvals the scenario says nothing about.
     undecided: BTreeSet<(RunId, CommandId)>,
     pub patch_rejected: bool,
@@ -64,6 +66,16 @@ impl Graphs {
     pub fn new(scenario: &Scenario) -> Self {
         let (decisions, patches) = (scenario.decisions.clone(), scenario.patches.clone());
         Self { decisions, patches, ..Self::default() }
+    }
+
+    /// A node that was executed while the patch after it stayed behind, as nobody outside was ever asked.
+    pub fn without_ride(&self, executed: &[String]) -> Option<&str> {
+        let works =
+            |node: &str| self.roles.values().any(|role| matches!(role, Role::Work(name) if name == node));
+        let mut left = self.patches.iter().map(|patch| patch.after.as_str());
+        left.find(|node| {
+            executed.iter().any(|name| name == node) && !works(node) && !self.asking.contains(*node)
+        })
     }
 }
 
@@ -157,6 +169,7 @@ impl Stage {
 
     /// Plans the decision for this visit. Nobody who is to be late needs to say so where there is a timer.
     fn ask(&mut self, run: &RunId, asked: &ApprovalCreated) {
+        self.graphs.asking.insert(asked.node.clone());
         let visit = asked.visit.map_or(0, |visit| visit.saturating_sub(1) as usize);
         let Some(decision) = self.graphs.decisions.get(&asked.node).and_then(|all| all.get(visit)).cloned()
         else {
