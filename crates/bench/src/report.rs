@@ -146,6 +146,6 @@ mod tests {
     #[test]
     fn details_are_words_and_figures() {
         let map = object(serde_json::json!({ "runs": 10, "ratio": 0.98765, "in_flight": null }));
-        assert_eq!(detail(&map), "in flight null, ratio 0.988, runs 10");
+        assert_eq!(detail(&map), "runs 10, ratio 0.988, in flight null");
     }
 }

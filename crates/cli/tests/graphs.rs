@@ -27,7 +27,10 @@ fn everything_wrong_with_a_graph_is_said_with_its_place(rig: &Rig) {
     }
     let rows = rig.run(&["check", "bad.graph.yaml", "--output", "json"]).stdout;
     let rows: Value = serde_json::from_str(&rows).unwrap();
-    assert_eq!((&rows["errors"], &rows["rows"][0]["diagnostics"][0]["line"]), (&json!(2), &json!(2)));
+    assert_eq!(
+        (&rows["errors"], &rows["rows"][0]["diagnostics"][0]["start"]["line"]),
+        (&json!(2), &json!(2))
+    );
     for command in [&["workflows", "register", "bad.graph.yaml"][..], &["run", "bad.graph.yaml"]] {
         let said = rig.run(command);
         assert!(said.code == 1 && said.stderr.contains("GRAPH018"), "{said:?}");

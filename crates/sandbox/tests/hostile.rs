@@ -108,7 +108,7 @@ async fn limits_are_told_apart() {
     let pool = pool();
     for (request, what) in [
         (
-            patient(program("def evaluate(o, c):\n    for i in range(1000000000):\n        n = i\n")),
+            patient(program("def evaluate(o, c):\n    for i in range(1000000000):\n        x = i\n")),
             Limit::Ticks,
         ),
         (program("def f(n):\n    return f(n)\ndef evaluate(o, c):\n    return f(1)\n"), Limit::Stack),

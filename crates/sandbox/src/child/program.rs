@@ -13,8 +13,7 @@ use starlark::values::{Heap, Value};
 use crate::error::{Limit, SandboxError};
 use crate::request::ProgramCall;
 
-/// Statements in one evaluation. What goes round without any, inside of an expression or with nothing but `pass`, ends when
-/// its time is over.
+/// Statements in one evaluation. What goes round without any (`pass` is none), the time ends.
 const MAX_TICKS: u64 = 2_000_000;
 const OUT_OF_TICKS: &str = "the program has taken too many steps";
 const OUT_OF_MEMORY: &str = "the program has taken too much memory";
@@ -257,7 +256,7 @@ def evaluate(output, context):
 
     #[test]
     fn long_loops_and_deep_calls_end_by_count() {
-        let code = "def evaluate(output, context):\n    for i in range(1000000000):\n        n = i\n    return True\n";
+        let code = "def evaluate(output, context):\n    for i in range(1000000000):\n        x = i\n    return True\n";
         assert_eq!(run(code), Err(SandboxError::limit(Limit::Ticks)));
         let code = "def f(n):\n    return f(n + 1)\ndef evaluate(output, context):\n    return f(0)\n";
         assert_eq!(run(code), Err(SandboxError::limit(Limit::Stack)));
