@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rhythm_proxy::{Faults, Flow, Proxy};
 
-use crate::crowd::Crowd;
+use crate::crowd::{Crowd, repeated};
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::ledger::{Entry, What};
 use crate::report::Report;
@@ -17,7 +17,7 @@ const WORKERS: usize = 3;
 const STEP: u64 = 200;
 const JUST_NOW: u64 = 100;
 /// Longer than a fast worker may hold a claim.
-const PAST_HOLD: u64 = 8_000;
+const PAST_HOLD: Duration = Duration::from_secs(8);
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("partitions", on);
@@ -37,11 +37,11 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
             WORKERS => (0..WORKERS).collect(),
             one => vec![one],
         };
-        let length = length(number, scale);
         let pids: Vec<u32> = whom.iter().map(|place| crowd.workers[*place].id()).collect();
         let busy = until(PATIENCE, || std::future::ready(pids.iter().all(|pid| is_at_work(&rig.lab, *pid))));
         report.hold(busy.await, || format!("nothing was under way before partition {number}"));
-        partition(&proxies, &whom, number, length, &mut report).await;
+        let cut = Cut { proxies: &proxies, whom: &whom, number };
+        cut.hold(&rig.lab, length(number, scale), &mut report).await;
         let healed = wall_millis();
         for place in whom {
             let pid = crowd.workers[place].id();
@@ -65,24 +65,58 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
 }
 
 /// Mostly short ones; every fourth lasts longer than any claim.
-fn length(number: usize, scale: Scale) -> Duration {
-    let past_hold = number % 4 == 1;
-    Duration::from_millis(if past_hold { PAST_HOLD } else { fastrand::u64(1_000..scale.pick(2_000, 5_000)) })
+fn length(number: usize, scale: Scale) -> Length {
+    match number % 4 {
+        1 => Length::PastHold,
+        _ => Length::Of(Duration::from_millis(fastrand::u64(1_000..scale.pick(2_000, 5_000)))),
+    }
 }
 
-async fn partition(proxies: &[Proxy], whom: &[usize], number: usize, length: Duration, report: &mut Report) {
-    let (kind, faults) = match number % 3 {
-        0 => ("cut from the server", Faults { to_client: Flow::Hold, ..Faults::default() }),
-        1 => ("cut both ways", Faults::held()),
-        _ => ("cut to the server", Faults { to_server: Flow::Hold, ..Faults::default() }),
-    };
-    let held = || whom.iter().map(|place| proxies[*place].counts().held);
-    let before: Vec<u64> = held().collect();
-    whom.iter().for_each(|place| proxies[*place].set(faults.clone()));
-    tokio::time::sleep(length).await;
-    whom.iter().for_each(|place| proxies[*place].set(Faults::default()));
-    // A cut that nobody runs into is none.
-    report.fault(kind, held().zip(before).filter(|(now, before)| now > before).count() as u64);
+enum Length {
+    Of(Duration),
+    /// Longer than a fast worker may hold a claim, and until somebody else has its work: a server that has just come up
+    /// takes nobody for dead yet.
+    PastHold,
+}
+
+struct Cut<'a> {
+    proxies: &'a [Proxy],
+    whom: &'a [usize],
+    number: usize,
+}
+
+impl Cut<'_> {
+    async fn hold(&self, lab: &Lab, length: Length, report: &mut Report) {
+        let (kind, faults) = match self.number % 3 {
+            0 => ("cut from the server", Faults { to_client: Flow::Hold, ..Faults::default() }),
+            1 => ("cut both ways", Faults::held()),
+            _ => ("cut to the server", Faults { to_server: Flow::Hold, ..Faults::default() }),
+        };
+        let held = || self.whom.iter().map(|place| self.proxies[*place].counts().held);
+        let (before, handed_out) = (held().collect::<Vec<u64>>(), hand_outs_repeated(lab));
+        self.set(&faults);
+        match length {
+            Length::Of(time) => tokio::time::sleep(time).await,
+            Length::PastHold => {
+                tokio::time::sleep(PAST_HOLD).await;
+                let again = || std::future::ready(hand_outs_repeated(lab) > handed_out);
+                report.hold(until(PATIENCE, again).await, || {
+                    format!("what partition {} held back was handed out to nobody else", self.number)
+                });
+            }
+        }
+        self.set(&Faults::default());
+        // A cut that nobody runs into is none.
+        report.fault(kind, held().zip(before).filter(|(now, before)| now > before).count() as u64);
+    }
+
+    fn set(&self, faults: &Faults) {
+        self.whom.iter().for_each(|place| self.proxies[*place].set(faults.clone()));
+    }
+}
+
+fn hand_outs_repeated(lab: &Lab) -> u64 {
+    lab.ledger().map_or(0, |ledger| repeated(&ledger))
 }
 
 /// Whether a worker has just begun something that it has not done yet.
