@@ -1,4 +1,6 @@
-//! The workflows that are measured: real scripts, compiled and stepped like anybody's.
+//! The workflows that are measured: real scripts and graphs, compiled and stepped like anybody's.
+
+use std::borrow::Cow;
 
 use futures_util::{Stream, StreamExt, TryStreamExt};
 use rhythm_core::{Payload, WorkflowKind};
@@ -10,12 +12,12 @@ use crate::BenchError;
 use crate::in_process::InProcess;
 use crate::progress::Progress;
 
-pub const STEPS: Script = Script { name: "bench-steps", source: include_str!("flows/steps.flow") };
-pub const FAN_OUT: Script = Script { name: "bench-fan-out", source: include_str!("flows/fan_out.flow") };
-pub const WARM_UP: Script = Script { name: "bench-warm-up", ..STEPS };
-pub const FINISHED: Script = Script { name: "bench-finished", source: include_str!("flows/finished.flow") };
-pub const SLEEPING: Script = Script { name: "bench-sleeping", source: include_str!("flows/sleeping.flow") };
-pub const DUE: Script = Script { name: "bench-due", source: include_str!("flows/due.flow") };
+pub const STEPS: Script = Script::flow("bench-steps", include_str!("flows/steps.flow"));
+pub const FAN_OUT: Script = Script::flow("bench-fan-out", include_str!("flows/fan_out.flow"));
+pub const WARM_UP: Script = Script::flow("bench-warm-up", include_str!("flows/steps.flow"));
+pub const FINISHED: Script = Script::flow("bench-finished", include_str!("flows/finished.flow"));
+pub const SLEEPING: Script = Script::flow("bench-sleeping", include_str!("flows/sleeping.flow"));
+pub const DUE: Script = Script::flow("bench-due", include_str!("flows/due.flow"));
 
 /// The most runs or tasks one call asks for while it is measured, and the most calls under way at once.
 pub const CALL: u32 = 100;
@@ -25,12 +27,21 @@ const FILL_CALL: u32 = 1_000;
 
 pub struct Script {
     pub name: &'static str,
-    source: &'static str,
+    kind: WorkflowKind,
+    source: Cow<'static, str>,
 }
 
 impl Script {
+    const fn flow(name: &'static str, source: &'static str) -> Self {
+        Self { name, kind: WorkflowKind::Flow, source: Cow::Borrowed(source) }
+    }
+
+    pub fn graph(name: &'static str, document: &Value) -> Self {
+        Self { name, kind: WorkflowKind::Graph, source: Cow::Owned(document.to_string()) }
+    }
+
     pub async fn register(&self, client: &Client) -> Result<(), BenchError> {
-        client.register(self.name, WorkflowKind::Flow, self.source).await?;
+        client.register(self.name, self.kind, &self.source).await?;
         Ok(())
     }
 

@@ -1,4 +1,5 @@
-//! The one task of all workloads: it does nothing and gives back what it got.
+//! The task of all workloads: it does nothing and gives back what it got. Nodes of graphs are given their config beside
+//! it, and give back only the rest.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -11,17 +12,23 @@ use async_trait::async_trait;
 use rhythm_core::failure::codes;
 use rhythm_core::{Failure, Payload};
 use rhythm_engine::worker::{Handler, TaskContext};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use tokio::sync::mpsc::UnboundedSender;
 
 pub const NAME: &str = "noop";
+pub const PASS: &str = "pass";
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Noop {
     pub executions: Arc<AtomicU64>,
     /// Gets the moment of every entry.
     pub entries: Option<UnboundedSender<Instant>>,
-    pub tally: Option<Tally>,
+    pub tally: Option<Arc<Tally>>,
 }
+
+/// The same for the nodes of graphs.
+pub struct Pass(pub Noop);
 
 #[async_trait]
 impl Handler for Noop {
@@ -34,6 +41,21 @@ impl Handler for Noop {
             tally.add().map_err(|error| Failure::new(codes::FAILED, error.to_string()))?;
         }
         Ok(input)
+    }
+}
+
+#[async_trait]
+impl Handler for Pass {
+    async fn handle(&self, context: TaskContext, given: Payload) -> Result<Payload, Failure> {
+        #[derive(Deserialize)]
+        struct Given {
+            input: Box<RawValue>,
+        }
+        let given = self.0.handle(context, given).await?;
+        let refused = |error: serde_json::Error| Failure::new(codes::FAILED, error.to_string());
+        let Payload::Inline(text) = given else { return Ok(given) };
+        let Given { input } = serde_json::from_str(text.get()).map_err(refused)?;
+        Payload::parse(input.get().to_owned()).map_err(refused)
     }
 }
 

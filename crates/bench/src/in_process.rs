@@ -17,7 +17,7 @@ use rhythm_engine::world::World;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 
-use crate::handler::{self, Noop};
+use crate::handler::{self, Noop, Pass};
 use crate::wait::{Look, until};
 use crate::{BenchError, ground};
 
@@ -103,7 +103,7 @@ pub fn client(world: Arc<dyn World>, tenant: TenantId) -> Client {
     Client::new(world, tenant, Actor("user:bench".into()))
 }
 
-/// A whole worker with the one handler.
+/// A whole worker with the handlers that do nothing.
 pub fn assemble(
     world: Arc<dyn World>,
     tenant: TenantId,
@@ -111,6 +111,7 @@ pub fn assemble(
     noop: Noop,
 ) -> (Arc<Process>, Arc<Driver>) {
     let mut handlers = Handlers::default();
+    handlers.add(handler::PASS, Arc::new(Pass(noop.clone())));
     handlers.add(handler::NAME, Arc::new(noop));
     let id = WorkerId::new(ground::fresh_name());
     let config = Config { tenant, concurrency: concurrency as usize, ..Config::new(id) };

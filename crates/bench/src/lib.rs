@@ -8,6 +8,7 @@ mod error;
 mod fanout;
 mod figures;
 mod flows;
+mod graphs;
 mod ground;
 mod growth;
 mod handler;
@@ -28,6 +29,7 @@ mod wait;
 mod workload;
 
 pub use error::BenchError;
+pub use graphs::Shapes;
 pub use ground::Ground;
 pub use markdown::{Peer, read_peers, table};
 pub use processes::{WorkerOrders, serve};

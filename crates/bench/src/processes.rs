@@ -157,7 +157,7 @@ impl Team {
 /// What such a worker does until whoever started it is gone.
 pub async fn serve(url: &str, orders: WorkerOrders) -> Result<(), BenchError> {
     let world = rhythm_worlds::open(url, OpenOptions::default()).await?;
-    let noop = Noop { tally: Some(Tally::open(&orders.tally)?), ..Noop::default() };
+    let noop = Noop { tally: Some(Arc::new(Tally::open(&orders.tally)?)), ..Noop::default() };
     let (_, driver) = assemble(world, orders.tenant, orders.concurrency, noop);
     stop_with_parent(driver.stopper());
     Ok(driver.run(PATIENCE).await?)

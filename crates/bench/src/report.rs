@@ -9,7 +9,7 @@ use crate::raw::RawLimit;
 /// One measurement on one world. Keys that do not apply are null.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
-    /// `w1` to `w11`.
+    /// `w1` to `w12`.
     pub workload: String,
     /// `sqlite` or `postgres`.
     pub world: String,

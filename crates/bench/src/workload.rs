@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::figures::ratio;
+use crate::graphs::{self, Shapes};
 use crate::ground::Ground;
 use crate::growth::{self, Growth};
 use crate::progress::Progress;
@@ -37,6 +38,8 @@ pub enum Workload {
     Timers { timers: u32, lead: Option<u32> },
     /// W11
     ManyWorkers { load: Load, processes: Vec<u32> },
+    /// W12
+    Graphs(Shapes),
 }
 
 /// How measurements are made, whatever the workload.
@@ -61,6 +64,7 @@ impl Workload {
             Self::Rot { .. } => "w9",
             Self::Timers { .. } => "w10",
             Self::ManyWorkers { .. } => "w11",
+            Self::Graphs(_) => "w12",
         }
     }
 
@@ -87,6 +91,7 @@ impl Workload {
             Self::Rot { load, seconds } => Self::Rot { load: fewer(load), seconds: tenth(seconds) },
             Self::Timers { timers, lead } => Self::Timers { timers: tenth(timers), lead: lead.map(tenth) },
             Self::ManyWorkers { load, processes } => Self::ManyWorkers { load: fewer(load), processes },
+            Self::Graphs(shapes) => Self::Graphs(Shapes { chain: fewer(shapes.chain), ..shapes }),
         }
     }
 
@@ -122,6 +127,7 @@ impl Workload {
             Self::Rot { load, .. } => format!("{}, again and again", w1(load)),
             Self::Timers { timers, .. } => format!("{timers} timers due at one moment"),
             Self::ManyWorkers { load, .. } => format!("{}, by several processes", w1(load)),
+            Self::Graphs(shapes) => format!("{} and fans of {}, as graphs", w1(&shapes.chain), shapes.fan),
         }
     }
 
@@ -156,6 +162,7 @@ impl Workload {
             Self::ManyWorkers { load, processes } => {
                 return many::measure(ground, load, processes, progress).await;
             }
+            Self::Graphs(shapes) => return graphs::measure(&ground.open().await?, shapes).await,
         };
         Ok(vec![one])
     }

@@ -14,7 +14,6 @@ pub mod machine;
 pub mod node_type;
 pub mod patch;
 pub mod reference;
-pub mod schema;
 
 pub use compile::{Compiled, Context, compile};
 pub use ir::Graph;

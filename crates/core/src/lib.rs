@@ -21,6 +21,7 @@ pub mod program;
 pub mod refold;
 pub mod retry;
 pub mod run;
+pub mod schema;
 pub mod task;
 pub mod time;
 

@@ -5,10 +5,11 @@ pub mod graph;
 use rhythm_core::flow::check::Mention;
 use rhythm_core::flow::front_matter::{Failures, place_of};
 use rhythm_core::flow::{self, Defaults, Diagnostic, Examined, Settings, Severity, codes};
+use rhythm_core::schema::{self, Schema};
 use rhythm_core::{Version, WorkflowKind};
 use serde_json::json;
 
-use crate::inputs::{BadSchema, Misfit, Schema};
+use crate::inputs::{self, Misfit};
 use crate::world::Definition;
 
 pub use graph::Content;
@@ -80,14 +81,14 @@ fn check_schema(examined: &Examined) -> Option<Diagnostic> {
         Diagnostic::new(codes::FRONT_MATTER_VALUE, place_of(front_matter, path.iter().copied()), label)
     };
     match Schema::compile(text) {
-        Err(BadSchema { path, reason }) => {
+        Err(schema::Misfit { path, reason, .. }) => {
             let path: Vec<&str> = std::iter::once("input").chain(path.iter().map(String::as_str)).collect();
             let help =
                 "write for example `input: { type: object, required: [orderId] }`; references stay within it";
             Some(wrong(&path, reason).titled("`input` is a JSON Schema").helped(help))
         }
         Ok(schema) => {
-            let Misfit { problems, .. } = schema.check(&json!({})).err()?;
+            let Misfit { problems, .. } = inputs::check(&schema, &json!({})).err()?;
             examined.settings.schedule.as_ref()?;
             let label = problems.first().cloned().unwrap_or_default();
             let help =

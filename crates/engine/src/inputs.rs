@@ -1,13 +1,12 @@
-//! Whether the input of a run fits the schema of its workflow. The only file that knows the JSON Schema library.
-//! References lead nowhere outside of a schema, and patterns take time in proportion to the text they look at.
+//! Whether the input of a run fits the schema of its workflow.
 
 mod misfit;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jsonschema::{PatternOptions, Validator};
 use rhythm_core::flow::front_matter::settings_of;
+use rhythm_core::schema::Schema;
 use rhythm_core::{Payload, TenantId, Version, WorkflowKind};
 use serde_json::Value;
 
@@ -15,30 +14,11 @@ use crate::world::{Definition, World, WorldResult};
 
 pub use misfit::Misfit;
 
-/// The compiled form of a schema.
-pub struct Schema(Validator);
-
-/// What is wrong with a schema, and where in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadSchema {
-    pub path: Vec<String>,
-    pub reason: String,
-}
-
-impl Schema {
-    pub fn compile(schema: &Value) -> Result<Self, BadSchema> {
-        let built = jsonschema::options().with_pattern_options(PatternOptions::regex()).build(schema);
-        built.map(Self).map_err(|error| BadSchema {
-            path: misfit::parts(error.instance_path().as_str()),
-            reason: error.to_string(),
-        })
-    }
-
-    pub fn check(&self, input: &Value) -> Result<(), Misfit> {
-        match self.0.is_valid(input) {
-            true => Ok(()),
-            false => Err(Misfit::of(self.0.iter_errors(input))),
-        }
+/// Whether an input fits a schema.
+pub fn check(schema: &Schema, input: &Value) -> Result<(), Misfit> {
+    match schema.misfits(input).as_slice() {
+        [] => Ok(()),
+        misfits => Err(Misfit::of(misfits)),
     }
 }
 
@@ -61,7 +41,7 @@ impl Schemas {
             Payload::Blob(blob) => serde_json::from_slice(&world.read_blob(tenant, blob).await?),
         };
         Ok(match parsed {
-            Ok(input) => schema.check(&input),
+            Ok(input) => check(&schema, &input),
             Err(error) => Err(Misfit::unreadable(&error)),
         })
     }

@@ -20,12 +20,12 @@ use serde_json::Value;
 
 use super::ir::{FORMAT, Graph, Metadata, Node, NodeIndex};
 use super::node_type::Registry;
-use super::schema::Schema;
 use super::{codes, document};
 use crate::document::{Node as Tree, NodeKind as TreeKind};
 use crate::flow::diagnostic::{Diagnostic, Severity};
 use crate::flow::lines::Lines;
 use crate::flow::tree::Span;
+use crate::schema::Schema;
 use names::Names;
 use report::Report;
 

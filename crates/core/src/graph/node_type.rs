@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::ir::NodeKind;
-use super::schema::Schema;
 use crate::flow::similar::closest;
+use crate::schema::Schema;
 use crate::task::DEFAULT_QUEUE;
 
 /// One type, as `GET /api/v1/node-types` shows it and as workers register it.

@@ -12,6 +12,7 @@ mod block;
 use block::{Block, blocks};
 use rhythm_core::flow::examine;
 use rhythm_core::flow::render::{Style, render};
+use rhythm_core::graph::node_type::Registry;
 use rhythm_core::graph::{Context, compile};
 use rhythm_scenario::{Options, Scenario, run};
 use serde_json::{Value, json};
@@ -31,10 +32,25 @@ fn graphs() {
     check("docs/guide/graphs.md");
 }
 
-fn check(page: &str) {
+/// Every built-in type has a page with examples.
+#[test]
+fn node_types() {
+    for kind in Registry::built_in().all() {
+        let page = format!("docs/guide/nodes/{}.md", kind.name);
+        let (examples, mut problems) = examples(&page, &read(&page));
+        assert!(!examples.is_empty(), "{page} has no example");
+        problems.extend(examples.iter().flat_map(Example::problems));
+        assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
+    }
+}
+
+fn read(page: &str) -> String {
     let path = format!("{}/../../{page}", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).unwrap();
-    let (examples, mut problems) = examples(page, &text);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn check(page: &str) {
+    let (examples, mut problems) = examples(page, &read(page));
     assert!(examples.len() > 10, "{page} has only {} examples", examples.len());
     problems.extend(examples.iter().flat_map(Example::problems));
     assert!(problems.is_empty(), "\n{}\n{} problems\n", problems.join("\n"), problems.len());

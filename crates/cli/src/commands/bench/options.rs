@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, value_parser};
-use rhythm_bench::{Load, Workload};
+use rhythm_bench::{Load, Shapes, Workload};
 
 use crate::errors::{CliError, CliResult};
 
@@ -93,6 +93,17 @@ pub enum What {
         #[command(flatten)]
         load: LoadSize,
     },
+    /// W12, graphs: chains and fans of nodes beside flows that do the same
+    W12 {
+        /// Nodes a fan has beside each other
+        #[arg(long, default_value_t = 100, value_parser = value_parser!(u32).range(1..))]
+        fan: u32,
+        /// How often each is measured
+        #[arg(long, default_value_t = 5, value_parser = value_parser!(u32).range(1..))]
+        rounds: u32,
+        #[command(flatten)]
+        load: LoadSize,
+    },
     /// All of these, on SQLite and, where --world or RHYTHM_TEST_POSTGRES names a server, on PostgreSQL
     All {
         /// Sizes of about a tenth
@@ -157,6 +168,7 @@ impl What {
             Self::W9 { seconds, load } => Workload::Rot { load: load.load(), seconds },
             Self::W10 { timers, lead } => Workload::Timers { timers, lead },
             Self::W11 { processes, load } => Workload::ManyWorkers { load: load.load(), processes },
+            Self::W12 { fan, rounds, load } => Workload::Graphs(Shapes { chain: load.load(), fan, rounds }),
             Self::All { .. } | Self::Worker(_) => return None,
         })
     }
@@ -172,7 +184,7 @@ struct Unsized {
 /// Every workload at its usual size.
 pub fn all(quick: bool) -> CliResult<Vec<Workload>> {
     let mut all = Vec::new();
-    for number in 1..=11 {
+    for number in 1..=12 {
         let typed = Unsized::try_parse_from(["bench".to_owned(), format!("w{number}")]);
         let typed = typed.map_err(|error| CliError::Usage(error.to_string()))?;
         all.extend(typed.what.workload());
@@ -188,7 +200,7 @@ mod tests {
     fn all_are_all() {
         for quick in [true, false] {
             let names: Vec<&str> = all(quick).unwrap().iter().map(Workload::name).collect();
-            assert_eq!(names, ["w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8", "w9", "w10", "w11"]);
+            assert_eq!(names, ["w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8", "w9", "w10", "w11", "w12"]);
         }
     }
 }

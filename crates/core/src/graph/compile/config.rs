@@ -12,7 +12,7 @@ use crate::flow::tree::Span;
 use crate::graph::codes;
 use crate::graph::ir::{Config, NodeKind};
 use crate::graph::node_type::NodeType;
-use crate::graph::schema::Schema;
+use crate::schema::{Schema, TOLD};
 
 /// A config as it was found.
 pub enum Found<'d> {
@@ -104,7 +104,7 @@ impl<'d> Compiler<'d, '_> {
         let Some(schema) = schema else { return };
         let empty = Tree { kind: TreeKind::Mapping(Vec::new()), span: start_of(node.span) };
         let tree = found.tree().unwrap_or(&empty);
-        for misfit in schema.misfits(&tree.to_json(), refers) {
+        for misfit in schema.misfits_but(&tree.to_json(), refers).into_iter().take(TOLD) {
             let place = tree.follow(misfit.path.iter().map(String::as_str));
             let span = if misfit.missing && place.span.range().len() > 60 {
                 start_of(place.span)

@@ -59,16 +59,22 @@ impl Cel {
             let message = format!("it has more than {MAX_DEPTH} question marks");
             return Err(ConditionError::new(ErrorKind::TooLarge, "expression", message));
         }
-        let source = without_dollars(source);
+        let text = without_dollars(source);
         let parser = PrattParser::new()
             .max_recursion_depth(MAX_DEPTH as u16)
             .error_recovery_limit(0)
             .error_reporting_limit(1)
             .max_expression_node_count(4096);
-        let parsed = parser.parse(&source).map_err(|errors| {
-            let message = errors.errors.first().map_or_else(
+        let parsed = parser.parse(&text).map_err(|errors| {
+            // One without a place only says that the parser gave up.
+            let placed = errors.errors.iter().find(|error| error.pos.0 > 0);
+            let message = placed.map_or_else(
                 || "it is no expression".to_owned(),
-                |error| format!("line {}, column {}: {}", error.pos.0, error.pos.1, error.msg),
+                |error| {
+                    let (line, column) = (error.pos.0, column_before_dollars(source, error.pos));
+                    let what = error.msg.strip_prefix("Syntax error: ").unwrap_or(&error.msg);
+                    format!("line {line}, column {column}: {what}")
+                },
             );
             ConditionError::new(ErrorKind::Syntax, "expression", message)
         })?;
@@ -109,15 +115,33 @@ impl Reads {
     }
 }
 
-/// `$.x` is `output.x`.
+/// What `$` stands for: `$.x` is `output.x`.
+const DOLLAR: &str = "output";
+
 fn without_dollars(source: &str) -> String {
     let mut text = String::with_capacity(source.len());
     let mut from = 0;
     for (place, _) in outside_quotes(source).filter(|&(_, byte)| byte == b'$') {
         text.push_str(&source[from..place]);
-        text.push_str("output");
+        text.push_str(DOLLAR);
         from = place + 1;
     }
     text.push_str(&source[from..]);
     text
+}
+
+/// The column of `source` that became this place of the text without dollars.
+fn column_before_dollars(source: &str, (line, column): (isize, isize)) -> isize {
+    let longer = DOLLAR.len() as isize - 1;
+    let start: usize = source.split_inclusive('\n').take(line as usize - 1).map(str::len).sum();
+    let end = source[start..].find('\n').map_or(source.len(), |length| start + length);
+    let dollars =
+        outside_quotes(source).filter(|&(place, byte)| byte == b'$' && (start..end).contains(&place));
+    let places = dollars.map(|(place, _)| source[start..place].chars().count() as isize + 1);
+    places
+        .fold((column, 0), |(found, before), place| match column > place + before * longer {
+            true => ((column - (before + 1) * longer).max(place), before + 1),
+            false => (found, before),
+        })
+        .0
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::bounds::{MAX_DOCUMENT, Size};
@@ -35,7 +35,8 @@ pub struct SandboxCall {
 }
 
 /// What a sandbox answered, or why it did not.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Answer {
     Met,
     NotMet,

@@ -2,6 +2,8 @@
 //! is `count`, `group` (the members), or `sum`, `min`, `max` or `avg` of a field: `sum:amount`, `{sum: amount}`.
 //! Without `by` the result is one object of figures, with it a list of objects, groups in the order they first appear.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Number, Value};
 
 use super::Machine;
@@ -41,9 +43,13 @@ impl Machine<'_> {
             return Ok(self.made(Value::Object(compute(&figures, &all).collect())));
         }
         let mut groups: Vec<(Vec<&Value>, Vec<&Value>)> = Vec::new();
+        let mut places = BTreeMap::new();
         for item in &items {
             let key: Vec<&Value> = by.iter().map(|field| field_of(item, field)).collect();
-            match groups.iter_mut().find(|(known, _)| *known == key) {
+            // By text: a list may have as many groups as items.
+            let text = serde_json::to_string(&key).expect("values always serialise");
+            let place = *places.entry(text).or_insert(groups.len());
+            match groups.get_mut(place) {
                 Some((_, members)) => members.push(item),
                 None => groups.push((key, vec![item])),
             }

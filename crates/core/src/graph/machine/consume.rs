@@ -160,6 +160,12 @@ impl<'a> Machine<'a> {
             (Wait::Routing(routing), Answer::Failed(failure)) => {
                 self.routed(visit, routing, Err(failure.to_string()))?;
             }
+            (Wait::Sifting(sifting), Answer::Given(output, _)) => {
+                self.sifted(visit, sifting, Ok(output.clone()))?;
+            }
+            (Wait::Sifting(sifting), Answer::Failed(failure)) => {
+                self.sifted(visit, sifting, Err(failure.to_string()))?;
+            }
             (wait, _) => {
                 visit.wait = wait;
                 self.memory.open.insert(number, visit);

@@ -65,7 +65,7 @@ impl Machine<'_> {
         let input = self.input_of(visit)?;
         Ok(match &node.kind {
             NodeKind::Conditional | NodeKind::Loop => Begun::Gives(input),
-            NodeKind::Filter => Begun::Gives(self.filter(place, &config, input)?),
+            NodeKind::Filter => self.filter(&visit.node, &config, input)?,
             NodeKind::Aggregate => Begun::Gives(self.aggregate(&config, input)?),
             NodeKind::Delay => {
                 let fire_at = self.due(&config)?;

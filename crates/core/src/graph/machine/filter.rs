@@ -1,53 +1,120 @@
-//! `filter`: those items that meet a condition, each of them being the `output` the condition looks at.
+//! `filter`: those items that meet a condition, each of them being the `output` the condition looks at. Where a condition has
+//! to be asked outside, the items are asked about one after the other.
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Machine;
 use super::decide::Prepared;
-use super::execute::Trouble;
+use super::execute::{Begun, Trouble};
+use super::memory::{NodeId, Visit, Wait};
 use super::values::ValueId;
+use super::{Machine, Stopped};
 use crate::graph::condition::{Answers, Verdict};
-use crate::graph::ir::{Config, NodeIndex};
+use crate::graph::ir::Config;
 use crate::graph::reference;
+use crate::id::CommandId;
+use crate::payload::Payload;
 
 /// So many items that cannot be evaluated are told one by one.
 const MOST_TOLD: usize = 10;
 
+/// A filter that waits for an answer about one of its items.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sifting {
+    pub items: ValueId,
+    /// As it was when the node began, where it refers to something.
+    pub condition: Option<ValueId>,
+    /// The item that is asked about, and which of those before it are kept.
+    next: usize,
+    kept: Vec<usize>,
+    unclear: usize,
+    pub task: CommandId,
+    /// Which program of the condition is being asked.
+    index: u32,
+    answers: Answers,
+}
+
 impl Machine<'_> {
-    pub fn filter(&mut self, place: NodeIndex, config: &Value, input: ValueId) -> Result<ValueId, Trouble> {
+    pub fn filter(&mut self, node: &NodeId, config: &Value, input: ValueId) -> Result<Begun, Trouble> {
         let plan = self.plan.clone();
+        let place = self.place(node);
         let items = self.items(config, input)?;
-        let fresh;
+        let items = self.made(Value::Array(items));
         // What refers to something is another condition every time.
-        let condition = match (config.get("condition"), &plan.rules[place].filter) {
-            (Some(source), _) if plan.refers(place) && refers(&plan.node(place).config) => {
-                fresh = Prepared::of(source, plan.ids());
+        let refers = plan.refers(place) && refers(&plan.node(place).config);
+        let condition = config.get("condition").filter(|_| refers).cloned();
+        let condition = condition.map(|condition| self.made(condition));
+        if condition.is_none() && plan.rules[place].filter.is_none() {
+            return Trouble::bad_config("a filter has a `condition`");
+        }
+        let (kept, answers) = (Vec::new(), Answers::new());
+        let (next, unclear, task, index) = (0, 0, CommandId(0), 0);
+        let sifting = Sifting { items, condition, next, kept, unclear, task, index, answers };
+        Ok(self.sift(node, sifting)?)
+    }
+
+    /// An answer about one item; goes on with the others.
+    pub fn sifted(
+        &mut self,
+        mut visit: Visit,
+        mut sifting: Sifting,
+        answer: Result<Payload, String>,
+    ) -> Stopped {
+        let (command, answer) = (sifting.task, self.answer_of(answer)?);
+        sifting.answers.insert(sifting.index, answer);
+        match self.sift(&visit.node.clone(), sifting)? {
+            Begun::Gives(value) => self.result(visit, Some(command), value, 1),
+            Begun::Waits(wait) => {
+                visit.wait = wait;
+                self.memory.open.insert(visit.tokens[0].id, visit);
+                Ok(())
+            }
+        }
+    }
+
+    /// Until all items are sifted, or one has to be asked about outside.
+    fn sift(&mut self, node: &NodeId, mut sifting: Sifting) -> Stopped<Begun> {
+        let plan = self.plan.clone();
+        self.need(sifting.values())?;
+        let fresh;
+        let condition = match (sifting.condition, &plan.rules[self.place(node)].filter) {
+            (Some(source), _) => {
+                fresh = Prepared::of(&*self.look(source)?, plan.ids());
                 &fresh
             }
-            (_, Some(prepared)) => prepared,
-            _ => return Trouble::bad_config("a filter has a `condition`"),
+            (None, Some(prepared)) => prepared,
+            (None, None) => return Ok(Begun::Gives(sifting.items)),
         };
-        let seen = self.seen(condition, [])?;
-        let (mut kept, mut unclear) = (Vec::new(), 0);
-        for (nth, item) in items.iter().enumerate() {
-            match seen.evaluate(condition, item, &Answers::new()) {
-                Verdict::Met => kept.push(item.clone()),
+        let seen = self.seen(condition, sifting.values())?;
+        let items = self.look(sifting.items)?;
+        let items = items.as_array().map(Vec::as_slice).unwrap_or_default();
+        while let Some(item) = items.get(sifting.next) {
+            match seen.evaluate(condition, item, &sifting.answers) {
+                Verdict::Ask(call) => {
+                    sifting.index = call.index;
+                    sifting.task = self.ask_sandbox(&call);
+                    return Ok(Begun::Waits(Wait::Sifting(sifting)));
+                }
+                Verdict::Met => sifting.kept.push(sifting.next),
                 Verdict::NotMet => {}
                 verdict => {
-                    unclear += 1;
-                    if unclear <= MOST_TOLD {
-                        self.tell(plan.id(place), format!("item {}", nth + 1), verdict);
+                    sifting.unclear += 1;
+                    if sifting.unclear <= MOST_TOLD {
+                        self.tell(node, format!("item {}", sifting.next + 1), verdict);
                     }
                 }
             }
+            sifting.next += 1;
+            sifting.answers.clear();
         }
-        if unclear > MOST_TOLD {
-            let more = format!("{} more items could not be evaluated", unclear - MOST_TOLD);
-            self.tell(plan.id(place), "items".to_owned(), Verdict::NotEvaluable(more));
+        if sifting.unclear > MOST_TOLD {
+            let more = format!("{} more items could not be evaluated", sifting.unclear - MOST_TOLD);
+            self.tell(node, "items".to_owned(), Verdict::NotEvaluable(more));
         }
-        Ok(self.made(Value::Array(kept)))
+        let kept = sifting.kept.iter().map(|place| items[*place].clone()).collect();
+        Ok(Begun::Gives(self.made(Value::Array(kept))))
     }
 
     /// The list a node works on: `items`, or its input when it names none.
@@ -60,6 +127,12 @@ impl Machine<'_> {
             Value::Array(items) => Ok(items.clone()),
             other => Trouble::bad_config(format!("`items` is a list, not {}", kind_of(other))),
         }
+    }
+}
+
+impl Sifting {
+    pub fn values(&self) -> impl Iterator<Item = ValueId> + use<> {
+        self.condition.into_iter().chain([self.items])
     }
 }
 

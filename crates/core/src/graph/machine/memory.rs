@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::approval::Question;
+use super::filter::Sifting;
 use super::parallel::Fan;
 use super::route::Routing;
 use super::values::{Moved, ValueId, Values};
@@ -139,6 +140,8 @@ pub enum Wait {
     },
     Fan(Fan),
     Person(Question),
+    /// Whether one of its items is kept is decided outside.
+    Sifting(Sifting),
     /// It has its result; where that goes is decided outside.
     Routing(Routing),
 }
@@ -210,6 +213,7 @@ impl Memory {
             match &visit.wait {
                 Wait::Fan(fan) => named.extend(fan.values()),
                 Wait::Routing(routing) => drop(named.insert(routing.value)),
+                Wait::Sifting(sifting) => named.extend(sifting.values()),
                 Wait::Person(question) => named.extend(question.value()),
                 _ => {}
             }
@@ -252,6 +256,7 @@ impl Wait {
             Self::Fan(fan) => fan.open.keys().copied().collect(),
             Self::Person(question) => question.commands(),
             Self::Routing(routing) => vec![routing.task],
+            Self::Sifting(sifting) => vec![sifting.task],
         }
     }
 
@@ -260,7 +265,7 @@ impl Wait {
             Self::Timer(timer) | Self::Pause { timer, .. } => vec![*timer],
             Self::Child { timer, .. } | Self::Signal { timer, .. } => timer.iter().copied().collect(),
             Self::Person(question) => question.timers().collect(),
-            Self::Nothing | Self::Task(_) | Self::Fan(_) | Self::Routing(_) => Vec::new(),
+            Self::Nothing | Self::Task(_) | Self::Fan(_) | Self::Sifting(_) | Self::Routing(_) => Vec::new(),
         }
     }
 
@@ -269,6 +274,7 @@ impl Wait {
         match self {
             Self::Task(task) => vec![Command::CancelTask(*task)],
             Self::Routing(routing) => vec![Command::CancelTask(routing.task)],
+            Self::Sifting(sifting) => vec![Command::CancelTask(sifting.task)],
             Self::Child { child, .. } => vec![Command::CancelChild(*child)],
             Self::Fan(fan) => fan.stops(),
             Self::Nothing | Self::Timer(_) | Self::Pause { .. } | Self::Signal { .. } | Self::Person(_) => {

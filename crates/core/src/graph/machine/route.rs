@@ -1,8 +1,6 @@
 //! Where a result goes. A loop decides first, then a branch, else the dependents. A condition that has to be asked
 //! outside keeps the visit in routing until the answer is there; what was decided before it is not decided again.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -28,7 +26,7 @@ pub struct Routing {
     at: Fork,
     /// Which program of the condition is being asked.
     index: u32,
-    answers: BTreeMap<u32, Reply>,
+    answers: Answers,
 }
 
 /// A condition on the way of a result.
@@ -37,14 +35,6 @@ pub struct Routing {
 enum Fork {
     Loop,
     Rule(usize),
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Reply {
-    Met,
-    NotMet,
-    NotEvaluable(String),
 }
 
 /// What a fork leads to.
@@ -65,21 +55,26 @@ impl Machine<'_> {
             }
             None => Fork::Rule(0),
         };
-        self.follow(visit, (command, value), at, BTreeMap::new())
+        self.follow(visit, (command, value), at, Answers::new())
     }
 
-    /// The answer of a sandbox; a failure is as good as a condition that cannot be evaluated.
+    /// The answer of a sandbox.
     pub fn routed(&mut self, visit: Visit, routing: Routing, answer: Result<Payload, String>) -> Stopped {
-        let reply = match answer {
-            Err(reason) => Reply::NotEvaluable(reason),
+        let answer = self.answer_of(answer)?;
+        let Routing { value, command, at, index, mut answers, .. } = routing;
+        answers.insert(index, answer);
+        self.follow(visit, (command, value), at, answers)
+    }
+
+    /// What a sandbox said; a failure says that it cannot tell.
+    pub fn answer_of(&mut self, answer: Result<Payload, String>) -> Stopped<Answer> {
+        match answer {
+            Err(reason) => Ok(Answer::NotEvaluable(reason)),
             Ok(output) => {
                 let given = self.memory.values.add(output);
-                Reply::from(Answer::of(&*self.look(given)?))
+                Ok(Answer::of(&*self.look(given)?))
             }
-        };
-        let Routing { value, command, at, index, mut answers, .. } = routing;
-        answers.insert(index, reply);
-        self.follow(visit, (command, value), at, answers)
+        }
     }
 
     fn follow(
@@ -87,17 +82,16 @@ impl Machine<'_> {
         mut visit: Visit,
         (command, value): (Option<CommandId>, ValueId),
         mut at: Fork,
-        mut answers: BTreeMap<u32, Reply>,
+        mut answers: Answers,
     ) -> Stopped {
         loop {
-            let known = answers.iter().map(|(index, reply)| (*index, Answer::from(reply.clone()))).collect();
             let way = match at {
-                Fork::Loop => self.turn(&visit, value, &known)?,
-                Fork::Rule(nth) => self.branch(&visit, value, nth, &known)?,
+                Fork::Loop => self.turn(&visit, value, &answers)?,
+                Fork::Rule(nth) => self.branch(&visit, value, nth, &answers)?,
             };
             match way {
                 Way::To(targets) => return self.emit(visit, command, value, &targets),
-                Way::On(next) => (at, answers) = (next, BTreeMap::new()),
+                Way::On(next) => (at, answers) = (next, Answers::new()),
                 Way::Ask(call) => {
                     let task = self.ask_sandbox(&call);
                     let index = call.index;
@@ -196,7 +190,7 @@ impl Machine<'_> {
             Verdict::Met => (true, String::new()),
             Verdict::NotMet => (false, String::new()),
             Verdict::NotEvaluable(reason) => (false, reason),
-            Verdict::Ask(_) => (false, "it cannot be asked outside here".to_owned()),
+            Verdict::Ask(_) => (false, "it was not asked".to_owned()),
         };
         let node = node.to_owned();
         self.events.push(EventData::ConditionEvaluated(ConditionEvaluated {
@@ -208,7 +202,7 @@ impl Machine<'_> {
         result
     }
 
-    fn ask_sandbox(&mut self, call: &SandboxCall) -> CommandId {
+    pub fn ask_sandbox(&mut self, call: &SandboxCall) -> CommandId {
         let input = Payload::of(call).expect("calls always serialise");
         // It stops by itself in time; this is for a worker that does not.
         let timeout = Some(Millis(call.timeout_ms).saturating_add(Millis::from_secs(30)));
@@ -221,25 +215,5 @@ fn after(looping: &Loop) -> Way {
     match &looping.break_path {
         Some(path) => Way::To(path.clone()),
         None => Way::On(Fork::Rule(0)),
-    }
-}
-
-impl From<Answer> for Reply {
-    fn from(answer: Answer) -> Self {
-        match answer {
-            Answer::Met => Self::Met,
-            Answer::NotMet => Self::NotMet,
-            Answer::NotEvaluable(reason) => Self::NotEvaluable(reason),
-        }
-    }
-}
-
-impl From<Reply> for Answer {
-    fn from(reply: Reply) -> Self {
-        match reply {
-            Reply::Met => Self::Met,
-            Reply::NotMet => Self::NotMet,
-            Reply::NotEvaluable(reason) => Self::NotEvaluable(reason),
-        }
     }
 }

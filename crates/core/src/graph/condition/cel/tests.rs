@@ -34,6 +34,21 @@ fn refused(expression: &str) -> ConditionError {
     }
 }
 
+#[test]
+fn a_syntax_error_says_where_and_what() {
+    for (expression, place) in [
+        ("output.n >", "line 1, column 11: "),
+        ("output.n = 5", "line 1, column 10: "),
+        ("$.n + $.f = 5", "line 1, column 11: "),
+        ("output.n > 1 &&\n$.n ]", "line 2, column 5: "),
+    ] {
+        let error = refused(expression);
+        assert_eq!(error.kind, ErrorKind::Syntax, "{expression}");
+        assert!(error.message.starts_with(place), "{expression}: {}", error.message);
+        assert!(!error.message.contains("recovery"), "{expression}: {}", error.message);
+    }
+}
+
 /// Both sides must agree on these, whether they hold or not.
 const SHARED: &[&str] = &[
     "output.n == 5",

@@ -1,5 +1,5 @@
-//! JSON Schemas for configs and inputs, with what does not fit in words. A schema may only refer to its own parts, and
-//! its patterns take time in proportion to the text they look at.
+//! JSON Schemas for configs of nodes and inputs of runs, with what does not fit in words. A schema may only refer to its
+//! own parts, and its patterns take time in proportion to the text they look at.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
-/// So many problems of one value are told.
-const TOLD: usize = 5;
+/// So many misfits of one value are told; whoever mends them is told the rest.
+pub const TOLD: usize = 5;
 /// How much of a value is shown.
 const SHOWN: usize = 60;
 
@@ -43,17 +43,17 @@ impl Schema {
         })
     }
 
-    /// What does not fit, apart from what `open` says of: values that only a run will know.
-    pub fn misfits(&self, value: &Value, open: fn(&Value) -> bool) -> Vec<Misfit> {
+    /// What does not fit.
+    pub fn misfits(&self, value: &Value) -> Vec<Misfit> {
+        self.misfits_but(value, |_| false)
+    }
+
+    /// What does not fit, apart from what is `open`: values that only a run will know.
+    pub fn misfits_but(&self, value: &Value, open: fn(&Value) -> bool) -> Vec<Misfit> {
         if self.0.is_valid(value) {
             return Vec::new();
         }
-        self.0
-            .iter_errors(value)
-            .filter(|error| counts(error, open))
-            .take(TOLD)
-            .map(|error| misfit(&error))
-            .collect()
+        self.0.iter_errors(value).filter(|error| counts(error, open)).map(|error| misfit(&error)).collect()
     }
 }
 
@@ -102,13 +102,21 @@ fn expected(kind: &Kind) -> String {
         }
         Kind::Enum { options } => match options.as_array() {
             Some(options) => format!("one of {}", options.iter().map(shown).collect::<Vec<_>>().join(", ")),
-            None => shown(options),
+            None => format!("one of {}", shown(options)),
         },
         Kind::Constant { expected_value } => shown(expected_value),
         Kind::Minimum { limit } => format!("at least {limit}"),
         Kind::Maximum { limit } => format!("at most {limit}"),
+        Kind::ExclusiveMinimum { limit } => format!("more than {limit}"),
+        Kind::ExclusiveMaximum { limit } => format!("less than {limit}"),
         Kind::MinLength { limit } => format!("at least {limit} characters"),
+        Kind::MaxLength { limit } => format!("at most {limit} characters"),
         Kind::MinItems { limit } => format!("at least {limit} items"),
+        Kind::MaxItems { limit } => format!("at most {limit} items"),
+        Kind::MinProperties { limit } => format!("at least {limit} properties"),
+        Kind::MaxProperties { limit } => format!("at most {limit} properties"),
+        Kind::MultipleOf { multiple_of } => format!("a multiple of {multiple_of}"),
+        Kind::UniqueItems => "items that are all different".to_owned(),
         Kind::Pattern { pattern } => format!("a string that matches {pattern:?}"),
         other => format!("what `{}` of the schema says", other.keyword()),
     }
