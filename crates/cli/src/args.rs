@@ -74,6 +74,8 @@ pub enum Command {
     #[command(subcommand)]
     Workflows(commands::workflows::Workflows),
     #[command(subcommand)]
+    NodeTypes(commands::node_types::NodeTypes),
+    #[command(subcommand)]
     Schedules(commands::schedules::Schedules),
     #[command(subcommand)]
     Db(commands::db::Db),
@@ -103,6 +105,7 @@ impl Command {
             Self::Workers(command) => command.run(settings).await,
             Self::Queues(command) => command.run(settings).await,
             Self::Workflows(command) => command.run(settings).await,
+            Self::NodeTypes(command) => command.run(settings).await,
             Self::Schedules(command) => command.run(settings).await,
             Self::Db(command) => command.run(settings).await,
             Self::Bench(command) => command.run(settings).await,

@@ -8,6 +8,7 @@ pub mod dead;
 pub mod explain;
 pub mod fmt;
 pub mod graph;
+pub mod node_types;
 pub mod queues;
 pub mod reference;
 pub mod run;

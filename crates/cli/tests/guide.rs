@@ -170,6 +170,11 @@ fn graphs() {
 }
 
 #[test]
+fn node_types() {
+    check(&page("docs/guide/nodes/README.md"));
+}
+
+#[test]
 fn built_in_tasks() {
     check(&page("docs/guide/tasks-built-in.md"));
 }

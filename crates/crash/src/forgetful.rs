@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rhythm::Event;
+use rhythm_core::graph::NodeType;
 use rhythm_core::{BlobRef, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::*;
 
@@ -131,6 +132,9 @@ impl Records for Forgetful {
     }
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
         self.inner.schedules(tenant).await
+    }
+    async fn node_types(&self, tenant: &TenantId) -> WorldResult<Vec<NodeType>> {
+        self.inner.node_types(tenant).await
     }
     async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>> {
         self.inner.workflows(tenant).await

@@ -16,6 +16,7 @@ pub mod liveness;
 pub mod messages;
 #[cfg(feature = "model")]
 pub mod model;
+pub mod node_types;
 pub mod play;
 pub mod queue_order;
 pub mod records;
@@ -330,6 +331,10 @@ macro_rules! conformance_tests {
                 an_annotation_refuses_the_transition_under_way
                 an_unblocked_run_is_tried_again
                 pausing_does_not_hide_lost_claims
+            }
+            node_types {
+                a_node_type_is_kept_as_it_was_put
+                a_node_type_belongs_to_its_tenant
             }
             schedules {
                 a_schedule_is_kept_as_it_was_put

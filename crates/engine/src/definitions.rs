@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::inputs::{self, Misfit};
 use crate::world::Definition;
 
-pub use graph::Content;
+pub use graph::{Content, Surroundings};
 
 /// A definition, and what its author may want to know about it.
 #[derive(Clone, Debug)]
@@ -36,15 +36,15 @@ pub struct Refused {
 /// Makes a definition of a text. The name is the one given, unless a flow's front matter or a graph's metadata has
 /// another. Flows and graphs are compiled; other kinds are read when they are loaded.
 pub fn define(workflow: &str, kind: WorkflowKind, source: &str) -> Result<Defined, Refused> {
-    define_with(workflow, kind, source, &Content::new())
+    define_with(workflow, kind, source, &Surroundings::default())
 }
 
-/// The same for a text that refers to content.
+/// The same for a text that refers to content, or has nodes of registered types.
 pub fn define_with(
     workflow: &str,
     kind: WorkflowKind,
     source: &str,
-    content: &Content,
+    around: &Surroundings,
 ) -> Result<Defined, Refused> {
     let plain = Definition {
         workflow: workflow.to_owned(),
@@ -56,7 +56,7 @@ pub fn define_with(
     };
     match kind {
         WorkflowKind::Flow => define_flow(plain),
-        WorkflowKind::Graph => graph::define(plain, content),
+        WorkflowKind::Graph => graph::define(plain, around),
         WorkflowKind::Code | WorkflowKind::Drill => {
             let (remarks, tasks) = (Vec::new(), Vec::new());
             Ok(Defined { definition: plain, settings: Settings::default(), remarks, tasks })

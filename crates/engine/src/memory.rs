@@ -15,6 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use rhythm_core::event::Event;
+use rhythm_core::graph::NodeType;
 use rhythm_core::{BlobRef, RunId, TaskId, TenantId, Timestamp};
 
 use self::state::State;
@@ -218,6 +219,10 @@ impl Records for MemoryWorld {
 
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
         Ok(self.transact(|state, _| state.tenant(tenant).schedules.values().cloned().collect()))
+    }
+
+    async fn node_types(&self, tenant: &TenantId) -> WorldResult<Vec<NodeType>> {
+        Ok(self.transact(|state, _| state.tenant(tenant).node_types.values().cloned().collect()))
     }
 
     async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>> {

@@ -2,6 +2,7 @@
 
 mod rig;
 
+use rhythm_core::graph::NodeType;
 use rhythm_core::graph::codes::UNRESOLVED;
 use rhythm_core::{BlobRef, EventData, Payload, Status, WorkflowKind};
 use rhythm_engine::client::StartRun;
@@ -60,6 +61,35 @@ async fn a_graph_that_is_wrong_is_refused_with_everything_that_is() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[tokio::test]
+async fn a_registered_type_is_used_like_those_built_in() {
+    let rig = Rig::new();
+    let kind = |queue: &str| -> NodeType {
+        let schema = json!({"type": "object", "required": ["model"]});
+        serde_json::from_value(json!({"name": "scorer", "queue": queue, "config_schema": schema})).unwrap()
+    };
+    let graph = json!({"nodes": [{"id": "a", "type": "scorer", "config": {"model": "small"}}]});
+    assert!(matches!(register(&rig, graph.clone()).await, Err(EngineError::Refused { .. })));
+    let task = serde_json::from_value(json!({"name": "task"})).unwrap();
+    assert!(matches!(rig.client.put_node_type(task).await, Err(EngineError::Invalid(_))), "it is built in");
+
+    rig.client.put_node_type(kind("models")).await.unwrap();
+    let first = register(&rig, graph.clone()).await.unwrap();
+    let misfit = json!({"nodes": [{"id": "a", "type": "scorer"}]});
+    match register(&rig, misfit).await {
+        Err(EngineError::Refused { problems, .. }) => assert!(problems.contains("GRAPH020"), "{problems}"),
+        other => panic!("{other:?}"),
+    }
+    let run = rig.client.start_run(start(json!({}))).await.unwrap();
+    rig.settle().await;
+    let tasks = rig.picture(&run).await.tasks;
+    assert_eq!((tasks[0].name.as_str(), tasks[0].options.queue.as_str()), ("scorer", "models"));
+
+    assert_eq!(register(&rig, graph.clone()).await.unwrap(), first);
+    rig.client.put_node_type(kind("gpu")).await.unwrap();
+    assert_ne!(register(&rig, graph.clone()).await.unwrap(), first, "a version never changes");
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use rhythm_core::cron::{CatchUp, Overlap};
+use rhythm_core::graph::NodeType;
 use rhythm_core::{BlobRef, Millis, Payload, Status, TenantId, Timestamp};
 use rhythm_engine::client::NewSchedule;
 use rhythm_engine::config::Config;
@@ -428,6 +429,9 @@ impl Records for Forgetful {
     }
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
         self.inner.schedules(tenant).await
+    }
+    async fn node_types(&self, tenant: &TenantId) -> WorldResult<Vec<NodeType>> {
+        self.inner.node_types(tenant).await
     }
     async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>> {
         self.inner.workflows(tenant).await

@@ -83,6 +83,7 @@ pub use worker::{RunningWorker, WorkerBuilder};
 
 pub use rhythm_core::cron::{CatchUp, Overlap};
 pub use rhythm_core::failure::codes;
+pub use rhythm_core::graph::NodeType;
 pub use rhythm_core::{
     Actor, Backoff, Event, EventData, Failure, Millis, OnExhausted, Payload, RetryPolicy, RunId, Status,
     TaskDefaults, TaskId, TaskOptions, TenantId, Timestamp, Version, WorkerId, WorkflowKind,

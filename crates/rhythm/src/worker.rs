@@ -4,9 +4,10 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rhythm_core::graph::NodeType;
 use rhythm_core::task::DEFAULT_QUEUE;
-use rhythm_core::{Millis, TaskDefaults, TenantId, WorkerId};
-use rhythm_engine::client::fresh_id;
+use rhythm_core::{Actor, Millis, TaskDefaults, TenantId, WorkerId};
+use rhythm_engine::client::{Client, fresh_id};
 use rhythm_engine::config::Config;
 use rhythm_engine::drive::{Driver, HostClock, Stopper};
 use rhythm_engine::process::Process;
@@ -32,6 +33,7 @@ pub struct WorkerBuilder {
     config: Config,
     queues: Vec<(String, usize)>,
     handlers: Handlers,
+    node_types: Vec<NodeType>,
     fast: bool,
     patience: Duration,
 }
@@ -53,6 +55,7 @@ impl WorkerBuilder {
             config,
             queues: Vec::new(),
             handlers: Handlers::default(),
+            node_types: Vec::new(),
             fast: false,
             patience: PATIENCE,
         }
@@ -141,6 +144,13 @@ impl WorkerBuilder {
         self
     }
 
+    /// Brings a type of node along: graphs may use it from now on, and its nodes are done by the task of its name. Give
+    /// that task a handler too, and the worker the type's queue.
+    pub fn node_type(mut self, kind: NodeType) -> Self {
+        self.node_types.push(kind);
+        self
+    }
+
     /// Starts the worker beside the caller. The first heartbeat has been written when this returns.
     pub async fn start(self) -> Result<RunningWorker, Error> {
         let mut config = self.config;
@@ -152,6 +162,13 @@ impl WorkerBuilder {
             config = config.fast();
         }
         let id = config.worker.clone();
+        if !self.node_types.is_empty() {
+            let client =
+                Client::new(self.world.clone(), config.tenant.clone(), Actor(format!("worker:{id}")));
+            for kind in self.node_types {
+                client.put_node_type(kind).await?;
+            }
+        }
         let time = WorldTime::new(Arc::new(HostClock::default()));
         let process = Arc::new(Process::new(self.world, config, Programs::default(), time));
         let worker = Arc::new(Worker::new(process.clone(), self.handlers, host_name(), std::process::id()));

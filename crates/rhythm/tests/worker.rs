@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rhythm::{
-    Backoff, EnqueueTask, Error, Millis, Payload, RetryPolicy, Rhythm, TaskContext, TaskDefaults, TaskError,
-    TaskOptions, WorkflowKind, codes,
+    Backoff, EnqueueTask, Error, Millis, NodeType, Payload, RetryPolicy, Rhythm, TaskContext, TaskDefaults,
+    TaskError, TaskOptions, WorkflowKind, codes,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Order {
@@ -207,6 +208,32 @@ async fn a_run_gives_a_typed_result_and_remembers_who_asked() {
     let history = client.history(&run).await.unwrap();
     assert_eq!(history[0].actor.0, "user:ann");
     worker.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_worker_brings_its_node_types_along() {
+    let rhythm = world().await;
+    let scorer: NodeType = serde_json::from_value(json!({"name": "scorer", "queue": "models"})).unwrap();
+    let worker = rhythm
+        .worker()
+        .queue("models")
+        .node_type(scorer)
+        .task("scorer", |_ctx: TaskContext, given: serde_json::Value| async move {
+            Ok::<_, TaskError>(given["config"]["base"].as_u64().unwrap_or_default() + 2)
+        })
+        .start()
+        .await
+        .unwrap();
+    let client = rhythm.client();
+    let graph = json!({"nodes": [{"id": "score", "type": "scorer", "config": {"base": 40}}]}).to_string();
+    client.register("lead", WorkflowKind::Graph, &graph).await.unwrap();
+    let run = client.start("lead", &()).await.unwrap();
+    assert_eq!(client.result::<u64>(&run).await.unwrap(), 42);
+    worker.stop().await.unwrap();
+
+    let built_in: NodeType = serde_json::from_value(json!({"name": "delay"})).unwrap();
+    let refused = rhythm.worker().node_type(built_in).start().await.err().unwrap();
+    assert!(refused.to_string().contains("built in"), "{refused}");
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use rhythm_core::{
 };
 use rhythm_engine::client::{Client, StartRun};
 use rhythm_engine::config::Config;
-use rhythm_engine::definitions::{Content, Refused, define_with};
+use rhythm_engine::definitions::{Refused, Surroundings, define_with};
 use rhythm_engine::engine::Engine;
 use rhythm_engine::error::EngineError;
 use rhythm_engine::memory::MemoryWorld;
@@ -251,8 +251,8 @@ impl Stage {
         named: bool,
         scenario: &Scenario,
     ) -> Result<Result<String, Vec<Rejection>>, String> {
-        let content: Content = scenario.content();
-        let mut defined = match define_with(&subject.name, subject.kind, &subject.source, &content) {
+        let around = Surroundings { content: scenario.content(), ..Surroundings::default() };
+        let mut defined = match define_with(&subject.name, subject.kind, &subject.source, &around) {
             Ok(defined) => defined,
             Err(refused) => return Ok(Err(rejections(refused))),
         };

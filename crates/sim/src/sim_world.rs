@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rhythm_core::event::Event;
+use rhythm_core::graph::NodeType;
 use rhythm_core::{BlobRef, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::*;
 
@@ -293,6 +294,12 @@ impl Records for SimWorld {
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
         read!(self, "schedules", tenant.clone(), |world, tenant| Box::pin(async move {
             world.schedules(&tenant).await
+        }))
+    }
+
+    async fn node_types(&self, tenant: &TenantId) -> WorldResult<Vec<NodeType>> {
+        read!(self, "node_types", tenant.clone(), |world, tenant| Box::pin(async move {
+            world.node_types(&tenant).await
         }))
     }
 

@@ -2,12 +2,13 @@
 
 use rhythm_core::cron::{CatchUp, Cron, Overlap};
 use rhythm_core::flow::render::{Style, render};
+use rhythm_core::graph::{NodeType, Registry};
 use rhythm_core::{BlobRef, Payload, Version, WorkflowKind};
 use serde_json::Value;
 
 use super::Client;
 use crate::definitions::graph::references;
-use crate::definitions::{Content, Defined, Refused, define_with};
+use crate::definitions::{Defined, Refused, Surroundings, define_with};
 use crate::error::EngineError;
 use crate::world::*;
 
@@ -35,15 +36,35 @@ impl Client {
         kind: WorkflowKind,
         source: &str,
     ) -> Result<Result<Defined, Refused>, EngineError> {
-        let mut content = Content::new();
+        let mut around = Surroundings::default();
         if kind == WorkflowKind::Graph {
+            around.registry = self.node_types().await?;
             for reference in references(source) {
                 if let Some(value) = self.content(&reference).await? {
-                    content.insert(reference, value);
+                    around.content.insert(reference, value);
                 }
             }
         }
-        Ok(define_with(workflow, kind, source, &content))
+        Ok(define_with(workflow, kind, source, &around))
+    }
+
+    /// Every type a node of a graph may have: those built in, and those that were registered.
+    pub async fn node_types(&self) -> Result<Registry, EngineError> {
+        let mut registry = Registry::default();
+        for kind in self.world.node_types(&self.tenant).await? {
+            // One that has been built in since is that one now.
+            if let Err(bad) = registry.add(kind) {
+                tracing::warn!(%bad, "a registered node type is passed over");
+            }
+        }
+        Ok(registry)
+    }
+
+    /// Registers a type of node, or another form of one. Graphs that are registered already keep the form they were
+    /// compiled with.
+    pub async fn put_node_type(&self, kind: NodeType) -> Result<Controlled, EngineError> {
+        Registry::default().add(kind.clone()).map_err(|bad| EngineError::Invalid(bad.to_string()))?;
+        self.control(Control::PutNodeType(kind)).await
     }
 
     /// What a reference such as `cas://sha256:..` leads to; content that is no JSON is a text.

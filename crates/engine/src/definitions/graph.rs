@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rhythm_core::flow::Settings;
 use rhythm_core::flow::check::Mention;
 use rhythm_core::flow::tree::Span;
-use rhythm_core::graph::ir::NodeKind;
+use rhythm_core::graph::ir::{Graph, NodeKind};
 use rhythm_core::graph::{Compiled, Context, GraphProgram, Registry, compile};
 use rhythm_core::{ProgramError, Version};
 use serde_json::Value;
@@ -16,6 +16,13 @@ use crate::world::Definition;
 
 /// What references lead to, by their full names: `cas://sha256:..`.
 pub type Content = BTreeMap<String, Value>;
+
+/// What a graph is compiled with besides its text.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    pub content: Content,
+    pub registry: Registry,
+}
 
 /// Everything a text refers to, whether it is there or not.
 pub fn references(source: &str) -> BTreeSet<String> {
@@ -28,8 +35,8 @@ pub fn references(source: &str) -> BTreeSet<String> {
     asked.into_inner()
 }
 
-pub(super) fn define(plain: Definition, content: &Content) -> Result<Defined, Refused> {
-    let Compiled { graph, diagnostics } = compiled(&plain.source, content);
+pub(super) fn define(plain: Definition, around: &Surroundings) -> Result<Defined, Refused> {
+    let Compiled { graph, diagnostics } = compiled(&plain.source, around);
     let Some(graph) = graph else { return Err(Refused { diagnostics }) };
     let tasks =
         graph.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Task | NodeKind::Registered(_)));
@@ -37,7 +44,7 @@ pub(super) fn define(plain: Definition, content: &Content) -> Result<Defined, Re
     let tasks = tasks.filter_map(|node| node.task.clone()).map(mention).collect();
     let definition = Definition {
         workflow: graph.metadata.name.clone().unwrap_or(plain.workflow),
-        version: version(&plain.source, content),
+        version: version(&plain.source, &graph, around),
         compiled: serde_json::to_vec(&graph).unwrap_or_default(),
         format: graph.format,
         ..Definition { workflow: String::new(), ..plain }
@@ -45,14 +52,22 @@ pub(super) fn define(plain: Definition, content: &Content) -> Result<Defined, Re
     Ok(Defined { definition, settings: Settings::default(), remarks: diagnostics, tasks })
 }
 
-/// The same text is another version once content it lacked is there: a version never changes.
-fn version(source: &str, content: &Content) -> Version {
-    let missing: Vec<String> =
-        references(source).into_iter().filter(|reference| !content.contains_key(reference)).collect();
-    match missing.is_empty() {
-        true => Version::of(source.as_bytes()),
-        false => Version::of(format!("{source}\nwithout {}", missing.join(" ")).as_bytes()),
+/// The same text is another version once content it lacked is there, or a type it uses has become another: a version
+/// never changes.
+fn version(source: &str, graph: &Graph, around: &Surroundings) -> Version {
+    let mut text = source.to_owned();
+    let missing = references(source).into_iter().filter(|reference| !around.content.contains_key(reference));
+    for reference in missing {
+        text.push_str(&format!("\nwithout {reference}"));
     }
+    let mut types = BTreeSet::new();
+    for node in &graph.nodes {
+        let NodeKind::Registered(name) = &node.kind else { continue };
+        if let Some(kind) = around.registry.find(name).filter(|_| types.insert(name)) {
+            text.push_str(&format!("\nwith {}", serde_json::to_string(kind).unwrap_or_default()));
+        }
+    }
+    Version::of(text.as_bytes())
 }
 
 /// The program of a stored definition.
@@ -60,7 +75,7 @@ pub fn load(definition: &Definition) -> Result<GraphProgram, ProgramError> {
     GraphProgram::load(&definition.compiled, &definition.source, Registry::built_in())
 }
 
-fn compiled(source: &str, content: &Content) -> Compiled {
-    let look = |reference: &str| content.get(reference).cloned();
-    compile(source, &Context { registry: Registry::built_in(), content: &look })
+fn compiled(source: &str, around: &Surroundings) -> Compiled {
+    let look = |reference: &str| around.content.get(reference).cloned();
+    compile(source, &Context { registry: &around.registry, content: &look })
 }

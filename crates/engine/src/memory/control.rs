@@ -62,6 +62,14 @@ impl State {
                 self.cancel_task(&id, &task, now);
                 Ok(Controlled::Done)
             }
+            Control::PutNodeType(kind) => {
+                let known = tenant.node_types.insert(kind.name.clone(), kind.clone());
+                Ok(changed(known.as_ref() != Some(&kind)))
+            }
+            Control::RemoveNodeType { name } => match tenant.node_types.remove(&name) {
+                Some(_) => Ok(Controlled::Done),
+                None => Err(WorldError::NotFound(format!("node type {name}"))),
+            },
             Control::PutSchedule(schedule) => {
                 tenant.schedules.insert(schedule.name.clone(), schedule);
                 Ok(Controlled::Done)

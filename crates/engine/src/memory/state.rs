@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use rhythm_core::graph::NodeType;
 use rhythm_core::message::{Message, MessageBody};
 use rhythm_core::run::Change;
 use rhythm_core::{
@@ -42,6 +43,7 @@ pub struct Tenant {
     pub current: BTreeMap<String, Version>,
     pub paused_workflows: BTreeSet<String>,
     pub paused_queues: BTreeSet<String>,
+    pub node_types: BTreeMap<String, NodeType>,
     pub schedules: BTreeMap<String, Schedule>,
     pub workers: BTreeMap<WorkerId, Worker>,
     pub blobs: BTreeMap<String, Arc<[u8]>>,

@@ -2,6 +2,7 @@
 
 use rhythm_core::cron::{CatchUp, Overlap};
 use rhythm_core::event::EventData;
+use rhythm_core::graph::NodeType;
 use rhythm_core::message::Message;
 use rhythm_core::{Actor, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -81,6 +82,11 @@ pub enum Control {
     /// Removes a queued standalone task, or asks a running one to stop.
     CancelTask {
         task: TaskId,
+    },
+    /// A type of node for graphs, or another form of one. What is registered already keeps the form it was compiled with.
+    PutNodeType(NodeType),
+    RemoveNodeType {
+        name: String,
     },
     PutSchedule(Schedule),
     RemoveSchedule {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use rhythm_core::event::Event;
+use rhythm_core::graph::NodeType;
 use rhythm_core::message::Message;
 use rhythm_core::{
     Blocked, CommandId, Compensation, Failure, Payload, RunId, Status, TaskId, TaskOptions, TenantId,
@@ -34,6 +35,8 @@ pub trait Records: Send + Sync {
     async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>>;
     async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>>;
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>>;
+    /// Those that were put, by name (`a_node_type_is_kept_as_it_was_put`).
+    async fn node_types(&self, tenant: &TenantId) -> WorldResult<Vec<NodeType>>;
     async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>>;
     /// Every version of a workflow, the one registered last first (`versions_are_listed_with_their_open_runs`).
     async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>>;

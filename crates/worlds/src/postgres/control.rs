@@ -6,9 +6,9 @@ use rhythm_core::{Actor, RunId, TaskId, TaskOptions, TenantId};
 use rhythm_engine::world::{CommitItem, Control, ControlRequest, Controlled, Hint, NewRun, WorldError};
 
 use super::batch::{self, By, Transition, cancelled_prefix};
-use super::columns::{MessageColumns, RunColumns, millis, number};
+use super::columns::{MessageColumns, RunColumns, json, millis, number};
 use super::errors::Fault;
-use super::link::Session;
+use super::link::{Param, Session};
 use super::pipeline::Pipeline;
 use super::rows::{count, from_json};
 use super::{schedules, sql};
@@ -71,6 +71,19 @@ impl Desk<'_> {
             Control::DiscardDead { task, message } => {
                 self.discard_dead(task, message.as_ref()).await?;
                 (Controlled::Done, runs)
+            }
+            Control::PutNodeType(kind) => {
+                let row: &[Param<'_>] = &[&self.tenant.as_str(), &kind.name, &json(kind)];
+                let rows = self.session.query(sql::PUT_NODE_TYPE, row).await?;
+                let done = if rows.is_empty() { Controlled::Unchanged } else { Controlled::Done };
+                (done, Hint::default())
+            }
+            Control::RemoveNodeType { name } => {
+                let rows = self.session.query(sql::REMOVE_NODE_TYPE, &[&self.tenant.as_str(), name]).await?;
+                if rows.is_empty() {
+                    return Err(WorldError::NotFound(format!("node type {name}")).into());
+                }
+                (Controlled::Done, Hint::default())
             }
             Control::CancelTask { task } => {
                 self.cancel_task(task).await?;

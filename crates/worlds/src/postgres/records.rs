@@ -6,6 +6,7 @@ mod picture;
 
 use async_trait::async_trait;
 use rhythm_core::event::Event;
+use rhythm_core::graph::NodeType;
 use rhythm_core::{RunId, TaskId, TenantId};
 use rhythm_engine::world::{
     AttemptRow, DeadLetter, DeadQuery, Health, HistoryQuery, Page, Picture, QueueRow, Records, RunQuery,
@@ -54,6 +55,10 @@ impl Records for PostgresWorld {
 
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
         lists::schedules(&self.reader, tenant).await
+    }
+
+    async fn node_types(&self, tenant: &TenantId) -> WorldResult<Vec<NodeType>> {
+        lists::node_types(&self.reader, tenant).await
     }
 
     async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>> {

@@ -20,6 +20,9 @@ statements! {
     TRY_LOCK = "try_lock";
     END_HOLDER = "end_holder";
     REGISTER = "register";
+    PUT_NODE_TYPE = "put_node_type";
+    REMOVE_NODE_TYPE = "remove_node_type";
+    NODE_TYPES = "node_types";
     DEFINITION = "definition";
     INSERT_RUNS = "insert_runs";
     REFUSE_ENDED_RUNS = "refuse_ended_runs";

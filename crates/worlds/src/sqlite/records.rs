@@ -8,7 +8,7 @@ mod runs;
 mod tasks;
 
 pub use health::health;
-pub use operations::{queues, schedules, versions, workers, workflows};
+pub use operations::{node_types, queues, schedules, versions, workers, workflows};
 pub use picture::picture;
 pub use runs::{attempts, history, list_runs};
 pub use tasks::{list_dead, list_tasks, task};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rhythm_core::event::Event;
+use rhythm_core::graph::NodeType;
 use rhythm_core::{BlobRef, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::*;
 
@@ -218,6 +219,11 @@ impl Records for SqliteWorld {
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
         let tenant = tenant.clone();
         self.read(move |sql| records::schedules(sql, &tenant)).await
+    }
+
+    async fn node_types(&self, tenant: &TenantId) -> WorldResult<Vec<NodeType>> {
+        let tenant = tenant.clone();
+        self.read(move |sql| records::node_types(sql, &tenant)).await
     }
 
     async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>> {

@@ -259,6 +259,13 @@ CREATE TABLE paused (
     PRIMARY KEY (tenant, what, name)
 );
 
+CREATE TABLE node_type (
+    tenant text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    body text NOT NULL, -- the NodeType as JSON
+    PRIMARY KEY (tenant, name)
+);
+
 CREATE TABLE schedule (
     tenant text COLLATE "C" NOT NULL,
     name text COLLATE "C" NOT NULL,

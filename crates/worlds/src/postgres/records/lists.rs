@@ -1,6 +1,7 @@
 //! Listings, newest first; a cursor is the creation number of the last row shown.
 
 use rhythm_core::event::Event;
+use rhythm_core::graph::NodeType;
 use rhythm_core::{CommandId, Compensation, RunId, Status, TaskId, TenantId, Version};
 use rhythm_engine::world::{
     AttemptRow, DeadLetter, DeadQuery, HistoryQuery, Page, Parent, QueueRow, RunQuery, RunSummary, Schedule,
@@ -182,6 +183,11 @@ pub async fn queues(link: &Link, tenant: &TenantId) -> WorldResult<Vec<QueueRow>
 pub async fn schedules(link: &Link, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
     let rows = link.query(sql::SCHEDULES, &[&tenant.as_str()]).await?;
     rows.iter().map(|row| from_json("schedule", row.get(0))).collect()
+}
+
+pub async fn node_types(link: &Link, tenant: &TenantId) -> WorldResult<Vec<NodeType>> {
+    let rows = link.query(sql::NODE_TYPES, &[&tenant.as_str()]).await?;
+    rows.iter().map(|row| from_json("node type", row.get(0))).collect()
 }
 
 pub async fn workflows(link: &Link, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>> {

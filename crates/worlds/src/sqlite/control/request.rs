@@ -4,7 +4,7 @@ use rhythm_core::TenantId;
 use rhythm_engine::world::{Control, ControlRequest, Controlled, WorldError, WorldResult};
 use rusqlite::params;
 
-use super::{dead, runs, schedules};
+use super::{dead, node_types, runs, schedules};
 use crate::sqlite::sql::sql;
 use crate::sqlite::tasks;
 use crate::sqlite::tx::Tx;
@@ -37,6 +37,8 @@ pub fn control(tx: &Tx<'_>, request: &ControlRequest) -> WorldResult<Controlled>
             true => Ok(Controlled::Done),
             false => Err(WorldError::NotFound(format!("open task {task}"))),
         },
+        Control::PutNodeType(kind) => node_types::put(tx, tenant, kind),
+        Control::RemoveNodeType { name } => node_types::remove(tx, tenant, name),
         Control::PutSchedule(schedule) => schedules::put(tx, tenant, schedule),
         Control::RemoveSchedule { name } => schedules::remove(tx, tenant, name),
         Control::PauseSchedule { name } => schedules::pause(tx, tenant, name),

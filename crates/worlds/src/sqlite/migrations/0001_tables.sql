@@ -283,6 +283,13 @@ CREATE TABLE paused (
     PRIMARY KEY (tenant, what, name)
 ) WITHOUT ROWID;
 
+CREATE TABLE node_type (
+    tenant   TEXT NOT NULL,
+    name     TEXT NOT NULL,
+    body     TEXT NOT NULL,
+    PRIMARY KEY (tenant, name)
+) WITHOUT ROWID;
+
 CREATE TABLE schedule (
     tenant   TEXT NOT NULL,
     name     TEXT NOT NULL,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rhythm_core::graph::NodeType;
 use rhythm_core::{TenantId, WorkflowKind};
 use rhythm_engine::world::{QueueRow, Schedule, VersionRow, WorkerRow, WorkflowRow, WorldResult};
 use rusqlite::params;
@@ -53,6 +54,10 @@ pub fn queues(sql: Sql<'_>, tenant: &TenantId) -> WorldResult<Vec<QueueRow>> {
 
 pub fn schedules(sql: Sql<'_>, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
     sql.all(sql!("schedules", "all"), params![tenant.as_str()], |row| row.json())
+}
+
+pub fn node_types(sql: Sql<'_>, tenant: &TenantId) -> WorldResult<Vec<NodeType>> {
+    sql.all(sql!("node_types", "all"), params![tenant.as_str()], |row| row.json())
 }
 
 pub fn workflows(sql: Sql<'_>, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>> {

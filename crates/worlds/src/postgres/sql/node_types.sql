@@ -1,0 +1,1 @@
+SELECT body FROM node_type WHERE tenant = $1 ORDER BY name
