@@ -13,6 +13,8 @@ const TESTS_FAILED: i32 = 100;
 /// nextest says this when no test has the name.
 const NO_TESTS: i32 = 4;
 
+const SIMULATION: &str = "rhythm-sim";
+
 pub struct Workshop {
     pub tree: PathBuf,
     pub build: PathBuf,
@@ -75,6 +77,12 @@ impl Workshop {
         let again = log.try_clone().map_err(|error| error.to_string())?;
         let mut command = Command::new("cargo");
         command.args(["nextest", "run", "--locked", "--color", "never", "-p", package]);
+        if package != SIMULATION {
+            // Optimising takes most of the time, and only simulations run long enough to need it.
+            for built in ["rhythm-core", "rhythm-engine"] {
+                command.args(["--config", &format!("profile.dev.package.{built}.opt-level=0")]);
+            }
+        }
         match binary {
             "lib" => command.arg("--lib"),
             _ => command.args(["--test", binary]),
