@@ -6,6 +6,7 @@ mod newcomer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rhythm_core::event::{ApprovalCreated, Event, EventData};
@@ -144,6 +145,34 @@ async fn several_handles_write_at_once_and_nothing_is_lost() {
     let claimed: BTreeSet<RunId> = claim(&handles[1]).await.into_iter().map(|run| run.run.id).collect();
     let rest: BTreeSet<RunId> = claim(&handles[2]).await.into_iter().map(|run| run.run.id).collect();
     assert_eq!((claimed.len(), rest.len(), claimed.is_disjoint(&rest)), (100, 20, true));
+}
+
+/// Handles stand in line for each other; a stranger with the same file does not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stranger_who_writes_the_file_is_waited_for() {
+    let place = Place::new();
+    let world = place.open();
+    let stranger = place.sqlite();
+    stranger.busy_timeout(Duration::from_secs(60)).unwrap();
+    stranger.execute_batch("CREATE TABLE stranger (number INTEGER)").unwrap();
+    let done = Arc::new(AtomicBool::new(false));
+    let told = done.clone();
+    let writing = std::thread::spawn(move || {
+        let mut written = 0_u64;
+        while !told.load(Ordering::Relaxed) {
+            stranger.execute_batch("BEGIN IMMEDIATE; INSERT INTO stranger VALUES (1); COMMIT").unwrap();
+            written += 1;
+            // Nobody who writes without a pause leaves anything to others.
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        written
+    });
+    for run in 0..200 {
+        create(&world, &[&format!("r{run}")]).await.unwrap();
+    }
+    done.store(true, Ordering::Relaxed);
+    assert!(writing.join().unwrap() > 0);
+    assert_eq!(world.health().await.unwrap().live_runs, 200);
 }
 
 #[tokio::test]
