@@ -192,14 +192,18 @@ fn engine_exit(error: &EngineError) -> u8 {
         | EngineError::UnknownRun(_)
         | EngineError::UnknownLetter(_)
         | EngineError::UnknownSchedule(_)
+        | EngineError::UnknownPatch { .. }
         | EngineError::UnknownTask(_) => 3,
         EngineError::Ended(_)
         | EngineError::InboxFull(_)
         | EngineError::KeyConflict(_)
+        | EngineError::PatchRefused { .. }
         | EngineError::PastDeadline(_) => 4,
+        EngineError::Unconsidered { .. } => 5,
         EngineError::TooLarge { .. }
         | EngineError::Misfit { .. }
         | EngineError::Refused { .. }
+        | EngineError::NotPatchable(_)
         | EngineError::Invalid(_) => 2,
     }
 }

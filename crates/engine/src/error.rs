@@ -37,6 +37,19 @@ pub enum EngineError {
     Misfit { workflow: String, misfit: Misfit },
     #[error("workflow {workflow} cannot be registered:\n{problems}")]
     Refused { workflow: String, problems: String },
+    #[error("run {0} is not one of a graph: only those can be patched")]
+    NotPatchable(String),
+    #[error("{of} is refused: {code}: {message}")]
+    PatchRefused {
+        of: String,
+        /// Such as `live_node_removed`.
+        code: String,
+        message: String,
+    },
+    #[error("run {run} has not considered the patch within {seconds} s; it will when it is stepped next")]
+    Unconsidered { run: String, seconds: u64 },
+    #[error("{of} has no patch {number}")]
+    UnknownPatch { of: String, number: usize },
     #[error("{0}")]
     Invalid(String),
 }
@@ -61,6 +74,10 @@ impl EngineError {
             Self::UnknownVersion { .. } => "ENGINE013",
             Self::UnknownEvent { .. } => "ENGINE014",
             Self::Refused { .. } => "ENGINE015",
+            Self::NotPatchable(_) => "ENGINE016",
+            Self::PatchRefused { .. } => "ENGINE017",
+            Self::Unconsidered { .. } => "ENGINE018",
+            Self::UnknownPatch { .. } => "ENGINE019",
         }
     }
 
@@ -81,6 +98,16 @@ impl EngineError {
             Self::UnknownEvent { .. } => "`rhythm runs events RUN` shows the events with their numbers",
             Self::Refused { .. } => {
                 "each message says what to write instead; `rhythm check FILE` shows the same"
+            }
+            Self::NotPatchable(_) => "cancel it and start a run of a corrected workflow",
+            Self::PatchRefused { .. } => {
+                "nothing was changed; look at what is there now, and write the patch for that"
+            }
+            Self::Unconsidered { .. } => {
+                "`rhythm explain RUN` says what it waits for, `rhythm runs patches RUN` what became of the patch"
+            }
+            Self::UnknownPatch { .. } => {
+                "`rhythm runs patches RUN` and `rhythm workflows patches NAME` list the patches there are"
             }
             Self::UnknownVersion { .. } => "`rhythm workflows versions NAME` shows the versions there are",
             Self::Misfit { .. } => {

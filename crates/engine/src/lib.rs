@@ -17,6 +17,7 @@ pub mod host;
 pub mod inputs;
 pub mod memory;
 pub mod meter;
+pub mod patches;
 pub mod plan;
 pub mod process;
 pub mod programs;

@@ -8,8 +8,8 @@ use super::versions::{definition, short_version};
 use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::input;
-use crate::output::clean;
 use crate::session::Session;
+use crate::unified;
 
 /// Show what changed between two versions of a workflow, or between a version and a file
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ impl Diff {
         let from = side(&session, &self.workflow, Some(&self.from)).await?;
         let to = side(&session, &self.workflow, self.to.as_deref()).await?;
         let diff = TextDiff::from_lines(&from.source, &to.source);
-        let unified = diff.unified_diff().context_radius(3).header(&from.name, &to.name).to_string();
+        let unified = unified::diff((&from.name, &from.source), (&to.name, &to.source));
         if session.out.is_json() {
             let changed =
                 |tag: ChangeTag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
@@ -48,7 +48,7 @@ impl Diff {
         if unified.is_empty() {
             return session.out.line(format!("{} and {} are the same", from.name, to.name));
         }
-        unified.lines().try_for_each(|line| session.out.styled(&session.out.changed(&clean(line))))
+        unified::tell(&session.out, &unified)
     }
 }
 
