@@ -193,17 +193,20 @@ fn engine_exit(error: &EngineError) -> u8 {
         | EngineError::UnknownLetter(_)
         | EngineError::UnknownSchedule(_)
         | EngineError::UnknownPatch { .. }
+        | EngineError::UnknownTag(_)
         | EngineError::UnknownTask(_) => 3,
         EngineError::Ended(_)
         | EngineError::InboxFull(_)
         | EngineError::KeyConflict(_)
         | EngineError::PatchRefused { .. }
+        | EngineError::Moved { .. }
         | EngineError::PastDeadline(_) => 4,
         EngineError::Unconsidered { .. } => 5,
         EngineError::TooLarge { .. }
         | EngineError::Misfit { .. }
         | EngineError::Refused { .. }
         | EngineError::NotPatchable(_)
+        | EngineError::WrongTag { .. }
         | EngineError::Invalid(_) => 2,
     }
 }

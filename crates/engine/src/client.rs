@@ -37,6 +37,8 @@ type Ids = Arc<dyn Fn() -> String + Send + Sync>;
 pub struct StartRun {
     pub workflow: String,
     pub version: Option<Version>,
+    /// Starts the version this tag points at; the workflow may be left empty then.
+    pub tag: Option<String>,
     pub input: Payload,
     /// The same key always names the same run.
     pub key: Option<String>,
@@ -108,6 +110,7 @@ impl Client {
         let mut pinned: BTreeMap<(String, Option<Version>), Definition> = BTreeMap::new();
         let mut runs = Vec::with_capacity(starts.len());
         for start in starts {
+            let start = self.without_tag(start).await?;
             let key = (start.workflow.clone(), start.version.clone());
             if !pinned.contains_key(&key) {
                 pinned.insert(key.clone(), self.definition(&start).await?);

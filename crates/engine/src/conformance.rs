@@ -1,6 +1,7 @@
 //! The World contract as an executable suite with one door: [`conformance_suite!`](crate::conformance_suite)
 //! turns every test here into a test of the calling crate, for the world its stage opens.
 
+pub mod artifacts;
 pub mod blobs;
 pub mod cancelling;
 pub mod children;
@@ -359,6 +360,19 @@ macro_rules! conformance_tests {
                 claims_survive_reopening
                 a_commit_can_be_repeated_after_reopening
                 finished_runs_stay_readable_until_retention
+            }
+            artifacts {
+                a_tag_moves_and_remembers_every_move
+                a_repeated_move_of_a_tag_is_one
+                a_tag_points_at_a_version_that_is_there
+                a_removed_tag_keeps_its_history
+                of_two_moves_of_a_tag_one_wins
+                a_patched_version_is_current_and_kept_with_its_patch
+                a_patch_of_a_tagged_version_leaves_the_current_one
+                a_repeated_patch_of_a_workflow_is_one
+                of_two_patches_of_one_version_one_wins
+                of_two_patches_of_one_tag_one_wins
+                what_was_registered_meanwhile_is_not_overwritten
             }
             blobs {
                 a_blob_comes_back_as_it_was

@@ -37,7 +37,7 @@ pub enum EngineError {
     Misfit { workflow: String, misfit: Misfit },
     #[error("workflow {workflow} cannot be registered:\n{problems}")]
     Refused { workflow: String, problems: String },
-    #[error("run {0} is not one of a graph: only those can be patched")]
+    #[error("{0} is not one of a graph: only those can be patched")]
     NotPatchable(String),
     #[error("{of} is refused: {code}: {message}")]
     PatchRefused {
@@ -50,6 +50,12 @@ pub enum EngineError {
     Unconsidered { run: String, seconds: u64 },
     #[error("{of} has no patch {number}")]
     UnknownPatch { of: String, number: usize },
+    #[error("there is no tag {0}")]
+    UnknownTag(String),
+    #[error("{what} was moved meanwhile: it is at {now}")]
+    Moved { what: String, now: String },
+    #[error("tag {tag} points at a version of {of}, not of {workflow}")]
+    WrongTag { tag: String, workflow: String, of: String },
     #[error("{0}")]
     Invalid(String),
 }
@@ -78,6 +84,9 @@ impl EngineError {
             Self::PatchRefused { .. } => "ENGINE017",
             Self::Unconsidered { .. } => "ENGINE018",
             Self::UnknownPatch { .. } => "ENGINE019",
+            Self::UnknownTag(_) => "ENGINE020",
+            Self::Moved { .. } => "ENGINE021",
+            Self::WrongTag { .. } => "ENGINE022",
         }
     }
 
@@ -99,7 +108,12 @@ impl EngineError {
             Self::Refused { .. } => {
                 "each message says what to write instead; `rhythm check FILE` shows the same"
             }
-            Self::NotPatchable(_) => "cancel it and start a run of a corrected workflow",
+            Self::UnknownTag(_) => "`rhythm workflows tags` shows the tags there are",
+            Self::Moved { .. } => "look at what is there now, and decide again",
+            Self::WrongTag { .. } => {
+                "leave the workflow's name out: the tag names it, or use a tag of that workflow"
+            }
+            Self::NotPatchable(_) => "register a corrected workflow, and start a run of that",
             Self::PatchRefused { .. } => {
                 "nothing was changed; look at what is there now, and write the patch for that"
             }

@@ -21,6 +21,7 @@ pub mod patches;
 pub mod plan;
 pub mod process;
 pub mod programs;
+pub mod tags;
 pub mod time;
 pub mod tokens;
 pub mod travel;

@@ -1,6 +1,7 @@
 //! The in-memory world: the readable reference of the contract, and what the simulator runs on. Every method
 //! is one critical section over plain maps; what it does is in the submodules, one file per area.
 
+mod artifacts;
 mod claims;
 mod commit;
 mod control;
@@ -226,6 +227,20 @@ impl Records for MemoryWorld {
 
     async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
         Ok(self.transact(|state, _| state.tenant(tenant).version_rows(workflow)))
+    }
+
+    async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {
+        Ok(self.transact(|state, _| state.tenant(tenant).tag_rows()))
+    }
+
+    async fn tag_history(&self, tenant: &TenantId, tag: &str, limit: usize) -> WorldResult<Vec<TagMove>> {
+        Ok(self.transact(|state, _| state.tenant(tenant).tag_moves(tag, limit)))
+    }
+
+    async fn workflow_patches(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<WorkflowPatch>> {
+        Ok(self.transact(|state, _| {
+            state.tenant(tenant).workflow_patches.get(workflow).cloned().unwrap_or_default()
+        }))
     }
 
     async fn health(&self) -> WorldResult<Health> {

@@ -1,8 +1,9 @@
-//! Patches of runs: what became of each, what one would change, and what undoes it. A patch is considered by its run
+//! Patches of runs and workflows. Of runs: what became of each, what one would change, and what undoes it. A patch is considered by its run
 //! alone, as a message; everything here is read from the run's history, or tried on a copy of it.
 
 mod chain;
 mod preview;
+mod workflow;
 
 use rhythm_core::event::{Event, EventData};
 use rhythm_core::message::{MessageBody, Patched};
@@ -14,6 +15,7 @@ use crate::error::EngineError;
 
 pub use chain::{Link, chain, undo};
 pub use preview::{Preview, preview};
+pub use workflow::{Change, PatchWorkflow, Proposal, document_of};
 
 /// A patch to send to a run.
 #[derive(Clone, Debug, Default)]

@@ -3,6 +3,7 @@
 //! the schema in `migrations/`.
 
 mod answers;
+mod artifacts;
 mod batch;
 mod claims;
 mod columns;

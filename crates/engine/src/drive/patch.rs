@@ -26,7 +26,7 @@ pub async fn patch_run(
     patience: Duration,
 ) -> Result<Sent, EngineError> {
     if client.picture(run).await?.summary.kind != WorkflowKind::Graph {
-        return Err(EngineError::NotPatchable(run.to_string()));
+        return Err(EngineError::NotPatchable(format!("run {run}")));
     }
     let wanted = client.load(&patch.operations).await?;
     let mut wakeups = client.world().wakeups().runs;

@@ -40,6 +40,9 @@ pub struct Tenant {
     pub events: BTreeMap<RunId, Vec<rhythm_core::event::Event>>,
     pub definitions: BTreeMap<(String, Version), Registered>,
     pub current: BTreeMap<String, Version>,
+    /// Each with every move, oldest first.
+    pub tags: BTreeMap<String, Vec<TagMove>>,
+    pub workflow_patches: BTreeMap<String, Vec<WorkflowPatch>>,
     pub paused_workflows: BTreeSet<String>,
     pub paused_queues: BTreeSet<String>,
     pub schedules: BTreeMap<String, Schedule>,

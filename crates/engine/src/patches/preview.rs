@@ -72,7 +72,7 @@ fn refusal(tried: Advanced) -> Option<WouldRefuse> {
 /// The program of a run of a graph.
 pub(super) async fn program_of(client: &Client, row: &RunRow) -> Result<GraphProgram, EngineError> {
     if row.kind != WorkflowKind::Graph {
-        return Err(EngineError::NotPatchable(row.id.to_string()));
+        return Err(EngineError::NotPatchable(format!("run {}", row.id)));
     }
     let (tenant, workflow, version) = (row.tenant.clone(), row.workflow.clone(), Some(row.version.clone()));
     let found = client.world().definition(DefinitionQuery { tenant, workflow, version }).await?;

@@ -21,6 +21,16 @@ statements! {
     END_HOLDER = "end_holder";
     REGISTER = "register";
     DEFINITION = "definition";
+    LOCK_WORKFLOW = "lock_workflow";
+    STORE_VERSION = "store_version";
+    CURRENT_VERSION = "current_version";
+    HAS_VERSION = "has_version";
+    TAGS = "tags";
+    TAG_HISTORY = "tag_history";
+    MOVE_TAG = "move_tag";
+    WORKFLOW_PATCHES = "workflow_patches";
+    LAST_PATCH = "last_patch";
+    KEEP_PATCH = "keep_patch";
     INSERT_RUNS = "insert_runs";
     REFUSE_ENDED_RUNS = "refuse_ended_runs";
     KNOWN_RUNS = "known_runs";

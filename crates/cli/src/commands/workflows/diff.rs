@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use clap::Args;
+use rhythm_engine::error::EngineError;
 use serde_json::json;
 use similar::{ChangeTag, TextDiff};
 
@@ -14,13 +15,13 @@ use crate::unified;
 /// Show what changed between two versions of a workflow, or between a version and a file
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A and B are hashes of versions, or the beginnings of them, or files. Without B, A is compared with the current version.")]
+A and B are tags, hashes of versions or the beginnings of them, or files. Without B, A is compared with the current version.")]
 pub struct Diff {
     workflow: String,
-    /// A version or a file
+    /// A version, a tag or a file
     #[arg(value_name = "A")]
     from: String,
-    /// A version or a file; the current version when it is left out
+    /// A version, a tag or a file; the current version when it is left out
     #[arg(value_name = "B")]
     to: Option<String>,
 }
@@ -52,8 +53,19 @@ impl Diff {
     }
 }
 
-/// What looks like a file is one: no version has a dot or a slash in it.
+/// A tag is looked for first. What looks like a file is one otherwise: no version has a dot or a slash in it.
 async fn side(session: &Session, workflow: &str, given: Option<&str>) -> CliResult<Side> {
+    if let Some(tag) = given
+        && let Ok((target, _)) = session.client.tagged(tag).await
+    {
+        if target.workflow != workflow {
+            let (tag, workflow, of) = (tag.to_owned(), workflow.to_owned(), target.workflow);
+            return Err(EngineError::WrongTag { tag, workflow, of }.into());
+        }
+        let definition = definition(session, workflow, Some(target.version.as_str())).await?;
+        let name = format!("{workflow} {tag} {}", short_version(&definition.version));
+        return Ok(Side { name, source: definition.source });
+    }
     if let Some(path) = given.filter(|path| path.contains(['.', '/']) || Path::new(path).is_file()) {
         return Ok(Side { name: path.to_owned(), source: input::read_text(path)? });
     }
