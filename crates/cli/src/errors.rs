@@ -132,7 +132,7 @@ impl CliError {
             Self::BadFile { .. } => "check the path and who may read it",
             Self::BadConfig { .. } => {
                 "rhythm.toml may hold world, tenant and [worker] queues, concurrency, poll_interval, patience, \
-                 retention, fast, allow_shell, allow_hosts"
+                 retention, blob_grace, fast, allow_shell, allow_hosts"
             }
             Self::Usage(_) => "`rhythm --help` lists the commands, `rhythm COMMAND --help` their options",
             Self::Unconfirmed(_) => "add --yes if that is what you want",

@@ -170,6 +170,11 @@ fn graphs() {
 }
 
 #[test]
+fn patches() {
+    check(&page("docs/guide/patches.md"));
+}
+
+#[test]
 fn built_in_tasks() {
     check(&page("docs/guide/tasks-built-in.md"));
 }
@@ -220,6 +225,7 @@ fn every_page_of_the_guide_is_run() {
             "graphs.md",
             "language.md",
             "operations.md",
+            "patches.md",
             "schedules.md",
             "tasks-built-in.md",
             "tasks.md",

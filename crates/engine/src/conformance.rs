@@ -6,6 +6,7 @@ pub mod blobs;
 pub mod cancelling;
 pub mod children;
 pub mod claims;
+pub mod collecting;
 pub mod commits;
 pub mod control;
 pub mod dead_letters;
@@ -379,6 +380,12 @@ macro_rules! conformance_tests {
                 storing_a_blob_twice_is_storing_it_once
                 an_unknown_blob_is_not_found
                 a_large_value_travels_by_reference
+            }
+            collecting {
+                what_anything_names_is_never_collected
+                what_nothing_names_is_collected_after_the_grace
+                a_blob_stored_again_is_not_collected
+                blobs_are_collected_in_small_pieces
             }
             records {
                 a_cursor_nobody_gave_is_refused

@@ -2,6 +2,7 @@
 //! is one critical section over plain maps; what it does is in the submodules, one file per area.
 
 mod artifacts;
+mod blobs;
 mod claims;
 mod commit;
 mod control;
@@ -152,14 +153,12 @@ impl World for MemoryWorld {
         if BlobRef::of(content) != *blob {
             return Err(WorldError::Invalid(format!("the content is not that of {}", blob.hash)));
         }
-        self.transact(|state, _| {
-            state.tenant(tenant).blobs.entry(blob.hash.clone()).or_insert_with(|| content.into());
-        });
+        self.transact(|state, now| state.tenant(tenant).put_blob(&blob.hash, content, now));
         Ok(())
     }
 
     async fn read_blob(&self, tenant: &TenantId, blob: &BlobRef) -> WorldResult<Arc<[u8]>> {
-        self.transact(|state, _| state.tenant(tenant).blobs.get(&blob.hash).cloned())
+        self.transact(|state, _| state.tenant(tenant).read_blob(&blob.hash))
             .ok_or_else(|| WorldError::NotFound(format!("blob {}", blob.hash)))
     }
 

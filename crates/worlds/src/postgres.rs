@@ -5,6 +5,7 @@
 mod answers;
 mod artifacts;
 mod batch;
+mod blobs;
 mod claims;
 mod columns;
 mod commit;

@@ -47,7 +47,15 @@ pub struct Tenant {
     pub paused_queues: BTreeSet<String>,
     pub schedules: BTreeMap<String, Schedule>,
     pub workers: BTreeMap<WorkerId, Worker>,
-    pub blobs: BTreeMap<String, Arc<[u8]>>,
+    pub blobs: BTreeMap<String, Blob>,
+}
+
+pub struct Blob {
+    pub content: Arc<[u8]>,
+    /// When it was stored, or looked at.
+    pub seen_at: Timestamp,
+    /// Nothing named it then.
+    pub unused: bool,
 }
 
 pub struct Registered {

@@ -87,6 +87,16 @@ impl WorkflowPatch {
     }
 }
 
+/// The hashes of blobs that a stored text names, whoever wrote it and in whichever form.
+pub fn named_blobs(text: &[u8]) -> impl Iterator<Item = &str> {
+    const HEAD: &[u8] = b"sha256:";
+    let is_hash = |name: &&[u8]| {
+        name.starts_with(HEAD)
+            && name[HEAD.len()..].iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    text.windows(HEAD.len() + 64).filter(is_hash).filter_map(|name| std::str::from_utf8(name).ok())
+}
+
 /// Whoever lost a race is told what won it.
 pub fn moved_meanwhile(what: &str, now: &str) -> WorldError {
     WorldError::Conflict(format!("{what} was moved meanwhile: it is at {now}"))

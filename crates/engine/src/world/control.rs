@@ -184,6 +184,11 @@ pub enum Upkeep {
     MarkUnserved { idle: Millis, limit: usize },
     /// Schedules whose time has come.
     DueSchedules { limit: usize },
+    /// Looks at blobs that were stored or looked at longer ago than `grace`, at most `limit` of them. One that nothing
+    /// stored names is marked, and removed when that is still so at the next look; storing it again makes it a new one
+    /// (`what_anything_names_is_never_collected`, `what_nothing_names_is_collected_after_the_grace`,
+    /// `a_blob_stored_again_is_not_collected`, `blobs_are_collected_in_small_pieces`).
+    CollectBlobs { grace: Millis, limit: usize },
 }
 
 #[derive(Clone, Debug, Default)]

@@ -110,6 +110,12 @@ statements! {
     MIGRATION_APPLIED = "migration_applied";
     PUT_BLOB = "put_blob";
     READ_BLOB = "read_blob";
+    DUE_BLOBS = "due_blobs";
+    MONTHS = "months";
+    NAMED_BLOBS = "named_blobs";
+    NAMED_IN_MONTH = "named_in_month";
+    NAMED_BY_DEFAULT = "named_by_default";
+    SETTLE_BLOBS = "settle_blobs";
     LIST_RUNS = "list_runs";
     READ_RUN = "read_run";
     RUN_TASKS = "run_tasks";

@@ -161,14 +161,17 @@ impl World for SqliteWorld {
     }
 
     async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {
-        let candidates = match request {
+        let (now, mut found) = (self.handle.clock.now(), upkeep::Found::default());
+        match request {
             Upkeep::FindStuck { idle, limit } => {
-                let now = self.handle.clock.now();
-                self.read(move |sql| upkeep::stuck_candidates(sql, now, idle, limit)).await?
+                found.stuck = self.read(move |sql| upkeep::stuck_candidates(sql, now, idle, limit)).await?;
             }
-            _ => Vec::new(),
-        };
-        self.writer.write(move |tx| upkeep::upkeep(tx, &request, &candidates)).await
+            Upkeep::CollectBlobs { grace, limit } => {
+                found.blobs = self.read(move |sql| upkeep::look_at_blobs(sql, now, grace, limit)).await?;
+            }
+            _ => {}
+        }
+        self.writer.write(move |tx| upkeep::upkeep(tx, &request, &found)).await
     }
 }
 

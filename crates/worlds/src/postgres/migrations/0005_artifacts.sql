@@ -31,4 +31,5 @@ CREATE TABLE workflow_patch (
 );
 
 -- A blob is stored, stored again or seen in use; long after that it is looked for in everything that may name it.
+ALTER TABLE blob ADD COLUMN unused bool NOT NULL DEFAULT false; -- nothing named it when it was looked at
 CREATE INDEX blob_age ON blob (stored_at);

@@ -31,5 +31,6 @@ CREATE TABLE workflow_patch (
 ) WITHOUT ROWID;
 
 -- A blob is stored, stored again or seen in use; long after that it is looked for in everything that may name it.
-ALTER TABLE blob ADD COLUMN seen_at INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE blob ADD COLUMN seen_at INTEGER NOT NULL DEFAULT 0; -- when it was stored, or looked at
+ALTER TABLE blob ADD COLUMN unused INTEGER NOT NULL DEFAULT 0;  -- nothing named it then
 CREATE INDEX blob_by_age ON blob (seen_at);
