@@ -46,6 +46,8 @@ pub struct WorkerSettings {
     pub patience: Option<Millis>,
     #[serde(with = "rhythm_core::duration::lenient_option")]
     pub retention: Option<Millis>,
+    #[serde(with = "rhythm_core::duration::lenient_option")]
+    pub blob_grace: Option<Millis>,
     pub fast: bool,
     pub allow_shell: bool,
     /// `HOST` or `HOST:PORT`.

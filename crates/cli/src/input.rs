@@ -25,6 +25,13 @@ pub fn payload(option: &str, given: Option<&str>) -> CliResult<Payload> {
     parse_json(&what, text.trim())
 }
 
+/// The same for an argument that must be there, as a value to look into.
+pub fn json(argument: &str, given: &str) -> CliResult<serde_json::Value> {
+    let payload = payload(argument, Some(given))?;
+    let text = payload.text().unwrap_or("null");
+    serde_json::from_str(text).map_err(|error| bad_json(argument, text, &error))
+}
+
 pub fn read_text(path: &str) -> CliResult<String> {
     let bytes = std::fs::read(path).map_err(|error| bad_file(path, &error))?;
     text_of(path, bytes)

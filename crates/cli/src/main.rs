@@ -10,6 +10,7 @@ mod input;
 mod output;
 mod session;
 mod times;
+mod unified;
 mod workflow_files;
 
 use std::process::ExitCode;

@@ -175,6 +175,11 @@ fn node_types() {
 }
 
 #[test]
+fn patches() {
+    check(&page("docs/guide/patches.md"));
+}
+
+#[test]
 fn built_in_tasks() {
     check(&page("docs/guide/tasks-built-in.md"));
 }
@@ -225,6 +230,7 @@ fn every_page_of_the_guide_is_run() {
             "graphs.md",
             "language.md",
             "operations.md",
+            "patches.md",
             "schedules.md",
             "tasks-built-in.md",
             "tasks.md",

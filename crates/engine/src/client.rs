@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rhythm_core::cron::{CatchUp, Cron, Overlap};
 use rhythm_core::fold::spill;
-use rhythm_core::message::{ApprovalDecided, Cancel, Message, MessageBody, Patched, SignalReceived};
+use rhythm_core::message::{ApprovalDecided, Cancel, Message, MessageBody, SignalReceived};
 use rhythm_core::{
     Actor, Event, MessageId, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version,
 };
@@ -37,6 +37,8 @@ type Ids = Arc<dyn Fn() -> String + Send + Sync>;
 pub struct StartRun {
     pub workflow: String,
     pub version: Option<Version>,
+    /// Starts the version this tag points at; the workflow may be left empty then.
+    pub tag: Option<String>,
     pub input: Payload,
     /// The same key always names the same run.
     pub key: Option<String>,
@@ -108,6 +110,7 @@ impl Client {
         let mut pinned: BTreeMap<(String, Option<Version>), Definition> = BTreeMap::new();
         let mut runs = Vec::with_capacity(starts.len());
         for start in starts {
+            let start = self.without_tag(start).await?;
             let key = (start.workflow.clone(), start.version.clone());
             if !pinned.contains_key(&key) {
                 pinned.insert(key.clone(), self.definition(&start).await?);
@@ -219,14 +222,12 @@ impl Client {
         self.send(run, MessageId::approval(decided.approval), MessageBody::ApprovalDecided(decided)).await
     }
 
-    /// Changes what one run does from here on.
-    pub async fn patch(&self, run: &RunId, operations: Payload, reason: &str) -> Result<(), EngineError> {
-        let operations = self.store(operations).await?;
-        let id = MessageId::new(format!("patch:{}", (self.ids)()));
-        self.send(run, id, MessageBody::Patch(Patched { operations, reason: reason.to_owned() })).await
-    }
-
-    async fn send(&self, run: &RunId, id: MessageId, body: MessageBody) -> Result<(), EngineError> {
+    pub(crate) async fn send(
+        &self,
+        run: &RunId,
+        id: MessageId,
+        body: MessageBody,
+    ) -> Result<(), EngineError> {
         let message = Message { id, at: Timestamp::default(), actor: self.actor.clone(), trace: None, body };
         let delivery = Delivery { to: run.clone(), message };
         let request = Deliver { tenant: self.tenant.clone(), deliveries: vec![delivery] };

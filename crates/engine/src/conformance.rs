@@ -1,10 +1,12 @@
 //! The World contract as an executable suite with one door: [`conformance_suite!`](crate::conformance_suite)
 //! turns every test here into a test of the calling crate, for the world its stage opens.
 
+pub mod artifacts;
 pub mod blobs;
 pub mod cancelling;
 pub mod children;
 pub mod claims;
+pub mod collecting;
 pub mod commits;
 pub mod control;
 pub mod dead_letters;
@@ -365,11 +367,30 @@ macro_rules! conformance_tests {
                 a_commit_can_be_repeated_after_reopening
                 finished_runs_stay_readable_until_retention
             }
+            artifacts {
+                a_tag_moves_and_remembers_every_move
+                a_repeated_move_of_a_tag_is_one
+                a_tag_points_at_a_version_that_is_there
+                a_removed_tag_keeps_its_history
+                of_two_moves_of_a_tag_one_wins
+                a_patched_version_is_current_and_kept_with_its_patch
+                a_patch_of_a_tagged_version_leaves_the_current_one
+                a_repeated_patch_of_a_workflow_is_one
+                of_two_patches_of_one_version_one_wins
+                of_two_patches_of_one_tag_one_wins
+                what_was_registered_meanwhile_is_not_overwritten
+            }
             blobs {
                 a_blob_comes_back_as_it_was
                 storing_a_blob_twice_is_storing_it_once
                 an_unknown_blob_is_not_found
                 a_large_value_travels_by_reference
+            }
+            collecting {
+                what_anything_names_is_never_collected
+                what_nothing_names_is_collected_after_the_grace
+                a_blob_stored_again_is_not_collected
+                blobs_are_collected_in_small_pieces
             }
             records {
                 a_cursor_nobody_gave_is_refused

@@ -3,6 +3,7 @@
 //! simulator can replay them.
 
 mod line;
+mod patch;
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use rhythm_core::{Failure, Millis, Payload, RunId, TaskId};
 use tokio::sync::{Notify, mpsc, watch};
 
 use self::line::{Line, runs_of};
+pub use self::patch::{Sent, patch_run};
 use crate::client::Client;
 use crate::engine::Engine;
 use crate::error::EngineError;

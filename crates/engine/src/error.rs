@@ -37,6 +37,25 @@ pub enum EngineError {
     Misfit { workflow: String, misfit: Misfit },
     #[error("workflow {workflow} cannot be registered:\n{problems}")]
     Refused { workflow: String, problems: String },
+    #[error("{0} is not one of a graph: only those can be patched")]
+    NotPatchable(String),
+    #[error("{of} is refused: {code}: {message}")]
+    PatchRefused {
+        of: String,
+        /// Such as `live_node_removed`.
+        code: String,
+        message: String,
+    },
+    #[error("run {run} has not considered the patch within {seconds} s; it will when it is stepped next")]
+    Unconsidered { run: String, seconds: u64 },
+    #[error("{of} has no patch {number}")]
+    UnknownPatch { of: String, number: usize },
+    #[error("there is no tag {0}")]
+    UnknownTag(String),
+    #[error("{what} was moved meanwhile: it is at {now}")]
+    Moved { what: String, now: String },
+    #[error("tag {tag} points at a version of {of}, not of {workflow}")]
+    WrongTag { tag: String, workflow: String, of: String },
     #[error("{0}")]
     Invalid(String),
 }
@@ -61,6 +80,13 @@ impl EngineError {
             Self::UnknownVersion { .. } => "ENGINE013",
             Self::UnknownEvent { .. } => "ENGINE014",
             Self::Refused { .. } => "ENGINE015",
+            Self::NotPatchable(_) => "ENGINE016",
+            Self::PatchRefused { .. } => "ENGINE017",
+            Self::Unconsidered { .. } => "ENGINE018",
+            Self::UnknownPatch { .. } => "ENGINE019",
+            Self::UnknownTag(_) => "ENGINE020",
+            Self::Moved { .. } => "ENGINE021",
+            Self::WrongTag { .. } => "ENGINE022",
         }
     }
 
@@ -81,6 +107,21 @@ impl EngineError {
             Self::UnknownEvent { .. } => "`rhythm runs events RUN` shows the events with their numbers",
             Self::Refused { .. } => {
                 "each message says what to write instead; `rhythm check FILE` shows the same"
+            }
+            Self::UnknownTag(_) => "`rhythm workflows tags` shows the tags there are",
+            Self::Moved { .. } => "look at what is there now, and decide again",
+            Self::WrongTag { .. } => {
+                "leave the workflow's name out: the tag names it, or use a tag of that workflow"
+            }
+            Self::NotPatchable(_) => "register a corrected workflow, and start a run of that",
+            Self::PatchRefused { .. } => {
+                "nothing was changed; look at what is there now, and write the patch for that"
+            }
+            Self::Unconsidered { .. } => {
+                "`rhythm explain RUN` says what it waits for, `rhythm runs patches RUN` what became of the patch"
+            }
+            Self::UnknownPatch { .. } => {
+                "`rhythm runs patches RUN` and `rhythm workflows patches NAME` list the patches there are"
             }
             Self::UnknownVersion { .. } => "`rhythm workflows versions NAME` shows the versions there are",
             Self::Misfit { .. } => {

@@ -1,6 +1,8 @@
 //! The in-memory world: the readable reference of the contract, and what the simulator runs on. Every method
 //! is one critical section over plain maps; what it does is in the submodules, one file per area.
 
+mod artifacts;
+mod blobs;
 mod claims;
 mod commit;
 mod control;
@@ -152,14 +154,12 @@ impl World for MemoryWorld {
         if BlobRef::of(content) != *blob {
             return Err(WorldError::Invalid(format!("the content is not that of {}", blob.hash)));
         }
-        self.transact(|state, _| {
-            state.tenant(tenant).blobs.entry(blob.hash.clone()).or_insert_with(|| content.into());
-        });
+        self.transact(|state, now| state.tenant(tenant).put_blob(&blob.hash, content, now));
         Ok(())
     }
 
     async fn read_blob(&self, tenant: &TenantId, blob: &BlobRef) -> WorldResult<Arc<[u8]>> {
-        self.transact(|state, _| state.tenant(tenant).blobs.get(&blob.hash).cloned())
+        self.transact(|state, _| state.tenant(tenant).read_blob(&blob.hash))
             .ok_or_else(|| WorldError::NotFound(format!("blob {}", blob.hash)))
     }
 
@@ -231,6 +231,20 @@ impl Records for MemoryWorld {
 
     async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
         Ok(self.transact(|state, _| state.tenant(tenant).version_rows(workflow)))
+    }
+
+    async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {
+        Ok(self.transact(|state, _| state.tenant(tenant).tag_rows()))
+    }
+
+    async fn tag_history(&self, tenant: &TenantId, tag: &str, limit: usize) -> WorldResult<Vec<TagMove>> {
+        Ok(self.transact(|state, _| state.tenant(tenant).tag_moves(tag, limit)))
+    }
+
+    async fn workflow_patches(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<WorkflowPatch>> {
+        Ok(self.transact(|state, _| {
+            state.tenant(tenant).workflow_patches.get(workflow).cloned().unwrap_or_default()
+        }))
     }
 
     async fn health(&self) -> WorldResult<Health> {

@@ -1,5 +1,6 @@
 //! Background duties, one file each, safe to run in every process at once. A tick runs those that are due.
 
+mod blobs;
 mod overdue;
 mod prepare;
 mod retention;
@@ -24,16 +25,18 @@ enum Duty {
     Unserved,
     Stuck,
     Retention,
+    Blobs,
     Prepare,
 }
 
-const DUTIES: [Duty; 7] = [
+const DUTIES: [Duty; 8] = [
     Duty::Sweep,
     Duty::Schedules,
     Duty::Overdue,
     Duty::Unserved,
     Duty::Stuck,
     Duty::Retention,
+    Duty::Blobs,
     Duty::Prepare,
 ];
 
@@ -75,6 +78,7 @@ impl Upkeep {
                 Duty::Unserved => unserved::run(process).await,
                 Duty::Stuck => stuck::run(process).await,
                 Duty::Retention => retention::run(process).await,
+                Duty::Blobs => blobs::run(process).await,
                 Duty::Prepare => prepare::run(process).await,
             };
             if let Err(error) = outcome {
@@ -108,6 +112,7 @@ impl Upkeep {
             Duty::Unserved => unserved::EVERY,
             Duty::Stuck => stuck::EVERY,
             Duty::Retention => retention::EVERY,
+            Duty::Blobs => blobs::EVERY,
             Duty::Prepare => prepare::EVERY,
         };
         gone >= every.as_u64()

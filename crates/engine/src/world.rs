@@ -5,6 +5,7 @@
 //! Vocabulary: a *live* run is one that has not ended; a *ready* run has something to do now and sits in the
 //! world's queue of runs; a *claim* is a time-limited exclusive right with a number that only grows.
 
+mod artifacts;
 mod control;
 mod error;
 mod records;
@@ -17,6 +18,7 @@ use async_trait::async_trait;
 use rhythm_core::{BlobRef, TenantId, Timestamp};
 use tokio::sync::watch;
 
+pub use artifacts::*;
 pub use control::*;
 pub use error::{WorldError, WorldResult};
 pub use records::*;
@@ -46,6 +48,9 @@ pub use tasks::*;
 ///    `a_delayed_task_is_not_claimed_early`, `two_claimers_never_share_a_task`).
 /// 9. What was acknowledged is kept (`acknowledged_work_survives_reopening`,
 ///    `finished_runs_stay_readable_until_retention`).
+/// 10. Of two who move a tag, or the current version of a workflow, from the same place, one does and the other is told
+///    (`of_two_moves_of_a_tag_one_wins`, `of_two_patches_of_one_version_one_wins`,
+///    `of_two_patches_of_one_tag_one_wins`, `what_was_registered_meanwhile_is_not_overwritten`).
 #[async_trait]
 pub trait World: Records {
     /// The world's time. All other answers carry it too.

@@ -439,6 +439,15 @@ impl Records for Forgetful {
     async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
         self.inner.versions(tenant, workflow).await
     }
+    async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {
+        self.inner.tags(tenant).await
+    }
+    async fn tag_history(&self, tenant: &TenantId, tag: &str, limit: usize) -> WorldResult<Vec<TagMove>> {
+        self.inner.tag_history(tenant, tag, limit).await
+    }
+    async fn workflow_patches(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<WorkflowPatch>> {
+        self.inner.workflow_patches(tenant, workflow).await
+    }
     async fn health(&self) -> WorldResult<Health> {
         self.inner.health().await
     }

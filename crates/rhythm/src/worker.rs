@@ -103,6 +103,12 @@ impl WorkerBuilder {
         self
     }
 
+    /// Large values that nothing refers to any more are kept this long; 3 days unless told.
+    pub fn blob_grace(mut self, grace: Duration) -> Self {
+        self.config.blob_grace = Millis(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
+        self
+    }
+
     /// What listings show; unique among all workers. Made of host and process unless told.
     pub fn id(mut self, id: impl Into<WorkerId>) -> Self {
         self.config.worker = id.into();

@@ -8,6 +8,7 @@ use rhythm_core::message::ApprovalDecided;
 use rhythm_core::{Actor, CommandId, EventData, MessageId, Payload, RunId, Status, TaskId, TenantId};
 use rhythm_engine::client::{Client, EnqueueTask, NewSchedule, StartRun};
 use rhythm_engine::error::EngineError;
+use rhythm_engine::patches::PatchRun;
 use rhythm_engine::world::{Control, DeadQuery, ScheduleTarget, World, WorldError};
 use serde_json::Value;
 
@@ -197,7 +198,8 @@ impl Caller {
             }
             Act::Patch { run, operations } => {
                 let run = RunId::new(run.clone());
-                client.patch(&run, payload(operations), "another way").await?;
+                let (operations, reason) = (payload(operations), "another way".to_owned());
+                client.patch(&run, PatchRun { operations, reason, id: None }).await?;
                 let message = MessageId::new(format!("patch:{}", self.log.last_name()));
                 self.log.told(Acknowledged::Delivered(run, message));
                 Ok(())

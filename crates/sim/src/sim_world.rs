@@ -317,6 +317,28 @@ impl Records for SimWorld {
         }))
     }
 
+    async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {
+        read!(self, "tags", tenant.clone(), |world, tenant| Box::pin(
+            async move { world.tags(&tenant).await }
+        ))
+    }
+
+    async fn tag_history(&self, tenant: &TenantId, tag: &str, limit: usize) -> WorldResult<Vec<TagMove>> {
+        let query = (tenant.clone(), tag.to_owned(), limit);
+        read!(self, "tag_history", query, |world, (tenant, tag, limit)| Box::pin(async move {
+            let tag: String = tag;
+            world.tag_history(&tenant, &tag, limit).await
+        }))
+    }
+
+    async fn workflow_patches(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<WorkflowPatch>> {
+        let query = (tenant.clone(), workflow.to_owned());
+        read!(self, "workflow_patches", query, |world, (tenant, workflow)| Box::pin(async move {
+            let workflow: String = workflow;
+            world.workflow_patches(&tenant, &workflow).await
+        }))
+    }
+
     async fn health(&self) -> WorldResult<Health> {
         read!(self, "health", (), |world, ()| world.health())
     }

@@ -3,7 +3,9 @@
 //! the schema in `migrations/`.
 
 mod answers;
+mod artifacts;
 mod batch;
+mod blobs;
 mod claims;
 mod columns;
 mod commit;

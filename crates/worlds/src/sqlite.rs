@@ -4,6 +4,7 @@
 //! the fsync; reads for people have connections of their own. What a request does is in the file named after it, its
 //! statements are in `sql/`. `docs/internals/worlds.md` says what each of them must do.
 
+mod artifacts;
 mod claim_runs;
 mod claim_tasks;
 mod clock;

@@ -28,8 +28,11 @@ The steps are shown as they happen, the result is printed when the run ends. Ctr
 --resume goes on with it. Tasks other than the built-in ones need a worker of their own on the same world.")]
 pub struct Run {
     /// A .flow or .graph.yaml file, or the name of a registered workflow
-    #[arg(value_name = "FILE|NAME", required_unless_present = "resume")]
+    #[arg(value_name = "FILE|NAME", required_unless_present_any = ["resume", "tag"])]
     target: Option<String>,
+    /// Run the version this tag points at; it names the workflow too
+    #[arg(long)]
+    tag: Option<String>,
     /// What the run gets: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
@@ -37,7 +40,7 @@ pub struct Run {
     #[arg(long)]
     key: Option<String>,
     /// Go on with this run instead of starting one
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "input", "key"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "input", "key", "tag"])]
     resume: Option<String>,
     #[command(flatten)]
     allowed: Allowed,
@@ -51,7 +54,8 @@ impl Run {
             (Some(run), _) => RunId::new(run),
             (None, target) => {
                 let workflow = registered(&session, target.as_deref().unwrap_or_default()).await?;
-                let start = StartRun { workflow, input, key: self.key.clone(), ..StartRun::default() };
+                let (tag, key) = (self.tag.clone(), self.key.clone());
+                let start = StartRun { workflow, tag, input, key, ..StartRun::default() };
                 session.client.start_run(start).await?
             }
         };

@@ -2,6 +2,8 @@ mod at;
 mod events;
 mod fork;
 mod list;
+mod patch;
+mod patches;
 mod path;
 mod places;
 mod position;
@@ -24,6 +26,8 @@ pub enum Runs {
     At(at::At),
     Fork(fork::Fork),
     Start(Start),
+    Patch(patch::Patch),
+    Patches(patches::Patches),
     Signal(steer::Signal),
     Cancel(steer::Cancel),
     Pause(steer::Pause),
@@ -41,6 +45,8 @@ impl Runs {
             Self::At(command) => command.run(settings).await,
             Self::Fork(command) => command.run(settings).await,
             Self::Start(command) => command.run(settings).await,
+            Self::Patch(command) => command.run(settings).await,
+            Self::Patches(command) => command.run(settings).await,
             Self::Signal(command) => command.run(settings).await,
             Self::Cancel(command) => command.run(settings).await,
             Self::Pause(command) => command.run(settings).await,

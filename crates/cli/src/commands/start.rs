@@ -15,8 +15,9 @@ use crate::session::Session;
 /// Start a run of a workflow and print its id
 #[derive(Debug, Args)]
 pub struct Start {
-    /// A registered workflow
-    workflow: String,
+    /// A registered workflow; may be left out where a tag names it
+    #[arg(required_unless_present = "tags")]
+    workflow: Option<String>,
     /// What the run gets: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
@@ -35,8 +36,8 @@ pub struct Start {
     /// Fail the run when it has not ended after this time
     #[arg(long, value_name = "DURATION")]
     deadline: Option<String>,
-    /// A tag to find the run by; may be repeated
-    #[arg(long = "tag", value_name = "KEY=VALUE")]
+    /// Start the version this tag of workflows points at; or KEY=VALUE, a tag to find the run by. May be repeated
+    #[arg(long = "tag", value_name = "TAG|KEY=VALUE")]
     tags: Vec<String>,
     /// Wait for the run to end and print its output
     #[arg(long)]
@@ -45,15 +46,23 @@ pub struct Start {
 
 impl Start {
     pub async fn run(self, settings: Settings) -> CliResult {
+        let (labels, versions): (Vec<&String>, Vec<&String>) =
+            self.tags.iter().partition(|tag| tag.contains('='));
+        if versions.len() > 1 || (versions.is_empty() && self.workflow.is_none()) {
+            let reason =
+                "name a workflow, or one tag that points at a version; labels of the run are KEY=VALUE";
+            return Err(CliError::Usage(reason.to_owned()));
+        }
         let start = StartRun {
-            workflow: self.workflow,
+            workflow: self.workflow.unwrap_or_default(),
+            tag: versions.first().map(|tag| (*tag).clone()),
             version: self.version.map(Version::new),
             input: input::payload("--input", self.input.as_deref())?,
             key: self.key,
             priority: self.priority,
             delay: input::optional_duration("--delay", self.delay.as_deref())?.unwrap_or(Millis::ZERO),
             deadline: input::optional_duration("--deadline", self.deadline.as_deref())?,
-            tags: self.tags.iter().map(|tag| input::pair("--tag", tag)).collect::<CliResult<_>>()?,
+            tags: labels.into_iter().map(|tag| input::pair("--tag", tag)).collect::<CliResult<_>>()?,
             ..StartRun::default()
         };
         let session = Session::open(&settings).await?;

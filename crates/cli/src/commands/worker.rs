@@ -33,6 +33,9 @@ pub struct Worker {
     /// How long ended runs and tasks are kept [default: 30d]
     #[arg(long, value_name = "DURATION")]
     retention: Option<String>,
+    /// How long large values are kept that nothing refers to any more [default: 3d]
+    #[arg(long, value_name = "DURATION")]
+    blob_grace: Option<String>,
     #[command(flatten)]
     allowed: Allowed,
 }
@@ -59,6 +62,9 @@ impl Worker {
         }
         if let Some(keep) = plan.retention {
             worker = worker.retention(keep);
+        }
+        if let Some(grace) = plan.blob_grace {
+            worker = worker.blob_grace(grace);
         }
         let worker = self.allowed.add_to(worker, &settings.worker)?.start().await?;
         let queues: Vec<&str> = plan.queues.iter().map(|(name, _)| name.as_str()).collect();
@@ -89,6 +95,10 @@ impl Worker {
             Some(text) => Some(input::duration("--retention", text)?),
             None => file.retention,
         };
+        let blob_grace = match &self.blob_grace {
+            Some(text) => Some(input::duration("--blob-grace", text)?),
+            None => file.blob_grace,
+        };
         let length = |millis: rhythm_core::Millis| Duration::from_millis(millis.as_u64());
         Ok(Plan {
             queues,
@@ -97,6 +107,7 @@ impl Worker {
             patience: patience.map_or(Duration::from_secs(30), length),
             poll_interval: file.poll_interval.map(length),
             retention: retention.map(length),
+            blob_grace: blob_grace.map(length),
         })
     }
 }
@@ -108,6 +119,7 @@ struct Plan {
     patience: Duration,
     poll_interval: Option<Duration>,
     retention: Option<Duration>,
+    blob_grace: Option<Duration>,
 }
 
 fn begin_log(settings: &Settings) -> CliResult {

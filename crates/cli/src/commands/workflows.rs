@@ -1,6 +1,9 @@
 mod diff;
+mod patch;
+mod patches;
 mod register;
 mod show;
+mod tag;
 pub mod versions;
 
 use clap::Subcommand;
@@ -13,7 +16,7 @@ use crate::output::{Words, short};
 use crate::session::Session;
 use crate::times::relative;
 
-/// Look at workflows, register, pause and resume them
+/// Look at workflows, register, tag, patch, pause and resume them
 #[derive(Debug, Subcommand)]
 pub enum Workflows {
     /// List the registered workflows
@@ -22,6 +25,11 @@ pub enum Workflows {
     Show(show::Show),
     Versions(versions::Versions),
     Diff(diff::Diff),
+    Tag(tag::Tag),
+    /// List the tags: where each points, who moved it there and why
+    Tags,
+    Patch(patch::Patch),
+    Patches(patches::Patches),
     /// Stop stepping all runs of a workflow; tasks under way finish
     Pause {
         workflow: String,
@@ -40,6 +48,10 @@ impl Workflows {
             Self::Show(command) => command.run(settings).await,
             Self::Versions(command) => command.run(settings).await,
             Self::Diff(command) => command.run(settings).await,
+            Self::Tag(command) => command.run(settings).await,
+            Self::Tags => tag::list(&Session::open(&settings).await?).await,
+            Self::Patch(command) => command.run(settings).await,
+            Self::Patches(command) => command.run(settings).await,
             Self::Pause { workflow } => pause(&Session::open(&settings).await?, workflow).await,
             Self::Resume { workflow } => resume(&Session::open(&settings).await?, workflow).await,
         }

@@ -1,16 +1,23 @@
 //! Patches: RFC 6902 lists over a graph's document, applied to a copy and compiled. What the copy is good for is decided
 //! by whoever asked; an agent's is held to what agents may do.
 
+mod changes;
+mod difference;
+mod operations;
+mod undo;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use json_patch::PatchOperation;
 use serde_json::{Value, json};
 
 use super::document::{DEPTH_LIMIT, SOURCE_LIMIT};
 use super::ir::{Graph, Node, NodeKind};
 use super::node_type::Registry;
 use super::{Context, compile};
+
+pub use changes::Changes;
+pub use undo::undo;
 
 /// Compiles a document that was made of another one, or says what is wrong with it. Types and content that other graph
 /// uses are there for this one too.
@@ -91,18 +98,17 @@ pub fn propose(
 
 /// The document with all operations applied in order; all of them or none.
 pub fn apply(document: &Value, operations: &Value) -> Result<Value, Refused> {
-    let operations: Vec<PatchOperation> = match serde_json::from_value(operations.clone()) {
-        Ok(operations) => operations,
-        Err(error) => return Refused::because(codes::MALFORMED, format!("it is no RFC 6902 list: {error}")),
-    };
+    let operations = operations::parse(operations)?;
     if operations.len() > MOST_OPERATIONS {
         let message = format!("it has {} operations, the limit is {MOST_OPERATIONS}", operations.len());
         return Refused::because(codes::MALFORMED, message);
     }
     let mut changed = document.clone();
-    for operation in &operations {
-        if let Err(error) = json_patch::patch(&mut changed, std::slice::from_ref(operation)) {
-            return Refused::because(codes::INAPPLICABLE, error.to_string());
+    for (place, operation) in operations.into_iter().enumerate() {
+        let name = operation.name();
+        if let Err(reason) = operation.apply(&mut changed) {
+            let message = format!("operation {} ({name}): {reason}", place + 1);
+            return Refused::because(codes::INAPPLICABLE, message);
         }
         // After each: a few copies of the whole into itself are more than any memory holds.
         if !is_moderate(&changed) {
@@ -112,9 +118,9 @@ pub fn apply(document: &Value, operations: &Value) -> Result<Value, Refused> {
     Ok(changed)
 }
 
-/// What makes the second document of the first.
+/// What makes the second document of the first, to the byte.
 pub fn diff(from: &Value, to: &Value) -> Value {
-    serde_json::to_value(json_patch::diff(from, to)).unwrap_or_default()
+    Value::Array(difference::between(from, to))
 }
 
 /// Whether what an agent wants is what agents may do.

@@ -235,6 +235,7 @@ pub async fn every_duty_is_safe_in_every_process_at_once(stage: &dyn Stage) {
         play.upkeep(Upkeep::FindStuck { idle: secs(1), limit: 10 }).await;
         play.upkeep(Upkeep::MarkUnserved { idle: Millis(1), limit: 10 }).await;
         play.upkeep(Upkeep::DueSchedules { limit: 10 }).await;
+        play.upkeep(Upkeep::CollectBlobs { grace: Millis::ZERO, limit: 10 }).await;
     };
     tokio::join!(all(&play), all(&other));
     assert_eq!(ids(&play.claim().await.messages), ["timer:1"]);

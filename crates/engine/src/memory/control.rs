@@ -90,6 +90,8 @@ impl State {
                 }
                 Ok(changed(was_paused))
             }
+            Control::MoveTag(wish) => tenant.move_tag(wish, actor, now),
+            Control::PatchWorkflow(wish) => tenant.patch_workflow(*wish, actor, now),
             Control::FireSchedule { name, expected, next_at, runs, tasks, missed } => {
                 let schedule = tenant.schedules.get_mut(&name).ok_or_else(|| no_schedule(&name))?;
                 if schedule.paused || schedule.next_at != Some(expected) {

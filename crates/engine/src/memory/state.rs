@@ -41,12 +41,23 @@ pub struct Tenant {
     pub events: BTreeMap<RunId, Vec<rhythm_core::event::Event>>,
     pub definitions: BTreeMap<(String, Version), Registered>,
     pub current: BTreeMap<String, Version>,
+    /// Each with every move, oldest first.
+    pub tags: BTreeMap<String, Vec<TagMove>>,
+    pub workflow_patches: BTreeMap<String, Vec<WorkflowPatch>>,
     pub paused_workflows: BTreeSet<String>,
     pub paused_queues: BTreeSet<String>,
     pub node_types: BTreeMap<String, NodeType>,
     pub schedules: BTreeMap<String, Schedule>,
     pub workers: BTreeMap<WorkerId, Worker>,
-    pub blobs: BTreeMap<String, Arc<[u8]>>,
+    pub blobs: BTreeMap<String, Blob>,
+}
+
+pub struct Blob {
+    pub content: Arc<[u8]>,
+    /// When it was stored, or looked at.
+    pub seen_at: Timestamp,
+    /// Nothing named it then.
+    pub unused: bool,
 }
 
 pub struct Registered {

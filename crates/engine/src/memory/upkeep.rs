@@ -33,6 +33,9 @@ impl State {
                 Upkeep::MarkUnserved { idle, limit } => {
                     report.changed += self.tenant(&id).mark_unserved(*idle, *limit, now);
                 }
+                Upkeep::CollectBlobs { grace, limit } => {
+                    report.changed += self.tenant(&id).collect_blobs(*grace, *limit, now);
+                }
                 Upkeep::DueSchedules { limit } => {
                     let tenant = self.tenant(&id);
                     let due = tenant.schedules.values().filter(|schedule| {

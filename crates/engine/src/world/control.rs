@@ -7,6 +7,7 @@ use rhythm_core::message::Message;
 use rhythm_core::{Actor, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::artifacts::{NewTagMove, NewWorkflowPatch};
 use super::runs::{CommitItem, NewRun};
 use super::tasks::NewTask;
 
@@ -109,6 +110,15 @@ pub enum Control {
         /// Fire times that were passed over.
         missed: u64,
     },
+    /// Points a tag at a version, or at nothing, if nobody moved it since the caller looked; otherwise a conflict. Unchanged
+    /// when this very move was made before (`a_tag_moves_and_remembers_every_move`, `a_repeated_move_of_a_tag_is_one`,
+    /// `a_tag_points_at_a_version_that_is_there`, `a_removed_tag_keeps_its_history`).
+    MoveTag(NewTagMove),
+    /// Stores a version made of another one and moves the tag, or what is current, from that one to it: all of it, or
+    /// nothing and a conflict when somebody else moved it first. With a tag the current version stays as it is. Unchanged
+    /// when this very patch was written before (`a_patched_version_is_current_and_kept_with_its_patch`,
+    /// `a_patch_of_a_tagged_version_leaves_the_current_one`, `a_repeated_patch_of_a_workflow_is_one`).
+    PatchWorkflow(Box<NewWorkflowPatch>),
 }
 
 /// What became of a control request.
@@ -180,6 +190,11 @@ pub enum Upkeep {
     MarkUnserved { idle: Millis, limit: usize },
     /// Schedules whose time has come.
     DueSchedules { limit: usize },
+    /// Looks at blobs that were stored or looked at longer ago than `grace`, at most `limit` of them. One that nothing
+    /// stored names is marked, and removed when that is still so at the next look; storing it again makes it a new one
+    /// (`what_anything_names_is_never_collected`, `what_nothing_names_is_collected_after_the_grace`,
+    /// `a_blob_stored_again_is_not_collected`, `blobs_are_collected_in_small_pieces`).
+    CollectBlobs { grace: Millis, limit: usize },
 }
 
 #[derive(Clone, Debug, Default)]

@@ -12,6 +12,7 @@ use rhythm_core::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::artifacts::{TagMove, WorkflowPatch};
 use super::control::Schedule;
 use super::error::WorldResult;
 use super::runs::{Parent, RunRow};
@@ -40,6 +41,12 @@ pub trait Records: Send + Sync {
     async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>>;
     /// Every version of a workflow, the one registered last first (`versions_are_listed_with_their_open_runs`).
     async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>>;
+    /// The last move of every tag that points somewhere, by name.
+    async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>>;
+    /// The moves of a tag, the last one first.
+    async fn tag_history(&self, tenant: &TenantId, tag: &str, limit: usize) -> WorldResult<Vec<TagMove>>;
+    /// Every patch of a workflow, oldest first.
+    async fn workflow_patches(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<WorkflowPatch>>;
     /// Facts for `rhythm db status` and `doctor`.
     async fn health(&self) -> WorldResult<Health>;
 }

@@ -11,7 +11,7 @@ use super::errors::Fault;
 use super::link::{Param, Session};
 use super::pipeline::Pipeline;
 use super::rows::{count, from_json};
-use super::{schedules, sql};
+use super::{artifacts, schedules, sql};
 
 pub struct Desk<'a> {
     pub session: &'a Session,
@@ -89,6 +89,8 @@ impl Desk<'_> {
                 self.cancel_task(task).await?;
                 (Controlled::Done, Hint::ALL)
             }
+            Control::MoveTag(wish) => (artifacts::move_tag(self, wish).await?, Hint::default()),
+            Control::PatchWorkflow(wish) => (artifacts::patch_workflow(self, wish).await?, Hint::default()),
             schedule => return schedules::control(self, schedule).await,
         };
         Ok(done)

@@ -10,10 +10,11 @@ use rhythm_core::graph::NodeType;
 use rhythm_core::{RunId, TaskId, TenantId};
 use rhythm_engine::world::{
     AttemptRow, DeadLetter, DeadQuery, Health, HistoryQuery, Page, Picture, QueueRow, Records, RunQuery,
-    RunSummary, Schedule, TaskQuery, TaskSummary, VersionRow, WorkerRow, WorkflowRow, WorldResult,
+    RunSummary, Schedule, TagMove, TaskQuery, TaskSummary, VersionRow, WorkerRow, WorkflowPatch, WorkflowRow,
+    WorldResult,
 };
 
-use super::PostgresWorld;
+use super::{PostgresWorld, artifacts};
 
 #[async_trait]
 impl Records for PostgresWorld {
@@ -67,6 +68,18 @@ impl Records for PostgresWorld {
 
     async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
         lists::versions(&self.reader, tenant, workflow).await
+    }
+
+    async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {
+        artifacts::tags(&self.reader, tenant).await
+    }
+
+    async fn tag_history(&self, tenant: &TenantId, tag: &str, limit: usize) -> WorldResult<Vec<TagMove>> {
+        artifacts::tag_history(&self.reader, tenant, tag, limit).await
+    }
+
+    async fn workflow_patches(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<WorkflowPatch>> {
+        artifacts::workflow_patches(&self.reader, tenant, workflow).await
     }
 
     async fn health(&self) -> WorldResult<Health> {

@@ -11,9 +11,10 @@ use super::sql;
 
 /// The duties only one process does at a time.
 #[derive(Clone, Copy)]
-enum Duty {
+pub enum Duty {
     Partitions = 1,
     Retention = 2,
+    Blobs = 3,
 }
 
 /// DDL waits this long for its lock at most; the next call tries again.
@@ -86,7 +87,7 @@ async fn drop_months(session: &Session, now: Option<i64>, keep: i64) -> Result<u
 }
 
 /// The time, when this process has the duty to itself until its transaction ends.
-async fn take(session: &Session, duty: Duty, now: Option<i64>) -> Result<Option<i64>, Fault> {
+pub async fn take(session: &Session, duty: Duty, now: Option<i64>) -> Result<Option<i64>, Fault> {
     let rows = session.query(sql::TRY_DUTY, &[&(duty as i64), &now]).await?;
     Ok(rows[0].get::<_, bool>(0).then(|| rows[0].get(1)))
 }

@@ -19,7 +19,7 @@ use super::pulse::Pulse;
 use super::rows::{small, workflow_kind};
 use super::time::Time;
 use super::upkeep::{Ready, Watermark};
-use super::{claims, commit, control, desk, fronts, retain, schema, sql, upkeep};
+use super::{blobs, claims, commit, control, desk, fronts, retain, schema, sql, upkeep};
 use crate::blob_codec;
 use crate::patience::Patience;
 
@@ -59,6 +59,8 @@ pub struct PostgresWorld {
     run_fronts: Fronts,
     task_fronts: Fronts,
     office: Office,
+    /// Of its own for what takes long; connected when it is first used.
+    archive: Office,
     watermark: Watermark,
     ready: Ready,
     patience: Patience,
@@ -109,6 +111,7 @@ impl PostgresWorld {
                 options.cheap_look,
             ),
             office: Office::new(dial.clone()),
+            archive: Office::new(dial.clone()),
             watermark: Watermark::default(),
             ready: Ready::default(),
             patience: Patience::default(),
@@ -238,6 +241,7 @@ impl World for PostgresWorld {
             Upkeep::DueSchedules { limit } => return upkeep::due_schedules(&self.claims, now, limit).await,
             Upkeep::Retain { keep, limit } => retain::retain(&self.office, now, keep, limit).await?,
             Upkeep::Prepare => retain::prepare(&self.office, now).await?,
+            Upkeep::CollectBlobs { grace, limit } => blobs::collect(&self.archive, now, grace, limit).await?,
         };
         Ok(UpkeepReport { changed, ..upkeep::glance(&self.claims, now).await? })
     }

@@ -52,7 +52,7 @@ pub fn find(sql: Sql<'_>, query: &DefinitionQuery) -> WorldResult<Option<Definit
 }
 
 pub fn put_blob(tx: &Tx<'_>, tenant: &TenantId, blob: &BlobRef, packed: &[u8]) -> WorldResult<()> {
-    let row = params![tenant.as_str(), blob.hash, int(blob.bytes), packed];
+    let row = params![tenant.as_str(), blob.hash, int(blob.bytes), packed, tx.now.millis()];
     tx.run(sql!("definitions", "put_blob"), row).map(drop)
 }
 

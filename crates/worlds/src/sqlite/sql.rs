@@ -179,6 +179,13 @@ impl Columns<'_> {
         Ok(value)
     }
 
+    /// Text or bytes as they are stored.
+    pub fn raw(&mut self) -> rusqlite::Result<rusqlite::types::ValueRef<'_>> {
+        let value = self.row.get_ref(self.at)?;
+        self.at += 1;
+        Ok(value)
+    }
+
     /// Any id or name made of text.
     pub fn id<T: From<String>>(&mut self) -> rusqlite::Result<T> {
         self.take::<String>().map(T::from)

@@ -1,8 +1,10 @@
 //! Background duties, one file each; safe to run in every process at once.
 
+mod blobs;
 mod duties;
 mod retain;
 mod sweep;
 mod watch;
 
-pub use duties::{stuck_candidates, upkeep};
+pub use blobs::look as look_at_blobs;
+pub use duties::{Found, stuck_candidates, upkeep};

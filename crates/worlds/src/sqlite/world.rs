@@ -18,8 +18,8 @@ use super::turnstile::Turnstile;
 use super::tx::Handle;
 use super::writer::Writer;
 use super::{
-    claim_runs, claim_tasks, commit, connect, control, definitions, extend, inbox, records, runs, schema,
-    tasks, upkeep,
+    artifacts, claim_runs, claim_tasks, commit, connect, control, definitions, extend, inbox, records, runs,
+    schema, tasks, upkeep,
 };
 use crate::blob_codec;
 use crate::patience::Patience;
@@ -162,14 +162,17 @@ impl World for SqliteWorld {
     }
 
     async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {
-        let candidates = match request {
+        let (now, mut found) = (self.handle.clock.now(), upkeep::Found::default());
+        match request {
             Upkeep::FindStuck { idle, limit } => {
-                let now = self.handle.clock.now();
-                self.read(move |sql| upkeep::stuck_candidates(sql, now, idle, limit)).await?
+                found.stuck = self.read(move |sql| upkeep::stuck_candidates(sql, now, idle, limit)).await?;
             }
-            _ => Vec::new(),
-        };
-        self.writer.write(move |tx| upkeep::upkeep(tx, &request, &candidates)).await
+            Upkeep::CollectBlobs { grace, limit } => {
+                found.blobs = self.read(move |sql| upkeep::look_at_blobs(sql, now, grace, limit)).await?;
+            }
+            _ => {}
+        }
+        self.writer.write(move |tx| upkeep::upkeep(tx, &request, &found)).await
     }
 }
 
@@ -234,6 +237,21 @@ impl Records for SqliteWorld {
     async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
         let (tenant, workflow) = (tenant.clone(), workflow.to_owned());
         self.read(move |sql| records::versions(sql, &tenant, &workflow)).await
+    }
+
+    async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {
+        let tenant = tenant.clone();
+        self.read(move |sql| artifacts::tags(sql, &tenant)).await
+    }
+
+    async fn tag_history(&self, tenant: &TenantId, tag: &str, limit: usize) -> WorldResult<Vec<TagMove>> {
+        let (tenant, tag) = (tenant.clone(), tag.to_owned());
+        self.read(move |sql| artifacts::tag_history(sql, &tenant, &tag, limit)).await
+    }
+
+    async fn workflow_patches(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<WorkflowPatch>> {
+        let (tenant, workflow) = (tenant.clone(), workflow.to_owned());
+        self.read(move |sql| artifacts::workflow_patches(sql, &tenant, &workflow)).await
     }
 
     async fn health(&self) -> WorldResult<Health> {

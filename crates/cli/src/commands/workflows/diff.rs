@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use clap::Args;
+use rhythm_engine::error::EngineError;
 use serde_json::json;
 use similar::{ChangeTag, TextDiff};
 
@@ -8,19 +9,19 @@ use super::versions::{definition, short_version};
 use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::input;
-use crate::output::clean;
 use crate::session::Session;
+use crate::unified;
 
 /// Show what changed between two versions of a workflow, or between a version and a file
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A and B are hashes of versions, or the beginnings of them, or files. Without B, A is compared with the current version.")]
+A and B are tags, hashes of versions or the beginnings of them, or files. Without B, A is compared with the current version.")]
 pub struct Diff {
     workflow: String,
-    /// A version or a file
+    /// A version, a tag or a file
     #[arg(value_name = "A")]
     from: String,
-    /// A version or a file; the current version when it is left out
+    /// A version, a tag or a file; the current version when it is left out
     #[arg(value_name = "B")]
     to: Option<String>,
 }
@@ -36,7 +37,7 @@ impl Diff {
         let from = side(&session, &self.workflow, Some(&self.from)).await?;
         let to = side(&session, &self.workflow, self.to.as_deref()).await?;
         let diff = TextDiff::from_lines(&from.source, &to.source);
-        let unified = diff.unified_diff().context_radius(3).header(&from.name, &to.name).to_string();
+        let unified = unified::diff((&from.name, &from.source), (&to.name, &to.source));
         if session.out.is_json() {
             let changed =
                 |tag: ChangeTag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
@@ -48,12 +49,23 @@ impl Diff {
         if unified.is_empty() {
             return session.out.line(format!("{} and {} are the same", from.name, to.name));
         }
-        unified.lines().try_for_each(|line| session.out.styled(&session.out.changed(&clean(line))))
+        unified::tell(&session.out, &unified)
     }
 }
 
-/// What looks like a file is one: no version has a dot or a slash in it.
+/// A tag is looked for first. What looks like a file is one otherwise: no version has a dot or a slash in it.
 async fn side(session: &Session, workflow: &str, given: Option<&str>) -> CliResult<Side> {
+    if let Some(tag) = given
+        && let Ok((target, _)) = session.client.tagged(tag).await
+    {
+        if target.workflow != workflow {
+            let (tag, workflow, of) = (tag.to_owned(), workflow.to_owned(), target.workflow);
+            return Err(EngineError::WrongTag { tag, workflow, of }.into());
+        }
+        let definition = definition(session, workflow, Some(target.version.as_str())).await?;
+        let name = format!("{workflow} {tag} {}", short_version(&definition.version));
+        return Ok(Side { name, source: definition.source });
+    }
     if let Some(path) = given.filter(|path| path.contains(['.', '/']) || Path::new(path).is_file()) {
         return Ok(Side { name: path.to_owned(), source: input::read_text(path)? });
     }

@@ -50,7 +50,7 @@ pub fn short_version(version: &Version) -> String {
 /// One version by its hash, or the beginning of it; the current one when none is named.
 pub async fn definition(session: &Session, workflow: &str, version: Option<&str>) -> CliResult<Definition> {
     let version = match version {
-        Some(prefix) => Some(find(&all(session, workflow).await?, workflow, prefix)?),
+        Some(prefix) => Some(find(session, workflow, prefix).await?),
         None => None,
     };
     let (tenant, name) = (session.client.tenant().clone(), workflow.to_owned());
@@ -59,7 +59,9 @@ pub async fn definition(session: &Session, workflow: &str, version: Option<&str>
     Ok(found.ok_or_else(|| EngineError::UnknownWorkflow(workflow.to_owned()))?)
 }
 
-fn find(rows: &[VersionRow], workflow: &str, prefix: &str) -> CliResult<Version> {
+/// A version by the beginning of its hash.
+pub async fn find(session: &Session, workflow: &str, prefix: &str) -> CliResult<Version> {
+    let rows = all(session, workflow).await?;
     let wanted = prefix.trim_end_matches('…');
     let hash = wanted.strip_prefix("sha256:").unwrap_or(wanted);
     let fits = |row: &&VersionRow| {

@@ -33,7 +33,8 @@ impl<'a> Machine<'a> {
                 let before = self.memory.clone();
                 self.begin_undo(&before, None).map(Some)
             }
-            (Stage::Running | Stage::Undoing(_), MessageBody::Patch(patch)) => {
+            // A run that failed at once may be patched before it starts anew.
+            (Stage::Fresh | Stage::Running | Stage::Undoing(_), MessageBody::Patch(patch)) => {
                 if self.is_repeated() {
                     return Ok(None);
                 }

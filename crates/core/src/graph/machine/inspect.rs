@@ -1,9 +1,12 @@
 //! What a snapshot tells about a run, for people and for tests.
 
+use serde_json::Value;
+
 use super::GraphProgram;
 use super::memory::{Memory, Stage, Wait};
 use crate::command::Command;
 use crate::graph::ir::Graph;
+use crate::graph::patch::{self, Changed, Refused};
 use crate::id::CommandId;
 use crate::program::{ProgramError, Snapshot};
 use crate::time::Timestamp;
@@ -84,6 +87,24 @@ impl GraphProgram {
     pub fn graph_of(&self, snapshot: &Snapshot) -> Result<Graph, ProgramError> {
         let memory = Memory::load(snapshot)?;
         Ok(memory.patched.map_or_else(|| self.graph().clone(), |patched| patched.graph))
+    }
+
+    /// The document the run goes by, with the graph that was compiled from it.
+    pub fn document_of(&self, snapshot: Option<&Snapshot>) -> Result<(Value, Graph), ProgramError> {
+        let patched = Memory::before(snapshot)?.patched;
+        Ok(match patched {
+            Some(patched) => (patched.document, patched.graph),
+            None => (Value::clone(&self.document), self.graph().clone()),
+        })
+    }
+
+    /// What a patch would make of a document, wherever a run is.
+    pub fn propose(
+        &self,
+        (document, graph): (&Value, &Graph),
+        operations: &Value,
+    ) -> Result<Changed, Refused> {
+        patch::propose((document, graph), operations, &self.compile)
     }
 
     /// Tokens emitted and not consumed.

@@ -126,7 +126,7 @@ impl Machine<'_> {
     }
 
     fn checked(&self, author: &Author, operations: &Value) -> Result<(Plan, Changed), Refused> {
-        if !matches!(self.memory.stage, Stage::Running) {
+        if !matches!(self.memory.stage, Stage::Fresh | Stage::Running) {
             return Refused::because(codes::TOO_LATE, "the run takes back what it did, and ends");
         }
         let document = match &self.memory.patched {

@@ -46,3 +46,97 @@ fn content_and_types_of_the_graph_are_there_for_what_is_made_of_it() {
     assert_eq!(changed.graph.nodes[0].config, base.nodes[0].config);
     assert_eq!(changed.graph.nodes[0].queue, "models");
 }
+
+#[test]
+fn keys_keep_their_order_whatever_happens_to_their_neighbours() {
+    let document = json!({"a": 1, "b": 2, "c": 3, "d": 4});
+    let removed = apply(&document, &json!([{"op": "remove", "path": "/b"}])).unwrap();
+    assert_eq!(removed.to_string(), r#"{"a":1,"c":3,"d":4}"#);
+    let replaced = apply(&document, &json!([{"op": "replace", "path": "/b", "value": 9}])).unwrap();
+    assert_eq!(replaced.to_string(), r#"{"a":1,"b":9,"c":3,"d":4}"#);
+    assert_eq!(apply(&removed, &diff(&removed, &document)).unwrap().to_string(), document.to_string());
+}
+
+#[test]
+fn places_are_found_as_rfc_6901_says_or_said_to_be_missing() {
+    let document = json!({"a/b": {"~": [1, 2]}, "": 0, "list": []});
+    let moved = |operation: Value| apply(&document, &json!([operation])).map(|changed| changed.to_string());
+    assert_eq!(
+        moved(json!({"op": "remove", "path": "/a~1b/~0/0"})).unwrap(),
+        r#"{"a/b":{"~":[2]},"":0,"list":[]}"#
+    );
+    assert_eq!(moved(json!({"op": "test", "path": "/", "value": 0})).unwrap(), document.to_string());
+    assert_eq!(
+        moved(json!({"op": "move", "from": "/", "path": "/list/-"})).unwrap(),
+        r#"{"a/b":{"~":[1,2]},"list":[0]}"#
+    );
+    for (operation, code) in [
+        (json!({"op": "remove", "path": "/list/-"}), codes::INAPPLICABLE),
+        (json!({"op": "remove", "path": "/list/0"}), codes::INAPPLICABLE),
+        (json!({"op": "add", "path": "/list/1", "value": 1}), codes::INAPPLICABLE),
+        (json!({"op": "add", "path": "/a~1b/~0/00", "value": 1}), codes::INAPPLICABLE),
+        (json!({"op": "add", "path": "/x/y", "value": 1}), codes::INAPPLICABLE),
+        (json!({"op": "replace", "path": "/x", "value": 1}), codes::INAPPLICABLE),
+        (json!({"op": "move", "from": "/a~1b", "path": "/a~1b/x"}), codes::INAPPLICABLE),
+        (json!({"op": "remove", "path": ""}), codes::INAPPLICABLE),
+        (json!({"op": "remove", "path": "list"}), codes::MALFORMED),
+        (json!({"op": "add", "path": "/x"}), codes::MALFORMED),
+    ] {
+        assert_eq!(moved(operation.clone()).unwrap_err().code, code, "{operation}");
+    }
+}
+
+#[test]
+fn undoing_touches_nothing_but_what_the_patch_did() {
+    let base = json!({"nodes": [{"id": "a"}, {"id": "b"}], "x": 1});
+    let first =
+        json!([{"op": "add", "path": "/nodes/1", "value": {"id": "n"}}, {"op": "remove", "path": "/x"}]);
+    let after = apply(&base, &first).unwrap();
+    let inverse = diff(&after, &base);
+    let undone = |now: &Value| undo(&inverse, &after, now).and_then(|operations| apply(now, &operations));
+    assert_eq!(undone(&after).unwrap().to_string(), base.to_string());
+    // Elsewhere something changed meanwhile: that stays.
+    let elsewhere = apply(&after, &json!([{"op": "add", "path": "/y", "value": 2}])).unwrap();
+    assert_eq!(undone(&elsewhere).unwrap(), json!({"nodes": [{"id": "a"}, {"id": "b"}], "x": 1, "y": 2}));
+    // What the patch had put there is no longer in its place, or its place is taken.
+    for later in [
+        json!([{"op": "add", "path": "/nodes/0", "value": {"id": "m"}}]),
+        json!([{"op": "add", "path": "/nodes/1/type", "value": "task"}]),
+        json!([{"op": "add", "path": "/x", "value": 7}]),
+    ] {
+        let refused = undone(&apply(&after, &later).unwrap()).unwrap_err();
+        assert_eq!(refused.code, codes::INAPPLICABLE, "{later}");
+        assert!(refused.message.contains("a later patch"), "{}", refused.message);
+    }
+}
+
+#[test]
+fn what_would_take_too_many_operations_is_undone_as_a_whole() {
+    let base = json!({"list": (0..400).map(|n| json!({"n": n})).collect::<Vec<_>>()});
+    let other = json!({"list": (0..400).map(|n| json!({"n": n + 1})).collect::<Vec<_>>()});
+    let replace = json!([{"op": "replace", "path": "", "value": other}]);
+    let after = apply(&base, &replace).unwrap();
+    let operations = undo(&diff(&after, &base), &after, &after).unwrap();
+    assert_eq!(operations.as_array().unwrap().len(), 2);
+    assert_eq!(apply(&after, &operations).unwrap().to_string(), base.to_string());
+    assert!(undo(&diff(&after, &base), &after, &json!({"list": after["list"], "x": 1})).is_err());
+}
+
+fn any_document() -> impl proptest::strategy::Strategy<Value = Value> {
+    use proptest::prelude::*;
+    let leaf = prop_oneof![Just(json!(null)), (0..4).prop_map(|n| json!(n)), "[a-c]".prop_map(|s| json!(s))];
+    leaf.prop_recursive(3, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(|items| json!(items)),
+            prop::collection::vec(("[a-d/~]", inner), 0..4)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+proptest::proptest! {
+    #[test]
+    fn a_difference_leads_to_the_other_document_byte_for_byte(from in any_document(), to in any_document()) {
+        proptest::prop_assert_eq!(apply(&from, &diff(&from, &to)).unwrap().to_string(), to.to_string());
+    }
+}

@@ -5,6 +5,7 @@ use rhythm_engine::world::{Control, ControlRequest, Controlled, WorldError, Worl
 use rusqlite::params;
 
 use super::{dead, node_types, runs, schedules};
+use crate::sqlite::artifacts;
 use crate::sqlite::sql::sql;
 use crate::sqlite::tasks;
 use crate::sqlite::tx::Tx;
@@ -48,6 +49,8 @@ pub fn control(tx: &Tx<'_>, request: &ControlRequest) -> WorldResult<Controlled>
                 schedules::Firing { expected: *expected, next_at: *next_at, runs, tasks, missed: *missed };
             schedules::fire(tx, tenant, name, &firing)
         }
+        Control::MoveTag(wish) => artifacts::move_tag(tx, tenant, actor, wish),
+        Control::PatchWorkflow(wish) => artifacts::patch_workflow(tx, tenant, actor, wish),
     }
 }
 

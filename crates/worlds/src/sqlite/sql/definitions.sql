@@ -11,6 +11,7 @@ WHERE tenant = ?1 AND workflow = ?2 AND version = ?3;
 SELECT workflow, version, kind, source, compiled, format FROM definition
 WHERE tenant = ?1 AND workflow = ?2 ORDER BY number DESC LIMIT 1;
 -- name: put_blob
-INSERT INTO blob (tenant, hash, bytes, content) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (hash, tenant) DO NOTHING;
+INSERT INTO blob (tenant, hash, bytes, content, seen_at) VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT (hash, tenant) DO UPDATE SET seen_at = excluded.seen_at, unused = 0;
 -- name: blob
 SELECT content FROM blob WHERE hash = ?2 AND tenant = ?1;

@@ -3,13 +3,20 @@
 use rhythm_engine::world::{Upkeep, UpkeepReport, WorldResult};
 use rusqlite::params;
 
-use super::{retain, sweep, watch};
+use super::{blobs, retain, sweep, watch};
 use crate::sqlite::sql::{size, sql};
 use crate::sqlite::tx::Tx;
 
 pub use watch::stuck_candidates;
 
-pub fn upkeep(tx: &Tx<'_>, duty: &Upkeep, candidates: &[i64]) -> WorldResult<UpkeepReport> {
+/// What was found beside the writer; it is checked again.
+#[derive(Default)]
+pub struct Found {
+    pub stuck: Vec<i64>,
+    pub blobs: Vec<blobs::Looked>,
+}
+
+pub fn upkeep(tx: &Tx<'_>, duty: &Upkeep, found: &Found) -> WorldResult<UpkeepReport> {
     let mut report = UpkeepReport { at: tx.now, ..UpkeepReport::default() };
     match duty {
         Upkeep::Sweep { limit } => report.changed = sweep::sweep(tx, *limit)?,
@@ -17,11 +24,12 @@ pub fn upkeep(tx: &Tx<'_>, duty: &Upkeep, candidates: &[i64]) -> WorldResult<Upk
         // One file needs no room made ahead.
         Upkeep::Prepare => {}
         Upkeep::FindStuck { idle, limit } => {
-            report.stuck = watch::report_stuck(tx, *idle, *limit, candidates)?;
+            report.stuck = watch::report_stuck(tx, *idle, *limit, &found.stuck)?;
         }
         Upkeep::MarkUnserved { idle, limit } => {
             report.changed = watch::mark_unserved(tx, *idle, *limit)?;
         }
+        Upkeep::CollectBlobs { .. } => report.changed = blobs::settle(tx, &found.blobs)?,
         Upkeep::DueSchedules { limit } => {
             let due = params![tx.now.millis(), size(*limit)];
             report.schedules = tx.all(sql!("schedules", "due"), due, |row| Ok((row.id()?, row.json()?)))?;

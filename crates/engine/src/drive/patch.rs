@@ -1,0 +1,72 @@
+//! Waiting for what a run says to a patch.
+
+use std::time::Duration;
+
+use rhythm_core::{RunId, Status, WorkflowKind};
+
+use crate::client::Client;
+use crate::error::EngineError;
+use crate::patches::{Considered, PatchRun, RunPatch, patch_of};
+
+/// What became of a patch that was sent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sent {
+    /// The run has considered it: adopted, or refused with the reason.
+    Considered(Box<RunPatch>),
+    /// The run has failed; it considers the patch when it is opened again.
+    Kept,
+}
+
+/// Sends a patch and waits until its run has considered it. A run that ended meanwhile is an error, and so is one that
+/// does not answer in time: the patch stays with it then.
+pub async fn patch_run(
+    client: &Client,
+    run: &RunId,
+    patch: PatchRun,
+    patience: Duration,
+) -> Result<Sent, EngineError> {
+    if client.picture(run).await?.summary.kind != WorkflowKind::Graph {
+        return Err(EngineError::NotPatchable(format!("run {run}")));
+    }
+    let wanted = client.load(&patch.operations).await?;
+    let mut wakeups = client.world().wakeups().runs;
+    let id = client.patch(run, patch).await?;
+    let until = tokio::time::Instant::now() + patience;
+    let mut pause = Duration::from_millis(2);
+    loop {
+        let status = client.picture(run).await?.summary.status;
+        match patch_of(client, run, &id).await? {
+            Considered::Told(patch) => {
+                let same = client.load(&patch.operations).await.is_ok_and(|text| is_same(&text, &wanted));
+                return match same {
+                    true => Ok(Sent::Considered(patch)),
+                    false => Err(EngineError::KeyConflict(id.to_string())),
+                };
+            }
+            Considered::Failed => {
+                return Err(EngineError::PatchRefused {
+                    of: format!("the patch of run {run}"),
+                    code: "run_failed".to_owned(),
+                    message: "the run failed with it".to_owned(),
+                });
+            }
+            // The status was read first: a run that has ended by then considers nothing any more.
+            Considered::NotYet if status == Status::Failed => return Ok(Sent::Kept),
+            Considered::NotYet if status.is_final() => return Err(EngineError::Ended(run.to_string())),
+            Considered::NotYet => {}
+        }
+        tokio::select! {
+            () = tokio::time::sleep(pause) => pause = (pause * 2).min(Duration::from_millis(250)),
+            _ = wakeups.changed() => {}
+            () = tokio::time::sleep_until(until) => {
+                return Err(EngineError::Unconsidered { run: run.to_string(), seconds: patience.as_secs() });
+            }
+        }
+    }
+}
+
+/// The same value, however it is written.
+fn is_same(one: &str, other: &str) -> bool {
+    let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+    one == other || (value(one).is_some() && value(one) == value(other))
+}

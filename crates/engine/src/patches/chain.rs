@@ -1,0 +1,60 @@
+//! The documents a run went by, one after the other: the version it started with, and every patch it adopted.
+
+use rhythm_core::graph::patch;
+use rhythm_core::{Payload, RunId};
+use serde_json::Value;
+
+use super::preview::{program_of, unreadable};
+use super::{PatchOutcome, RunPatch};
+use crate::client::Client;
+use crate::error::EngineError;
+
+/// One patch with the documents around it.
+#[derive(Clone, Debug)]
+pub struct Link {
+    pub patch: RunPatch,
+    pub before: Value,
+    /// What it made of that, or would have made, had it been adopted. Nothing when it cannot be applied.
+    pub after: Option<Value>,
+}
+
+/// Every patch of a run, oldest first.
+pub async fn chain(client: &Client, run: &RunId) -> Result<Vec<Link>, EngineError> {
+    let picture = client.picture(run).await?;
+    let (mut document, _) = program_of(client, &picture.row).await?.document_of(None).map_err(unreadable)?;
+    let mut links = Vec::new();
+    for patch in client.patches(run).await? {
+        let operations = value(client, &patch.operations).await?;
+        let after = patch::apply(&document, &operations).ok();
+        let before = document.clone();
+        if let (PatchOutcome::Adopted { .. }, Some(after)) = (&patch.outcome, &after) {
+            document = after.clone();
+        }
+        links.push(Link { patch, before, after });
+    }
+    Ok(links)
+}
+
+/// The operations that undo an adopted patch in the document the run has now.
+pub async fn undo(client: &Client, run: &RunId, number: usize) -> Result<Payload, EngineError> {
+    let links = chain(client, run).await?;
+    let unknown = || EngineError::UnknownPatch { of: format!("run {run}"), number };
+    let link = links.iter().find(|link| link.patch.number == number).ok_or_else(unknown)?;
+    let (PatchOutcome::Adopted { inverse }, Some(after)) = (&link.patch.outcome, &link.after) else {
+        return Err(EngineError::Invalid(format!("patch {number} was refused: there is nothing to undo")));
+    };
+    let adopted = |link: &&Link| matches!(link.patch.outcome, PatchOutcome::Adopted { .. });
+    let now = links.iter().rfind(adopted).and_then(|link| link.after.as_ref()).unwrap_or(after);
+    let inverse = value(client, inverse).await?;
+    let operations = patch::undo(&inverse, after, now).map_err(|refused| EngineError::PatchRefused {
+        of: format!("patch {number} of run {run}"),
+        code: refused.code.to_owned(),
+        message: refused.message,
+    })?;
+    Ok(Payload::of(&operations).unwrap_or_default())
+}
+
+async fn value(client: &Client, payload: &Payload) -> Result<Value, EngineError> {
+    let text = client.load(payload).await?;
+    serde_json::from_str(&text).map_err(|error| EngineError::Invalid(error.to_string()))
+}

@@ -1,0 +1,82 @@
+//! Collecting blobs nothing names any more: one process at a time, on a connection of its own, because looking for names takes
+//! as long as reading everything. All statements of one look see the same state; what is stored again meanwhile stays.
+
+use std::collections::HashSet;
+
+use rhythm_core::Millis;
+use rhythm_engine::world::WorldResult;
+
+use super::columns::millis;
+use super::errors::Fault;
+use super::link::{Param, Session};
+use super::office::Office;
+use super::retain::{Duty, take};
+use super::rows::count;
+use super::sql;
+
+const ONE_STATE: &str = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ";
+
+/// Blobs as they were when they were looked for, column by column.
+#[derive(Default)]
+struct Looked {
+    now: i64,
+    hashes: Vec<String>,
+    tenants: Vec<String>,
+    stored_at: Vec<i64>,
+    unused: Vec<bool>,
+    named: Vec<bool>,
+}
+
+pub async fn collect(office: &Office, now: Option<i64>, grace: Millis, limit: usize) -> WorldResult<u64> {
+    office
+        .run(move |session| async move {
+            let looked = session
+                .transact(async {
+                    session.execute(ONE_STATE).await?;
+                    look(&session, now, millis(grace), limit).await
+                })
+                .await?;
+            if looked.hashes.is_empty() {
+                return Ok(0);
+            }
+            let params: &[Param<'_>] = &[
+                &looked.hashes,
+                &looked.tenants,
+                &looked.stored_at,
+                &looked.unused,
+                &looked.named,
+                &looked.now,
+            ];
+            Ok(count(session.query(sql::SETTLE_BLOBS, params).await?[0].get(0)))
+        })
+        .await
+}
+
+async fn look(session: &Session, now: Option<i64>, grace: i64, limit: usize) -> Result<Looked, Fault> {
+    let Some(now) = take(session, Duty::Blobs, now).await? else { return Ok(Looked::default()) };
+    let mut looked = Looked { now, ..Looked::default() };
+    for row in session.query(sql::DUE_BLOBS, &[&now, &grace, &(limit as i64)]).await? {
+        looked.hashes.push(row.get(0));
+        looked.tenants.push(row.get(1));
+        looked.stored_at.push(row.get(2));
+        looked.unused.push(row.get(3));
+    }
+    if looked.hashes.is_empty() {
+        return Ok(looked);
+    }
+    let mut named: HashSet<String> = HashSet::new();
+    let mut months: Vec<i32> = Vec::new();
+    for row in session.query(sql::MONTHS, &[]).await? {
+        months.push(row.get(0));
+    }
+    for statement in [sql::NAMED_BLOBS, sql::NAMED_BY_DEFAULT] {
+        let rows = session.query(statement, &[&looked.hashes]).await?;
+        named.extend(rows.iter().map(|row| row.get::<_, String>(0)));
+    }
+    for month in months {
+        let rows = session.query(sql::NAMED_IN_MONTH, &[&looked.hashes, &month]).await?;
+        named.extend(rows.iter().map(|row| row.get::<_, String>(0)));
+    }
+    looked.named = looked.hashes.iter().map(|hash| named.contains(hash)).collect();
+    Ok(looked)
+}
