@@ -132,7 +132,7 @@ impl CliError {
             Self::BadFile { .. } => "check the path and who may read it",
             Self::BadConfig { .. } => {
                 "rhythm.toml may hold world, tenant and [worker] queues, concurrency, poll_interval, patience, \
-                 retention, fast, allow_shell, allow_hosts"
+                 retention, fast, allow_shell, allow_hosts, and [approvals] link_key, link_base"
             }
             Self::Usage(_) => "`rhythm --help` lists the commands, `rhythm COMMAND --help` their options",
             Self::Unconfirmed(_) => "add --yes if that is what you want",
@@ -192,14 +192,21 @@ fn engine_exit(error: &EngineError) -> u8 {
         | EngineError::UnknownRun(_)
         | EngineError::UnknownLetter(_)
         | EngineError::UnknownSchedule(_)
-        | EngineError::UnknownTask(_) => 3,
+        | EngineError::UnknownTask(_)
+        | EngineError::UnknownApproval { .. } => 3,
         EngineError::Ended(_)
+        | EngineError::ApprovalClosed(_)
+        | EngineError::Compensated(_)
         | EngineError::InboxFull(_)
         | EngineError::KeyConflict(_)
         | EngineError::PastDeadline(_) => 4,
         EngineError::TooLarge { .. }
         | EngineError::Misfit { .. }
         | EngineError::Refused { .. }
+        | EngineError::NotAnApprover { .. }
+        | EngineError::LinkKey(_)
+        | EngineError::BadLink
+        | EngineError::ExpiredLink(_)
         | EngineError::Invalid(_) => 2,
     }
 }

@@ -14,8 +14,12 @@ macro_rules! migration {
     };
 }
 
-pub const MIGRATIONS: &[Migration] =
-    &[migration!(1, "0001_tables"), migration!(2, "0002_partitions"), migration!(3, "0003_views")];
+pub const MIGRATIONS: &[Migration] = &[
+    migration!(1, "0001_tables"),
+    migration!(2, "0002_partitions"),
+    migration!(3, "0003_views"),
+    migration!(4, "0004_approvals"),
+];
 
 /// The schema version this build needs.
 pub fn known() -> i64 {
