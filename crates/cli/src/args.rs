@@ -68,6 +68,8 @@ pub enum Command {
     Tasks(commands::tasks::Tasks),
     #[command(subcommand)]
     Dead(commands::dead::Dead),
+    #[command(subcommand)]
+    Approvals(commands::approvals::Approvals),
     Workers(commands::workers::Workers),
     #[command(subcommand)]
     Queues(commands::queues::Queues),
@@ -102,6 +104,7 @@ impl Command {
             Self::Runs(command) => command.run(settings).await,
             Self::Tasks(command) => command.run(settings).await,
             Self::Dead(command) => command.run(settings).await,
+            Self::Approvals(command) => command.run(settings).await,
             Self::Workers(command) => command.run(settings).await,
             Self::Queues(command) => command.run(settings).await,
             Self::Workflows(command) => command.run(settings).await,

@@ -1,5 +1,6 @@
 //! One command a file; a noun with several verbs has a folder.
 
+pub mod approvals;
 pub mod bench;
 pub mod check;
 pub mod completions;

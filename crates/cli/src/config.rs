@@ -1,5 +1,6 @@
 //! Settings: flags, then the environment, then `rhythm.toml` here or in a parent folder, then defaults.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use rhythm_core::{Millis, TenantId};
@@ -21,6 +22,7 @@ pub struct Settings {
     pub migrate: bool,
     pub output: Output,
     pub worker: WorkerSettings,
+    pub approvals: ApprovalSettings,
 }
 
 /// `rhythm.toml`.
@@ -31,6 +33,8 @@ struct File {
     tenant: Option<String>,
     #[serde(default)]
     worker: WorkerSettings,
+    #[serde(default)]
+    approvals: ApprovalSettings,
 }
 
 /// The `[worker]` table: what `rhythm worker` does unless flags say otherwise.
@@ -54,6 +58,33 @@ pub struct WorkerSettings {
     pub allow_hosts: Vec<String>,
 }
 
+/// The `[approvals]` table: how links to approvals are made.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ApprovalSettings {
+    link_key: Option<Secret>,
+    /// Where approvals are shown.
+    pub link_base: Option<String>,
+}
+
+impl ApprovalSettings {
+    /// What links are signed with.
+    pub fn key(&self) -> Option<&str> {
+        self.link_key.as_ref().map(|secret| secret.0.as_str())
+    }
+}
+
+/// A text that is never shown.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+struct Secret(String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("***")
+    }
+}
+
 impl Settings {
     pub fn gather(global: &Global) -> Result<Self, CliError> {
         let file = match find_file(&std::env::current_dir().unwrap_or_default()) {
@@ -70,12 +101,16 @@ impl Settings {
         if let Some(text) = variable(POLL_VARIABLE) {
             worker.poll_interval = Some(input::lenient_duration(POLL_VARIABLE, &text)?);
         }
+        let mut approvals = file.approvals;
+        approvals.link_key = variable("RHYTHM_LINK_KEY").map(Secret).or(approvals.link_key);
+        approvals.link_base = variable("RHYTHM_LINK_BASE").or(approvals.link_base);
         Ok(Self {
             world: world.unwrap_or_else(|| rhythm_worlds::DEFAULT_URL.to_owned()),
             tenant: TenantId::new(tenant),
             migrate: !global.no_migrate,
             output: Output::new(global.output.unwrap_or(Format::Table), global.quiet),
             worker,
+            approvals,
         })
     }
 }

@@ -132,7 +132,7 @@ impl CliError {
             Self::BadFile { .. } => "check the path and who may read it",
             Self::BadConfig { .. } => {
                 "rhythm.toml may hold world, tenant and [worker] queues, concurrency, poll_interval, patience, \
-                 retention, blob_grace, fast, allow_shell, allow_hosts"
+                 retention, blob_grace, fast, allow_shell, allow_hosts, and [approvals] link_key, link_base"
             }
             Self::Usage(_) => "`rhythm --help` lists the commands, `rhythm COMMAND --help` their options",
             Self::Unconfirmed(_) => "add --yes if that is what you want",
@@ -194,8 +194,11 @@ fn engine_exit(error: &EngineError) -> u8 {
         | EngineError::UnknownSchedule(_)
         | EngineError::UnknownPatch { .. }
         | EngineError::UnknownTag(_)
-        | EngineError::UnknownTask(_) => 3,
+        | EngineError::UnknownTask(_)
+        | EngineError::UnknownApproval { .. } => 3,
         EngineError::Ended(_)
+        | EngineError::ApprovalClosed(_)
+        | EngineError::Compensated(_)
         | EngineError::InboxFull(_)
         | EngineError::KeyConflict(_)
         | EngineError::PatchRefused { .. }
@@ -207,6 +210,10 @@ fn engine_exit(error: &EngineError) -> u8 {
         | EngineError::Refused { .. }
         | EngineError::NotPatchable(_)
         | EngineError::WrongTag { .. }
+        | EngineError::NotAnApprover { .. }
+        | EngineError::LinkKey(_)
+        | EngineError::BadLink
+        | EngineError::ExpiredLink(_)
         | EngineError::Invalid(_) => 2,
     }
 }

@@ -82,7 +82,7 @@ fn check(page: &Path) {
     let mut command = Command::new("bash");
     command.arg("-c").arg(script_of(&examples)).current_dir(folder.path()).env("PATH", path);
     command.env("SERVICE", service::start());
-    for variable in ["RHYTHM_WORLD", "RHYTHM_DATABASE_URL", "RHYTHM_LOG", "RHYTHM_WORKER_POLL_INTERVAL"] {
+    for (variable, _) in std::env::vars().filter(|(name, _)| name.starts_with("RHYTHM_")) {
         command.env_remove(variable);
     }
     command.stdin(Stdio::null()).stdout(std::fs::File::create(&printed).unwrap()).stderr(Stdio::null());
@@ -180,6 +180,11 @@ fn patches() {
 }
 
 #[test]
+fn approvals() {
+    check(&page("docs/guide/approvals.md"));
+}
+
+#[test]
 fn built_in_tasks() {
     check(&page("docs/guide/tasks-built-in.md"));
 }
@@ -224,6 +229,7 @@ fn every_page_of_the_guide_is_run() {
     assert_eq!(
         pages,
         [
+            "approvals.md",
             "benchmarks.md",
             "dead-letters.md",
             "flow.md",

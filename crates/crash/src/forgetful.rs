@@ -9,7 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rhythm::Event;
 use rhythm_core::graph::NodeType;
-use rhythm_core::{BlobRef, RunId, TaskId, TenantId, Timestamp};
+use rhythm_core::{BlobRef, CommandId, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::*;
 
 const CHANCE: &str = "RHYTHM_LAB_FORGETS";
@@ -123,6 +123,17 @@ impl Records for Forgetful {
     }
     async fn list_dead(&self, query: DeadQuery) -> WorldResult<Page<DeadLetter>> {
         self.inner.list_dead(query).await
+    }
+    async fn list_approvals(&self, query: ApprovalQuery) -> WorldResult<Page<ApprovalRow>> {
+        self.inner.list_approvals(query).await
+    }
+    async fn approval(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+        approval: CommandId,
+    ) -> WorldResult<Option<ApprovalRow>> {
+        self.inner.approval(tenant, run, approval).await
     }
     async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {
         self.inner.workers(tenant).await

@@ -1,6 +1,7 @@
-//! What programs and people ask for: start, signal, cancel, pause, retry, dead letters, schedules. Every call
+//! What programs and people ask for: start, signal, cancel, decide, pause, retry, dead letters, schedules. Every call
 //! that names a key or id can be repeated safely when its answer was lost.
 
+mod deciding;
 mod recovery;
 mod registration;
 
@@ -9,7 +10,7 @@ use std::sync::Arc;
 
 use rhythm_core::cron::{CatchUp, Cron, Overlap};
 use rhythm_core::fold::spill;
-use rhythm_core::message::{ApprovalDecided, Cancel, Message, MessageBody, SignalReceived};
+use rhythm_core::message::{Cancel, Message, MessageBody, SignalReceived};
 use rhythm_core::{
     Actor, Event, MessageId, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version,
 };
@@ -18,6 +19,8 @@ use crate::error::EngineError;
 use crate::inputs::Schemas;
 use crate::worker::MAX_PAYLOAD_BYTES;
 use crate::world::*;
+
+pub use deciding::{Decide, Decision, Identity};
 
 /// A handle for callers. Cheap to clone.
 #[derive(Clone)]
@@ -217,26 +220,31 @@ impl Client {
         self.send(run, id, MessageBody::Cancel(Cancel { reason: reason.to_owned() })).await
     }
 
-    /// Answers an approval; only the first answer counts.
-    pub async fn decide(&self, run: &RunId, decided: ApprovalDecided) -> Result<(), EngineError> {
-        self.send(run, MessageId::approval(decided.approval), MessageBody::ApprovalDecided(decided)).await
-    }
-
     pub(crate) async fn send(
         &self,
         run: &RunId,
         id: MessageId,
         body: MessageBody,
     ) -> Result<(), EngineError> {
-        let message = Message { id, at: Timestamp::default(), actor: self.actor.clone(), trace: None, body };
+        match self.deliver(run, id, self.actor.clone(), body).await? {
+            Delivered::Accepted | Delivered::Duplicate => Ok(()),
+            Delivered::Ended => Err(EngineError::Ended(run.to_string())),
+            Delivered::Full => Err(EngineError::InboxFull(run.to_string())),
+            Delivered::NotFound => Err(EngineError::UnknownRun(run.to_string())),
+        }
+    }
+
+    async fn deliver(
+        &self,
+        run: &RunId,
+        id: MessageId,
+        actor: Actor,
+        body: MessageBody,
+    ) -> Result<Delivered, EngineError> {
+        let message = Message { id, at: Timestamp::default(), actor, trace: None, body };
         let delivery = Delivery { to: run.clone(), message };
         let request = Deliver { tenant: self.tenant.clone(), deliveries: vec![delivery] };
-        match self.world.deliver(request).await?.first() {
-            Some(Delivered::Accepted | Delivered::Duplicate) => Ok(()),
-            Some(Delivered::Ended) => Err(EngineError::Ended(run.to_string())),
-            Some(Delivered::Full) => Err(EngineError::InboxFull(run.to_string())),
-            Some(Delivered::NotFound) | None => Err(EngineError::UnknownRun(run.to_string())),
-        }
+        Ok(self.world.deliver(request).await?.pop().unwrap_or(Delivered::NotFound))
     }
 
     pub async fn control(&self, control: Control) -> Result<Controlled, EngineError> {

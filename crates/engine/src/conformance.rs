@@ -1,6 +1,7 @@
 //! The World contract as an executable suite with one door: [`conformance_suite!`](crate::conformance_suite)
 //! turns every test here into a test of the calling crate, for the world its stage opens.
 
+pub mod approvals;
 pub mod artifacts;
 pub mod blobs;
 pub mod cancelling;
@@ -403,6 +404,13 @@ macro_rules! conformance_tests {
                 a_walk_through_letters_meets_each_once
                 queues_are_counted
                 health_names_the_world
+            }
+            approvals {
+                an_approval_tells_what_became_of_it
+                the_first_answer_counts
+                an_approval_of_an_ended_run_is_cancelled
+                approvals_are_found_by_what_they_are
+                a_walk_through_approvals_meets_each_once
             }
             tenants {
                 cancelled_tasks_of_one_name_end_for_each_tenant

@@ -16,7 +16,7 @@ use tokio::sync::{Notify, mpsc, watch};
 
 use self::line::{Line, runs_of};
 pub use self::patch::{Sent, patch_run};
-use crate::client::Client;
+use crate::client::{Client, Decide};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::{Host, Spawned, Tokio};
@@ -445,6 +445,28 @@ pub async fn wait_for_run(client: &Client, run: &RunId) -> Result<Picture, Engin
             () = tokio::time::sleep(pause) => pause = (pause * 2).min(Duration::from_millis(250)),
             _ = wakeups.changed() => {}
         }
+    }
+}
+
+/// Sends an answer to an approval and waits until its run has taken it, or so long: then nothing is told.
+pub async fn decide(
+    client: &Client,
+    request: &Decide,
+    patience: Duration,
+) -> Result<Option<ApprovalRow>, EngineError> {
+    client.decide(request).await?;
+    let begun = Instant::now();
+    let mut pause = Duration::from_millis(2);
+    loop {
+        if let Some(row) = client.verdict(request).await? {
+            return Ok(Some(row));
+        }
+        let left = patience.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return Ok(None);
+        }
+        tokio::time::sleep(pause.min(left)).await;
+        pause = (pause * 2).min(Duration::from_millis(250));
     }
 }
 

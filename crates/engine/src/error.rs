@@ -1,9 +1,10 @@
 //! Errors of the engine's callers, each with a code and what to do.
 
+use rhythm_core::{CommandId, Timestamp};
 use thiserror::Error;
 
 use crate::inputs::Misfit;
-use crate::world::WorldError;
+use crate::world::{ApprovalRow, ApprovalState, WorldError};
 
 #[derive(Debug, Error)]
 pub enum EngineError {
@@ -56,8 +57,37 @@ pub enum EngineError {
     Moved { what: String, now: String },
     #[error("tag {tag} points at a version of {of}, not of {workflow}")]
     WrongTag { tag: String, workflow: String, of: String },
+    #[error("run {0} has taken back what it did: it is not opened again")]
+    Compensated(String),
+    #[error("run {run} has asked nobody under {approval}")]
+    UnknownApproval { run: String, approval: String },
+    #[error("approval {} of run {} {}", .0.approval, .0.run, what_became(.0))]
+    ApprovalClosed(Box<ApprovalRow>),
+    #[error("{who} may not decide on approval {approval} of run {run}; {} may", approvers.join(", "))]
+    NotAnApprover { run: String, approval: CommandId, who: String, approvers: Vec<String> },
+    #[error("the key that signs approval links {0}")]
+    LinkKey(&'static str),
+    #[error("this is no approval link of ours")]
+    BadLink,
+    #[error("the approval link has expired at {0}")]
+    ExpiredLink(Timestamp),
     #[error("{0}")]
     Invalid(String),
+}
+
+/// Who decided, what and when; or that nobody did.
+fn what_became(row: &ApprovalRow) -> String {
+    let at = row.decided_at.map(|at| format!(" at {at}")).unwrap_or_default();
+    match row.state {
+        ApprovalState::Pending => "has an answer already, which its run is about to take".to_owned(),
+        ApprovalState::Decided => {
+            let decision = row.decision.as_deref().unwrap_or("decided");
+            let by = row.decided_by.as_deref().unwrap_or("somebody");
+            format!("was decided already: {decision} by {by}{at}")
+        }
+        ApprovalState::Timeout => format!("was given up{at}: nobody had decided in time"),
+        ApprovalState::Cancelled => format!("was cancelled{at}: its run needs no answer any more"),
+    }
 }
 
 impl EngineError {
@@ -87,6 +117,13 @@ impl EngineError {
             Self::UnknownTag(_) => "ENGINE020",
             Self::Moved { .. } => "ENGINE021",
             Self::WrongTag { .. } => "ENGINE022",
+            Self::Compensated(_) => "COMPENSATION001",
+            Self::UnknownApproval { .. } => "APPROVAL001",
+            Self::ApprovalClosed(_) => "APPROVAL002",
+            Self::NotAnApprover { .. } => "APPROVAL003",
+            Self::LinkKey(_) => "APPROVAL004",
+            Self::BadLink => "APPROVAL005",
+            Self::ExpiredLink(_) => "APPROVAL006",
         }
     }
 
@@ -123,6 +160,22 @@ impl EngineError {
             Self::UnknownPatch { .. } => {
                 "`rhythm runs patches RUN` and `rhythm workflows patches NAME` list the patches there are"
             }
+            Self::Compensated(_) => "start a new run; `rhythm explain RUN` says what could not be taken back",
+            Self::UnknownApproval { .. } => "`rhythm approvals list` shows what waits for an answer",
+            Self::ApprovalClosed(_) => {
+                "nothing more can be decided here; `rhythm approvals show` tells all of it"
+            }
+            Self::NotAnApprover { .. } => {
+                "let one of them decide, or decide for one of them as delegate (`--as NAME`)"
+            }
+            Self::LinkKey(_) => {
+                "set RHYTHM_LINK_KEY, or `link_key` under `[approvals]` in rhythm.toml, to at least 32 random characters, \
+                 such as those of `openssl rand -base64 32`"
+            }
+            Self::BadLink => {
+                "ask whoever sent it for a new one; links work where they were made, whole and unchanged"
+            }
+            Self::ExpiredLink(_) => "ask whoever sent it for a new one",
             Self::UnknownVersion { .. } => "`rhythm workflows versions NAME` shows the versions there are",
             Self::Misfit { .. } => {
                 "correct the input; `rhythm workflows show NAME` has the schema in the front matter"

@@ -4,6 +4,7 @@
 mod lines;
 mod nodes;
 
+use rhythm_core::graph::machine::COMPENSATION;
 use rhythm_core::message::MessageBody;
 use rhythm_core::{BlockedCode, CommandId, RunId, Status, TaskId, Timestamp};
 use serde::Serialize;
@@ -110,8 +111,9 @@ pub fn explain_picture(picture: &Picture, queues: &[QueueRow], workers: &[Worker
         reasons.extend(picture.tasks.iter().map(|task| task_reason(task, queues, workers)));
         reasons.extend(picture.timers.iter().map(timer_reason));
         reasons.extend(picture.children.iter().filter(|child| !child.status.is_final()).map(child_reason));
-        reasons
-            .extend(picture.row.awaiting().iter().map(|name| awaited(&summary.id, name, summary.updated_at)));
+        // The task that takes something back is among the tasks.
+        let names = picture.row.awaiting().iter().filter(|name| *name != COMPENSATION);
+        reasons.extend(names.map(|name| awaited(&summary.id, name, summary.updated_at)));
         // A flow says which of these it waits for, and where.
         if summary.kind != rhythm_core::WorkflowKind::Flow {
             for reason in reasons.iter_mut().filter(|reason| reason.about.is_awaited()) {
@@ -156,6 +158,10 @@ fn ended(picture: &Picture) -> Reason {
         message.body == MessageBody::DeadlineReached && picture.row.snapshot().is_some()
     });
     match (picture.summary.status, &picture.failure) {
+        (Status::Failed, Some(failure)) if picture.is_compensated() => {
+            let moves_when = "never: it has taken back what it did; start a new run";
+            reason("compensated", format!("it failed: {failure}"), since, moves_when, None)
+        }
         (Status::Failed, Some(failure)) if past_deadline => {
             let moves_when = "never: what it waited for was cancelled with it; start a new run";
             reason("failed", format!("it failed: {failure}"), since, moves_when, None)
@@ -333,7 +339,8 @@ fn awaited(run: &RunId, name: &str, since: Timestamp) -> Reason {
         Some(number) => {
             let what = format!("a decision on approval {number}");
             let about = number.parse().map_or(About::Run, |number| About::Approval(CommandId(number)));
-            reason("approval", what, Some(since), "somebody decides", None).about(about)
+            let command = Some(format!("rhythm approvals approve {run}/{number}"));
+            reason("approval", what, Some(since), "somebody decides", command).about(about)
         }
         None => {
             let what = format!("signal {name}");

@@ -4,6 +4,7 @@
 //! [`client::Client`] asks for things; [`upkeep::Upkeep`] does background duties. None of them spawns, sleeps
 //! or reads a clock: [`drive`] is the only file that does, and the simulator replaces it.
 
+pub mod approval_link;
 mod children;
 pub mod client;
 pub mod config;

@@ -1,6 +1,7 @@
 //! The in-memory world: the readable reference of the contract, and what the simulator runs on. Every method
 //! is one critical section over plain maps; what it does is in the submodules, one file per area.
 
+mod approvals;
 mod artifacts;
 mod blobs;
 mod claims;
@@ -18,7 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use async_trait::async_trait;
 use rhythm_core::event::Event;
 use rhythm_core::graph::NodeType;
-use rhythm_core::{BlobRef, RunId, TaskId, TenantId, Timestamp};
+use rhythm_core::{BlobRef, CommandId, RunId, TaskId, TenantId, Timestamp};
 
 use self::state::State;
 use crate::world::*;
@@ -207,6 +208,22 @@ impl Records for MemoryWorld {
 
     async fn list_dead(&self, query: DeadQuery) -> WorldResult<Page<DeadLetter>> {
         self.transact(|state, _| state.tenant(&query.tenant).list_dead(&query))
+    }
+
+    async fn list_approvals(&self, query: ApprovalQuery) -> WorldResult<Page<ApprovalRow>> {
+        self.transact(|state, _| state.tenant(&query.tenant).list_approvals(&query))
+    }
+
+    async fn approval(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+        approval: CommandId,
+    ) -> WorldResult<Option<ApprovalRow>> {
+        Ok(self.transact(|state, _| {
+            let mut found = state.tenant(tenant).approvals_of(run).into_iter();
+            found.find(|(_, row)| row.approval == approval).map(|(_, row)| row)
+        }))
     }
 
     async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {

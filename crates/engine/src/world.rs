@@ -5,6 +5,7 @@
 //! Vocabulary: a *live* run is one that has not ended; a *ready* run has something to do now and sits in the
 //! world's queue of runs; a *claim* is a time-limited exclusive right with a number that only grows.
 
+mod approvals;
 mod artifacts;
 mod control;
 mod error;
@@ -18,6 +19,7 @@ use async_trait::async_trait;
 use rhythm_core::{BlobRef, TenantId, Timestamp};
 use tokio::sync::watch;
 
+pub use approvals::*;
 pub use artifacts::*;
 pub use control::*;
 pub use error::{WorldError, WorldResult};

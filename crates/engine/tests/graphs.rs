@@ -7,8 +7,9 @@ use rhythm_core::graph::codes::UNRESOLVED;
 use rhythm_core::{BlobRef, EventData, Payload, Status, WorkflowKind};
 use rhythm_engine::client::StartRun;
 use rhythm_engine::error::EngineError;
+use rhythm_engine::explain::explain;
 use rhythm_engine::tokens::{WaitsFor, path, standing};
-use rig::Rig;
+use rig::{Rig, permanent};
 use serde_json::{Value, json};
 
 async fn register(rig: &Rig, graph: Value) -> Result<rhythm_core::Version, EngineError> {
@@ -137,4 +138,40 @@ async fn tokens_can_be_followed_and_counted_again() {
     let moved = history.iter().filter(|row| matches!(row.data, EventData::NodeConsumed(_))).count();
     assert_eq!(moved, hops.len());
     rig.verify(&run).await;
+}
+
+#[tokio::test]
+async fn a_run_that_took_back_what_it_did_is_not_opened_again() {
+    let rig = Rig::new();
+    rig.stage.on("bad", permanent("BROKEN"));
+    rig.stage.on("undo", permanent("LOCKED"));
+    let graph = json!({"nodes": [
+        {"id": "pay", "type": "task", "config": {"task": "a"}, "compensator": {"action": "undo"}, "dependents": ["ship"]},
+        {"id": "ship", "type": "task", "config": {"task": "bad"}},
+    ]});
+    register(&rig, graph).await.unwrap();
+    let run = rig.client.start_run(start(json!({}))).await.unwrap();
+    while !rig.stage.calls().contains(&"bad".to_owned()) {
+        assert!(rig.one.round().await);
+    }
+    let waiting = explain(&rig.client, &run).await.unwrap();
+    assert!(waiting.reasons.iter().all(|reason| reason.code != "signal"), "{waiting:?}");
+    rig.settle().await;
+    assert_eq!(rig.failure(&run).await, "node_failed:ship");
+    let refused = rig.client.retry_run(&run, "again").await.unwrap_err();
+    assert_eq!(refused.code(), "COMPENSATION001");
+    assert_eq!(rig.status(&run).await, Status::Failed);
+    let explained = explain(&rig.client, &run).await.unwrap();
+    assert_eq!((explained.reasons[0].code, &explained.reasons[0].command), ("compensated", &None));
+    assert!(explained.summary.contains("still to be undone: pay"), "{}", explained.summary);
+
+    // One that had nothing to take back is opened as ever.
+    let graph = json!({"nodes": [{"id": "ship", "type": "task", "config": {"task": "bad"}}]});
+    register(&rig, graph).await.unwrap();
+    let run = rig.client.start_run(start(json!({}))).await.unwrap();
+    rig.settle().await;
+    rig.stage.on("bad", |_, input| Ok(input));
+    rig.client.retry_run(&run, "mended").await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.status(&run).await, Status::Completed);
 }

@@ -2,9 +2,8 @@
 
 mod rig;
 
-use rhythm_core::message::ApprovalDecided;
 use rhythm_core::{BlobRef, BlockedCode, CommandId, EventData, Millis, Payload, Status};
-use rhythm_engine::client::StartRun;
+use rhythm_engine::client::{Decide, Decision, StartRun};
 use rhythm_engine::error::EngineError;
 use rhythm_engine::explain::explain;
 use rhythm_engine::world::{Control, Controlled, DeadQuery, RunQuery, Upkeep, World};
@@ -340,16 +339,11 @@ async fn an_approval_is_decided_once() {
     let run = rig.start(json!({"steps": [{"approve": {"node": "boss"}}, {"sleep": 1}]})).await;
     rig.settle().await;
     assert_eq!(explain(&rig.client, &run).await.unwrap().reasons[0].code, "approval");
-    for decision in ["approve", "reject"] {
-        let decided = ApprovalDecided {
-            approval: CommandId(1),
-            decision: decision.into(),
-            by: "ann".into(),
-            comments: String::new(),
-            data: Payload::null(),
-        };
-        rig.client.decide(&run, decided).await.unwrap();
-    }
+    let decide = |decision| Decide::new(run.clone(), CommandId(1), decision);
+    rig.client.decide(&decide(Decision::Approve)).await.unwrap();
+    rig.client.decide(&decide(Decision::Approve)).await.unwrap();
+    let refused = rig.client.decide(&decide(Decision::Reject)).await.unwrap_err();
+    assert_eq!(refused.code(), "APPROVAL002");
     rig.run_for(Millis(2_000)).await;
     assert_eq!(rig.output(&run).await, json!(["approve"]));
 }

@@ -421,6 +421,17 @@ impl Records for Forgetful {
     async fn list_dead(&self, query: DeadQuery) -> WorldResult<Page<DeadLetter>> {
         self.inner.list_dead(query).await
     }
+    async fn list_approvals(&self, query: ApprovalQuery) -> WorldResult<Page<ApprovalRow>> {
+        self.inner.list_approvals(query).await
+    }
+    async fn approval(
+        &self,
+        tenant: &TenantId,
+        run: &rhythm_core::RunId,
+        approval: rhythm_core::CommandId,
+    ) -> WorldResult<Option<ApprovalRow>> {
+        self.inner.approval(tenant, run, approval).await
+    }
     async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {
         self.inner.workers(tenant).await
     }

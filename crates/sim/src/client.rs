@@ -258,7 +258,7 @@ pub async fn decide(client: &Client, run: &RunId) -> Result<Option<CommandId>, E
     let Some(approval) = open.pop() else { return Ok(None) };
     let (decision, by) = ("approved".to_owned(), "user:sim".to_owned());
     let decided = ApprovalDecided { approval, decision, by, comments: String::new(), data: Payload::null() };
-    client.decide(run, decided).await?;
+    client.answer_unasked(run, decided).await?;
     Ok(Some(approval))
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rhythm_core::event::Event;
 use rhythm_core::graph::NodeType;
-use rhythm_core::{BlobRef, RunId, TaskId, TenantId, Timestamp};
+use rhythm_core::{BlobRef, CommandId, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::*;
 
 use crate::checks::Applied;
@@ -277,6 +277,22 @@ impl Records for SimWorld {
 
     async fn list_dead(&self, query: DeadQuery) -> WorldResult<Page<DeadLetter>> {
         read!(self, "list_dead", query, |world, query| world.list_dead(query))
+    }
+
+    async fn list_approvals(&self, query: ApprovalQuery) -> WorldResult<Page<ApprovalRow>> {
+        read!(self, "list_approvals", query, |world, query| world.list_approvals(query))
+    }
+
+    async fn approval(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+        approval: CommandId,
+    ) -> WorldResult<Option<ApprovalRow>> {
+        let query = (tenant.clone(), run.clone(), approval);
+        read!(self, "approval", query, |world, (tenant, run, approval)| Box::pin(async move {
+            world.approval(&tenant, &run, approval).await
+        }))
     }
 
     async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postgres_stage::{Database, PostgresStage, cluster};
-use rhythm_core::TenantId;
+use rhythm_core::event::{ApprovalCreated, EventData};
+use rhythm_core::message::ApprovalDecided;
+use rhythm_core::{CommandId, Payload, TenantId};
 use rhythm_engine::conformance::Stage;
 use rhythm_engine::conformance::play::*;
 use rhythm_engine::world::*;
@@ -42,11 +44,11 @@ async fn a_database_nobody_migrated_is_refused_unless_asked_to() {
     let database = Database::create().await;
     let careful = PostgresOptions { auto_migrate: false, ..PostgresOptions::default() };
     let error = refusal(&database.url, careful.clone()).await;
-    assert_eq!(error, WorldError::OldSchema { found: 0, needed: 3 });
-    assert_eq!(schema_status(&database.url).await.unwrap().pending.len(), 3);
+    assert_eq!(error, WorldError::OldSchema { found: 0, needed: 4 });
+    assert_eq!(schema_status(&database.url).await.unwrap().pending.len(), 4);
     let (once, twice) = tokio::join!(migrate(&database.url), migrate(&database.url));
-    assert_eq!(once.unwrap().len() + twice.unwrap().len(), 3, "each step is applied once");
-    assert_eq!(schema_status(&database.url).await.unwrap().version, 3);
+    assert_eq!(once.unwrap().len() + twice.unwrap().len(), 4, "each step is applied once");
+    assert_eq!(schema_status(&database.url).await.unwrap().version, 4);
     PostgresWorld::connect(&database.url, careful).await.unwrap();
 }
 
@@ -253,6 +255,9 @@ async fn people_can_read_the_views() {
     play.deliver(&run, signal("s1", "x")).await;
     let task = play.take().await;
     play.finish(&task, TaskOutcome::Exhausted { failure: failure("BROKEN"), hold: true }).await;
+    for event in questions() {
+        play.order(Control::Annotate { run: run.clone(), event }).await;
+    }
     let client = stage.database.client().await;
     for (view, rows) in [
         ("runs", 1),
@@ -263,7 +268,7 @@ async fn people_can_read_the_views() {
         ("workflow_execution_context", 1),
         ("worker_heartbeats", 1),
         ("applied_keys", 1),
-        ("approvals", 0),
+        ("approvals", 3),
         ("dlq", 1),
     ] {
         let found = client.query(&format!("SELECT * FROM rhythm.{view}"), &[]).await.unwrap();
@@ -274,6 +279,31 @@ async fn people_can_read_the_views() {
     let row = client.query_one(shown, &[]).await.unwrap();
     let shown: (&str, &str, &str, i32) = (row.get(0), row.get(1), row.get(2), row.get(3));
     assert_eq!(shown, ("waiting", "dead_letter", "[\"go\"]", 2026));
+    let asked = "SELECT string_agg(format('%s %s %s', approval, visit, status), ',' ORDER BY approval) \
+        FROM rhythm.approvals";
+    let shown: String = client.query_one(asked, &[]).await.unwrap().get(0);
+    assert_eq!(shown, "3 1 decided,4 2 timeout,5 2 pending");
+}
+
+/// One that was decided, one that was answered too late, and one that is open.
+fn questions() -> Vec<EventData> {
+    let asked = |number, visit| {
+        let (approval, node) = (CommandId(number), "boss".to_owned());
+        EventData::ApprovalCreated(ApprovalCreated { approval, node, visit, ..ApprovalCreated::default() })
+    };
+    let decided = |number, decision: &str| {
+        let (approval, decision, by) = (CommandId(number), decision.to_owned(), "ann".to_owned());
+        let (comments, data) = (String::new(), Payload::null());
+        EventData::ApprovalDecided(ApprovalDecided { approval, decision, by, comments, data })
+    };
+    vec![
+        asked(3, None),
+        decided(3, "approve"),
+        asked(4, Some(2)),
+        decided(4, "timeout"),
+        decided(4, "approve"),
+        asked(5, Some(2)),
+    ]
 }
 
 /// Work that somebody else is just looking at is passed over, not waited for.

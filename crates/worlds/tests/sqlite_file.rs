@@ -386,8 +386,22 @@ async fn people_find_views_with_readable_times() {
         comments: String::new(),
         data: Payload::null(),
     };
-    world.control(note(EventData::ApprovalCreated(asked))).await.unwrap();
-    world.control(note(EventData::ApprovalDecided(answer))).await.unwrap();
+    let late = |decision: &str| ApprovalDecided {
+        approval: CommandId(4),
+        decision: decision.into(),
+        ..answer.clone()
+    };
+    let again = |number| ApprovalCreated { approval: CommandId(number), visit: Some(2), ..asked.clone() };
+    for row in [
+        EventData::ApprovalCreated(asked.clone()),
+        EventData::ApprovalDecided(answer.clone()),
+        EventData::ApprovalCreated(again(4)),
+        EventData::ApprovalDecided(late("timeout")),
+        EventData::ApprovalDecided(late("approve")),
+        EventData::ApprovalCreated(again(5)),
+    ] {
+        world.control(note(row)).await.unwrap();
+    }
 
     let sqlite = place.sqlite();
     let row = |query: &str| -> Vec<Option<String>> {
@@ -417,8 +431,14 @@ async fn people_find_views_with_readable_times() {
     );
     assert_eq!(row("SELECT run_id, key FROM applied_keys"), text(&["r1", "s1"]));
     assert_eq!(
-        row("SELECT approval, node, status, decision, decided_by FROM approvals"),
-        text(&["3", "boss", "decided", "approved", "ann"])
+        row("SELECT approval, node, status, decision, decided_by, via FROM approvals ORDER BY approval"),
+        text(&["3", "boss", "decided", "approved", "ann", "user:ann"])
+    );
+    assert_eq!(
+        row(
+            "SELECT group_concat(approval || ' ' || visit || ' ' || status ORDER BY approval) FROM approvals"
+        ),
+        text(&["3 1 decided,4 2 timeout,5 2 pending"])
     );
     assert_eq!(
         row("SELECT run_id, status, awaiting FROM workflow_execution_context"),

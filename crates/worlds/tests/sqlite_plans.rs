@@ -52,3 +52,26 @@ fn no_statement_of_the_hot_path_scans_a_table() {
     }
     assert!(scans.is_empty(), "{scans:#?}");
 }
+
+#[test]
+fn approvals_are_found_by_their_own_small_indexes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plans.db");
+    drop(SqliteWorld::open(&file, SqliteOptions::default()).unwrap());
+    let connection = rusqlite::Connection::open(&file).unwrap();
+    let (mut through_runs, mut by_time) = (false, false);
+    for section in include_str!("../src/sqlite/sql/approvals.sql").split("-- name: ").skip(1) {
+        let (section, statement) = section.split_once('\n').unwrap();
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+        let steps = plan.raw_query().mapped(|row| row.get::<_, String>(3)).collect::<Vec<_>>();
+        let steps: Vec<String> = steps.into_iter().map(Result::unwrap).collect();
+        let of_events = |step: &&String| step.contains(" c ") || step.contains(" event ");
+        for step in steps.iter().filter(of_events) {
+            assert!(step.contains("event_approval") || step.contains("event_asked"), "{section}: {step}");
+        }
+        through_runs |= section == "waiting" && steps.iter().any(|step| step.contains("event_approval"));
+        by_time |= section == "all" && !steps.iter().any(|step| step.contains("TEMP B-TREE"));
+    }
+    assert!(through_runs, "pending ones are found through live runs");
+    assert!(by_time, "all of them are read in order");
+}

@@ -61,7 +61,14 @@ impl Rig {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(BINARY);
         command.args(args).current_dir(self.path()).env("RHYTHM_WORLD", &self.world).env("USER", "tester");
-        for variable in ["RHYTHM_DATABASE_URL", "RHYTHM_WORKER_POLL_INTERVAL", "RHYTHM_LOG", "NO_COLOR"] {
+        for variable in [
+            "RHYTHM_DATABASE_URL",
+            "RHYTHM_WORKER_POLL_INTERVAL",
+            "RHYTHM_LOG",
+            "RHYTHM_LINK_KEY",
+            "RHYTHM_LINK_BASE",
+            "NO_COLOR",
+        ] {
             command.env_remove(variable);
         }
         command.stdin(Stdio::null());

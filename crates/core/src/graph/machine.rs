@@ -212,7 +212,12 @@ impl Machine<'_> {
         }
         self.memory = before;
         self.commands.clear();
-        self.events.retain(|event| matches!(event, EventData::ConditionEvaluated(_) | EventData::Warning(_)));
+        self.events.retain(|event| match event {
+            EventData::ConditionEvaluated(_) | EventData::Warning(_) => true,
+            // That nobody decided in time stays true, whatever came of it.
+            EventData::ApprovalDecided(decided) => decided.decision == approval::TIMEOUT,
+            _ => false,
+        });
         Ok(Step::Transition(self.finish(Progress::Failed(failure))))
     }
 

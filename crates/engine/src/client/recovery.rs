@@ -16,6 +16,9 @@ impl Client {
         let mut place = 0;
         while place < chain.len() {
             let picture = self.picture(&chain[place]).await?;
+            if picture.is_compensated() {
+                return Err(EngineError::Compensated(chain[place].to_string()));
+            }
             if let Some(MessageBody::ChildFailed(failed)) = picture.failed_by.map(|message| message.body) {
                 let child = chain[place].child(failed.child);
                 let child_failed = self.world.picture(&self.tenant, &child).await?;

@@ -271,6 +271,6 @@ fn page<T: Clone>(mut rows: Vec<(u64, T)>, cursor: Option<&str>, limit: usize) -
     Ok(Page { rows: rows.into_iter().map(|(_, row)| row).collect(), next })
 }
 
-fn not_a_cursor(text: &str) -> WorldError {
+pub fn not_a_cursor(text: &str) -> WorldError {
     WorldError::Invalid(format!("not a cursor: {text}"))
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use rhythm_core::event::Event;
 use rhythm_core::graph::NodeType;
+use rhythm_core::graph::machine::COMPENSATION;
 use rhythm_core::message::Message;
 use rhythm_core::{
     Blocked, CommandId, Compensation, Failure, Payload, RunId, Status, TaskId, TaskOptions, TenantId,
@@ -12,6 +13,7 @@ use rhythm_core::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::approvals::{ApprovalQuery, ApprovalRow};
 use super::artifacts::{TagMove, WorkflowPatch};
 use super::control::Schedule;
 use super::error::WorldResult;
@@ -33,6 +35,16 @@ pub trait Records: Send + Sync {
     async fn task(&self, tenant: &TenantId, task: &TaskId) -> WorldResult<Option<TaskSummary>>;
     /// Newest first.
     async fn list_dead(&self, query: DeadQuery) -> WorldResult<Page<DeadLetter>>;
+    /// Newest first (`a_walk_through_approvals_meets_each_once`). Pending ones are found through runs that have not ended:
+    /// what was decided long ago costs them nothing.
+    async fn list_approvals(&self, query: ApprovalQuery) -> WorldResult<Page<ApprovalRow>>;
+    /// What became of one question (`an_approval_tells_what_became_of_it`).
+    async fn approval(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+        approval: CommandId,
+    ) -> WorldResult<Option<ApprovalRow>>;
     async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>>;
     async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>>;
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>>;
@@ -115,6 +127,13 @@ pub struct Picture {
     pub children: Vec<RunSummary>,
     pub inbox: Vec<Message>,
     pub dead: Vec<DeadLetter>,
+}
+
+impl Picture {
+    /// A graph that failed and took back what it did: what it would go on from is no longer so.
+    pub fn is_compensated(&self) -> bool {
+        self.summary.status.is_final() && self.row.awaiting().contains(COMPENSATION)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,5 +1,6 @@
 //! Reads for people, on a connection of their own: they may scan, the hot ones never do.
 
+mod approvals;
 mod health;
 mod lists;
 mod picture;
@@ -7,11 +8,11 @@ mod picture;
 use async_trait::async_trait;
 use rhythm_core::event::Event;
 use rhythm_core::graph::NodeType;
-use rhythm_core::{RunId, TaskId, TenantId};
+use rhythm_core::{CommandId, RunId, TaskId, TenantId};
 use rhythm_engine::world::{
-    AttemptRow, DeadLetter, DeadQuery, Health, HistoryQuery, Page, Picture, QueueRow, Records, RunQuery,
-    RunSummary, Schedule, TagMove, TaskQuery, TaskSummary, VersionRow, WorkerRow, WorkflowPatch, WorkflowRow,
-    WorldResult,
+    ApprovalQuery, ApprovalRow, AttemptRow, DeadLetter, DeadQuery, Health, HistoryQuery, Page, Picture,
+    QueueRow, Records, RunQuery, RunSummary, Schedule, TagMove, TaskQuery, TaskSummary, VersionRow,
+    WorkerRow, WorkflowPatch, WorkflowRow, WorldResult,
 };
 
 use super::{PostgresWorld, artifacts};
@@ -44,6 +45,19 @@ impl Records for PostgresWorld {
 
     async fn list_dead(&self, query: DeadQuery) -> WorldResult<Page<DeadLetter>> {
         lists::dead(&self.reader, query).await
+    }
+
+    async fn list_approvals(&self, query: ApprovalQuery) -> WorldResult<Page<ApprovalRow>> {
+        approvals::list(&self.reader, query).await
+    }
+
+    async fn approval(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+        approval: CommandId,
+    ) -> WorldResult<Option<ApprovalRow>> {
+        approvals::approval(&self.reader, tenant, run, approval).await
     }
 
     async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {

@@ -18,6 +18,7 @@ pub const MIGRATIONS: &[Migration] = &[
     migration!(1, "0001_tables"),
     migration!(2, "0002_partitions"),
     migration!(3, "0003_views"),
+    migration!(4, "0004_approvals"),
     migration!(5, "0005_artifacts"),
 ];
 

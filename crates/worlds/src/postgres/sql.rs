@@ -131,6 +131,10 @@ statements! {
     LIST_TASKS = "list_tasks";
     READ_TASK = "read_task";
     LIST_DEAD = "list_dead";
+    APPROVALS_WAITING = "approvals_waiting";
+    APPROVALS_ALL = "approvals_all";
+    APPROVALS_OF_RUN = "approvals_of_run";
+    APPROVAL_ANSWERS = "approval_answers";
     WORKERS = "workers";
     QUEUES = "queues";
     SCHEDULES = "schedules";

@@ -1,5 +1,6 @@
 //! Reads for people. Lists are newest first; a cursor is the creation number of the last row shown.
 
+mod approvals;
 mod health;
 mod operations;
 mod page;
@@ -7,6 +8,7 @@ mod picture;
 mod runs;
 mod tasks;
 
+pub use approvals::{approval, list_approvals};
 pub use health::health;
 pub use operations::{node_types, queues, schedules, versions, workers, workflows};
 pub use picture::picture;

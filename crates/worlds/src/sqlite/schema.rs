@@ -14,6 +14,7 @@ use crate::migrations::{Applied, Migration, pending};
 pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, name: "tables", sql: include_str!("migrations/0001_tables.sql") },
     Migration { version: 2, name: "views", sql: include_str!("migrations/0002_views.sql") },
+    Migration { version: 3, name: "approvals", sql: include_str!("migrations/0003_approvals.sql") },
     Migration { version: 4, name: "artifacts", sql: include_str!("migrations/0004_artifacts.sql") },
 ];
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rhythm_core::event::Event;
 use rhythm_core::graph::NodeType;
-use rhythm_core::{BlobRef, RunId, TaskId, TenantId, Timestamp};
+use rhythm_core::{BlobRef, CommandId, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::*;
 
 use super::clock::WorldClock;
@@ -207,6 +207,20 @@ impl Records for SqliteWorld {
 
     async fn list_dead(&self, query: DeadQuery) -> WorldResult<Page<DeadLetter>> {
         self.read(move |sql| records::list_dead(sql, &query)).await
+    }
+
+    async fn list_approvals(&self, query: ApprovalQuery) -> WorldResult<Page<ApprovalRow>> {
+        self.read(move |sql| records::list_approvals(sql, &query)).await
+    }
+
+    async fn approval(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+        approval: CommandId,
+    ) -> WorldResult<Option<ApprovalRow>> {
+        let (tenant, run) = (tenant.clone(), run.clone());
+        self.read(move |sql| records::approval(sql, &tenant, &run, approval)).await
     }
 
     async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {

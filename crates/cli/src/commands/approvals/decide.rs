@@ -1,0 +1,72 @@
+use std::time::Duration;
+
+use clap::Args;
+use rhythm_engine::client::{Decide, Decision, Identity};
+use rhythm_engine::drive;
+use rhythm_engine::world::ApprovalRow;
+use serde::Serialize;
+
+use super::which::Which;
+use crate::config::Settings;
+use crate::errors::CliResult;
+use crate::input;
+use crate::session::Session;
+
+/// How long to wait for the run to say what became of an answer.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+#[derive(Debug, Args)]
+pub struct Answer {
+    #[command(flatten)]
+    which: Which,
+    /// Why
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    comment: String,
+    /// What goes along with the answer: JSON, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON")]
+    data: Option<String>,
+    /// Decide for this approver, as delegate; both are remembered
+    #[arg(long = "as", value_name = "NAME", conflicts_with = "token")]
+    delegate_for: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Answered {
+    #[serde(flatten)]
+    row: ApprovalRow,
+    /// The run has it.
+    taken: bool,
+}
+
+impl Answer {
+    pub async fn run(self, settings: Settings, decision: Decision) -> CliResult {
+        let data = input::payload("--data", self.data.as_deref())?;
+        let session = Session::open(&settings).await?;
+        let (row, link) = self.which.find(&session, &settings).await?;
+        let identity = match (link, self.delegate_for) {
+            (Some(link), _) => Identity::Link(link.person),
+            (None, Some(name)) => Identity::Delegate(name),
+            (None, None) => Identity::Own,
+        };
+        let request =
+            Decide { run: row.run, approval: row.approval, decision, identity, comments: self.comment, data };
+        let taken = drive::decide(&session.client, &request, PATIENCE).await?;
+        let name = format!("{}/{}", request.run, request.approval);
+        let (text, answered) = match taken {
+            Some(row) => {
+                let by = row.decided_by.as_deref().unwrap_or_default();
+                (
+                    format!("approval {name} is decided: {} by {by}", decision.as_str()),
+                    Answered { row, taken: true },
+                )
+            }
+            None => {
+                let row = session.client.approval(&request.run, request.approval).await?;
+                let text =
+                    format!("the answer to {name} is kept; its run takes it as soon as a worker is there");
+                (text, Answered { row, taken: false })
+            }
+        };
+        session.out.done(text, &answered)
+    }
+}

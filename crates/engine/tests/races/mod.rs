@@ -1,0 +1,228 @@
+//! People deciding at once, against the clock and against a cancel: one of them wins, and everybody is told the truth.
+//! Played on any world; the crate of the worlds includes this file.
+
+use std::sync::Arc;
+
+use rhythm_core::{Actor, CommandId, EventData, Millis, RunId, Status, TenantId, WorkflowKind};
+use rhythm_engine::client::{Client, Decide, Decision, StartRun};
+use rhythm_engine::error::EngineError;
+use rhythm_engine::programs::Programs;
+use rhythm_engine::verify::verify;
+use rhythm_engine::world::{ApprovalRow, ApprovalState, ManualClock, World};
+use serde_json::json;
+
+use crate::rig::{Actor1, Stage, Ticks, pass, process};
+
+const ASKED: CommandId = CommandId(1);
+/// Every so many rounds a history is folded again.
+const VERIFIED: usize = 250;
+
+/// Where races are run.
+pub struct Track {
+    world: Arc<dyn World>,
+    clock: Arc<ManualClock>,
+    ticks: Arc<Ticks>,
+    process: Arc<Actor1>,
+    dice: u64,
+}
+
+/// How often each side won.
+#[derive(Debug, Default)]
+pub struct Tally {
+    pub first: usize,
+    pub second: usize,
+}
+
+impl Track {
+    pub async fn open(world: Arc<dyn World>, clock: Arc<ManualClock>, seed: u64) -> Self {
+        let (stage, ticks) = (Stage::default(), Arc::new(Ticks::default()));
+        let process = Arc::new(process("w1", world.clone(), &stage, ticks.clone(), |config| config));
+        let track = Self { world, clock, ticks, process, dice: seed };
+        let graph = json!({"nodes": [
+            {"id": "ask", "type": "human", "dependents": ["yes"], "rejection_path": ["no"],
+             "human_config": {"approvers": ["ann", "bob"], "timeout": "1h"}},
+            {"id": "yes", "type": "task", "config": {"task": "a"}},
+            {"id": "no", "type": "task", "config": {"task": "b"}},
+        ]});
+        let client = track.client("admin");
+        client.register("g", WorkflowKind::Graph, &graph.to_string()).await.unwrap();
+        track
+    }
+
+    fn client(&self, name: &str) -> Client {
+        Client::new(self.world.clone(), TenantId::default(), Actor(format!("user:{name}")))
+    }
+
+    async fn asked(&self) -> RunId {
+        let start = StartRun { workflow: "g".into(), ..StartRun::default() };
+        let run = self.client("admin").start_run(start).await.unwrap();
+        self.process.settle().await;
+        run
+    }
+
+    /// How long each of the runners hesitates: nothing is left to chance but the threads.
+    fn hesitation(&mut self) -> usize {
+        self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.dice >> 60) as usize
+    }
+
+    /// Both at once, while the process works; then whatever is left to do.
+    async fn race<A, B>(
+        &mut self,
+        one: impl Future<Output = A> + Send + 'static,
+        other: impl Future<Output = B> + Send + 'static,
+    ) -> (A, B)
+    where
+        A: Send + 'static,
+        B: Send + 'static,
+    {
+        let (first, second) = (self.hesitation(), self.hesitation());
+        let one = tokio::spawn(async move {
+            hesitate(first).await;
+            one.await
+        });
+        let other = tokio::spawn(async move {
+            hesitate(second).await;
+            other.await
+        });
+        while !(one.is_finished() && other.is_finished()) {
+            self.process.round().await;
+            tokio::task::yield_now().await;
+        }
+        let answers = (one.await.unwrap(), other.await.unwrap());
+        self.process.settle().await;
+        answers
+    }
+
+    /// What somebody was told in the end.
+    async fn told(
+        &self,
+        who: &str,
+        sent: Result<(), EngineError>,
+        request: &Decide,
+    ) -> Result<(), ApprovalRow> {
+        let answer = match sent {
+            Ok(()) => self.client(who).verdict(request).await.map(|row| {
+                assert!(row.is_some(), "nothing became of it");
+            }),
+            Err(error) => Err(error),
+        };
+        match answer {
+            Ok(()) => Ok(()),
+            Err(EngineError::ApprovalClosed(row)) => Err(*row),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    async fn verified(&self, run: &RunId, round: usize) {
+        if round % VERIFIED == 0 {
+            let verified = verify(&self.client("admin"), &Programs::default(), run).await.unwrap();
+            assert_eq!(verified.problem, None);
+        }
+    }
+
+    /// The nodes the run went to, and how it ended.
+    async fn way(&self, run: &RunId) -> (Vec<String>, Status) {
+        let client = self.client("admin");
+        let history = client.history(run).await.unwrap();
+        let emitted = history.into_iter().filter_map(|event| match event.data {
+            EventData::NodeEmitted(token) => Some(token.to),
+            _ => None,
+        });
+        (emitted.skip(1).collect(), client.picture(run).await.unwrap().summary.status)
+    }
+
+    /// One says yes, one says no.
+    pub async fn two_people(&mut self, rounds: usize) -> Tally {
+        let mut tally = Tally::default();
+        for round in 0..rounds {
+            let run = self.asked().await;
+            let (ann, bob) = (self.client("ann"), self.client("bob"));
+            let yes = Decide::new(run.clone(), ASKED, Decision::Approve);
+            let no = Decide::new(run.clone(), ASKED, Decision::Reject);
+            let (mine, theirs) = (yes.clone(), no.clone());
+            let sent = self
+                .race(async move { ann.decide(&mine).await }, async move { bob.decide(&theirs).await })
+                .await;
+            let told = (self.told("ann", sent.0, &yes).await, self.told("bob", sent.1, &no).await);
+            let (winner, decision, way) = match told {
+                (Ok(()), Err(row)) => (row, ("ann", "approve"), "yes"),
+                (Err(row), Ok(())) => (row, ("bob", "reject"), "no"),
+                both => panic!("round {round}: {both:?}"),
+            };
+            assert_eq!(winner.state, ApprovalState::Decided);
+            let said = (winner.decided_by.as_deref(), winner.decision.as_deref());
+            assert_eq!(said, (Some(decision.0), Some(decision.1)), "the loser is told who won");
+            assert_eq!(self.way(&run).await, (vec![way.to_owned()], Status::Completed));
+            self.verified(&run, round).await;
+            match way {
+                "yes" => tally.first += 1,
+                _ => tally.second += 1,
+            }
+        }
+        tally
+    }
+
+    /// Somebody says yes while the time runs out, which means no.
+    pub async fn against_the_clock(&mut self, rounds: usize) -> Tally {
+        let mut tally = Tally::default();
+        for round in 0..rounds {
+            let run = self.asked().await;
+            let ann = self.client("ann");
+            let yes = Decide::new(run.clone(), ASKED, Decision::Approve);
+            let mine = yes.clone();
+            let (clock, ticks) = (self.clock.clone(), self.ticks.clone());
+            let time = async move { pass(&clock, &ticks, Millis::from_secs(3_600)) };
+            let (sent, ()) = self.race(async move { ann.decide(&mine).await }, time).await;
+            match self.told("ann", sent, &yes).await {
+                Ok(()) => {
+                    tally.first += 1;
+                    assert_eq!(self.way(&run).await, (vec!["yes".to_owned()], Status::Completed));
+                }
+                Err(row) => {
+                    tally.second += 1;
+                    assert_eq!(row.state, ApprovalState::Timeout);
+                    assert_eq!(self.way(&run).await, (vec!["no".to_owned()], Status::Completed));
+                }
+            }
+            self.verified(&run, round).await;
+        }
+        tally
+    }
+
+    /// Somebody says yes while somebody else cancels the run.
+    pub async fn against_a_cancel(&mut self, rounds: usize) -> Tally {
+        let mut tally = Tally::default();
+        for round in 0..rounds {
+            let run = self.asked().await;
+            let (ann, admin, of) = (self.client("ann"), self.client("admin"), run.clone());
+            let yes = Decide::new(run.clone(), ASKED, Decision::Approve);
+            let mine = yes.clone();
+            let cancel = async move { admin.cancel(&of, "enough").await };
+            let (sent, cancelled) = self.race(async move { ann.decide(&mine).await }, cancel).await;
+            let told = self.told("ann", sent, &yes).await;
+            let (way, status) = self.way(&run).await;
+            match told {
+                // The cancel may still have stopped what came after the decision.
+                Ok(()) => {
+                    tally.first += 1;
+                    assert_eq!(way, ["yes"], "round {round}");
+                }
+                Err(row) => {
+                    tally.second += 1;
+                    assert_eq!((row.state, status), (ApprovalState::Cancelled, Status::Cancelled));
+                    assert_eq!(way, [""; 0], "round {round}");
+                    cancelled.expect("whoever won is told so");
+                }
+            }
+            self.verified(&run, round).await;
+        }
+        tally
+    }
+}
+
+async fn hesitate(times: usize) {
+    for _ in 0..times {
+        tokio::task::yield_now().await;
+    }
+}
