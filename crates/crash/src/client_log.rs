@@ -16,6 +16,8 @@ pub enum Operation {
     Start,
     Signal,
     Cancel,
+    /// Of a question, if there is one by then.
+    Decide,
     Enqueue,
 }
 

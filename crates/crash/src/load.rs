@@ -1,6 +1,8 @@
-//! The load: workflows that between them use steps, retries, timers, signals, children, failures and
-//! cancellation, and the calls a client makes with them. Every call has a name that depends only on the client
+//! The load: workflows that between them use steps, retries, timers, signals, children, failures, cancellation and a
+//! graph, and the calls a client makes with them. Every call has a name that depends only on the client
 //! and a number, so a client that was killed goes on where its log ends.
+
+mod review;
 
 use rhythm::{
     Client, EngineError, EnqueueTask, Payload, RunId, StartRun, Status, TaskId, TenantId, WorkflowKind,
@@ -24,12 +26,14 @@ pub async fn register(client: &Client, millis: u64) -> Result<(), EngineError> {
         let flow = define(&flow_name(name), WorkflowKind::Flow, &flow(&source));
         client.register_defined(flow.map_err(unsound)?).await?;
     }
+    let graph = define(review::NAME, WorkflowKind::Graph, &review::graph(millis).to_string());
+    client.register_defined(graph.map_err(unsound)?).await?;
     Ok(())
 }
 
 fn unsound(refused: Refused) -> EngineError {
     EngineError::World(WorldError::Broken(format!(
-        "a flow of the load is refused: {:?}",
+        "a workflow of the load is refused: {:?}",
         refused.diagnostics
     )))
 }
@@ -42,6 +46,13 @@ fn flow_name(drill: &str) -> String {
 pub fn is_flow(workflow: &str) -> bool {
     workflow.starts_with("flow-")
 }
+
+pub fn is_graph(workflow: &str) -> bool {
+    workflow == review::NAME
+}
+
+/// How many tasks a completed run of the graph has asked for, whoever died meanwhile.
+pub const TASKS_OF_GRAPH: usize = review::TASKS;
 
 fn flow(drill: &Value) -> String {
     let mut plan: Plan = serde_json::from_value(drill.clone()).unwrap_or_default();
@@ -82,26 +93,34 @@ fn drills(millis: u64) -> Vec<(&'static str, Value)> {
 /// How a run of the load must end; nothing for other workflows.
 pub fn ending(workflow: &str) -> Option<Status> {
     match workflow.strip_prefix("flow-").unwrap_or(workflow) {
-        "steps" | "retrying" | "mixed" | "signalled" | "parent" | "small" => Some(Status::Completed),
+        "steps" | "retrying" | "mixed" | "signalled" | "parent" | "small" | review::NAME => {
+            Some(Status::Completed)
+        }
         "endless" => Some(Status::Cancelled),
         "failing" => Some(Status::Failed),
         _ => None,
     }
 }
 
+/// So many numbers long it is always something else.
+const SCRIPTS: u64 = 9;
+
 /// What a client does at one number: calls in order, the later ones about what the first one made.
 pub fn script(client: &str, number: u64) -> Vec<Call> {
     let key = format!("{client}-{number}");
-    let run = |drill: &str| {
-        let workflow = if number / 8 % 2 == 1 { flow_name(drill) } else { drill.to_owned() };
-        let target = RunId::for_key(&TenantId::default(), &workflow, &key).to_string();
-        call(&key, Operation::Start, target, &workflow)
+    let start = |workflow: &str| {
+        let target = RunId::for_key(&TenantId::default(), workflow, &key).to_string();
+        call(&key, Operation::Start, target, workflow)
+    };
+    let run = |drill: &str| match number / SCRIPTS % 2 {
+        1 => start(&flow_name(drill)),
+        _ => start(drill),
     };
     let and = |first: Call, operation: Operation| {
         let target = first.target.clone();
         vec![first, call(&key, operation, target, &key)]
     };
-    match number % 8 {
+    match number % SCRIPTS {
         0 => vec![run("steps")],
         1 => and(run("mixed"), Operation::Signal),
         2 => vec![run("retrying")],
@@ -112,6 +131,7 @@ pub fn script(client: &str, number: u64) -> Vec<Call> {
         4 => and(run("signalled"), Operation::Signal),
         5 => and(run("endless"), Operation::Cancel),
         6 => vec![run("parent")],
+        7 => and(start(review::NAME), Operation::Decide),
         _ => vec![run("failing")],
     }
 }
@@ -121,6 +141,7 @@ fn call(key: &str, operation: Operation, target: String, detail: &str) -> Call {
         Operation::Start => "start",
         Operation::Signal => "signal",
         Operation::Cancel => "cancel",
+        Operation::Decide => "decide",
         Operation::Enqueue => "enqueue",
     };
     Call { name: format!("{word}:{key}"), operation, target, detail: detail.to_owned() }
@@ -130,6 +151,10 @@ fn call(key: &str, operation: Operation, target: String, detail: &str) -> Call {
 /// an error: its caller can do nothing more.
 pub async fn perform(client: &Client, call: &Call) -> Result<Answer, WorldError> {
     let done = match call.operation {
+        Operation::Decide => match review::decide(client, call).await {
+            Ok(answer) => return Ok(answer),
+            Err(error) => Err(error),
+        },
         Operation::Start => {
             let (id, workflow) = (Some(RunId::new(&call.target)), call.detail.clone());
             client.start_run(StartRun { id, workflow, ..StartRun::default() }).await.map(drop)
@@ -186,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_workflow_of_the_load_is_a_drill_and_a_flow_and_every_call_has_a_name_of_its_own() {
+    fn every_workflow_of_the_load_is_a_drill_and_a_flow_or_a_graph_and_every_call_has_a_name_of_its_own() {
         let mut names_known = std::collections::BTreeSet::new();
         for (name, source) in drills(1) {
             assert!(ending(name).is_some() && ending(name) == ending(&flow_name(name)), "{name}");
@@ -195,7 +220,10 @@ mod tests {
             assert!(!checked.has_errors(), "{name}: {:?}", checked.diagnostics);
             names_known.extend([name.to_owned(), flow_name(name)]);
         }
-        let calls: Vec<Call> = (0..16).flat_map(|number| script("c", number)).collect();
+        let graph = define(review::NAME, WorkflowKind::Graph, &review::graph(1).to_string());
+        assert!(graph.is_ok() && ending(review::NAME).is_some(), "{:?}", graph.err());
+        names_known.insert(review::NAME.to_owned());
+        let calls: Vec<Call> = (0..2 * SCRIPTS).flat_map(|number| script("c", number)).collect();
         let names: std::collections::BTreeSet<&str> = calls.iter().map(|call| call.name.as_str()).collect();
         assert_eq!(names.len(), calls.len());
         let starts = || calls.iter().filter(|call| call.operation == Operation::Start);

@@ -8,7 +8,7 @@
 //! | I2 every run has ended or waits for something that exists | [`alive`] |
 //! | I3 history without gaps, nothing twice; I9 timers never early | [`history`] |
 //! | I4 effects per key, I5 no result of a hand-out that was followed | [`effects`] |
-//! | each run of the load ends as its plan says | [`examine`] |
+//! | each run of the load ends as its plan says; I6 no token is left, and each node was visited as often as it should | [`examine`] |
 //! | I7, I8 `fold(history) == snapshot`, with the same commands | [`examine`], by the engine's `verify` |
 //! | I12 floors | each scenario, in its [`Report`](crate::report::Report) |
 
@@ -20,7 +20,7 @@ pub mod history;
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use rhythm::{Client, Event, EventData, RunId, TaskId, codes};
+use rhythm::{Client, Event, EventData, RunId, Status, TaskId, codes};
 use rhythm_engine::programs::Programs;
 use rhythm_engine::verify::verify;
 use rhythm_engine::world::{Picture, RunSummary, TaskSummary};
@@ -117,13 +117,14 @@ pub async fn examine_some(lab: &Lab, wanted: impl Fn(&RunSummary) -> bool) -> La
         acknowledged += calls.values().filter(|call| call.answer == client_log::Answer::Ok).count();
     }
     let over = || dump.runs.values().filter(|of| of.picture.summary.status.is_final());
-    let (ended, flows) =
-        (over().count(), over().filter(|of| load::is_flow(&of.picture.summary.workflow)).count());
+    let count = |is: fn(&str) -> bool| over().filter(|of| is(&of.picture.summary.workflow)).count();
+    let (ended, flows, graphs) = (over().count(), count(load::is_flow), count(load::is_graph));
     let events: usize = dump.runs.values().map(|of| of.history.len()).sum();
     let counts = [
         ("runs", dump.runs.len()),
         ("runs ended", ended),
         ("flow runs ended", flows),
+        ("graph runs ended", graphs),
         ("events", events),
         ("ledger lines", lines.len()),
         ("calls acknowledged", acknowledged),
@@ -144,8 +145,15 @@ async fn dump(
         let picture = client.picture(&run).await?;
         let history = client.history(&run).await?;
         let mut found = Vec::new();
-        if let Some(problem) = verify(client, &programs, &run).await?.problem {
+        let verified = verify(client, &programs, &run).await?;
+        if let Some(problem) = verified.problem {
             found.push(format!("run {run}: verify says: {problem}"));
+        }
+        if picture.summary.status == Status::Completed {
+            let left = verified.counter.filter(|counter| *counter > 0);
+            found.extend(left.map(|left| format!("run {run} completed with {left} tokens")));
+            found
+                .extend(visits(&picture.summary.workflow, &history).map(|what| format!("run {run}: {what}")));
         }
         if alive::is_orphan(&picture) {
             let (workflow, status) = (&picture.summary.workflow, picture.summary.status);
@@ -164,6 +172,17 @@ async fn dump(
     let tasks = listing::tasks(client).await?;
     dump.tasks.extend(tasks.into_iter().map(|task| (task.id.clone(), task)));
     Ok(dump)
+}
+
+/// What is wrong with how often the nodes of a completed graph of the load were visited.
+fn visits(workflow: &str, history: &[Event]) -> Option<String> {
+    if !load::is_graph(workflow) {
+        return None;
+    }
+    let asked = history.iter().filter(|event| matches!(event.data, EventData::StepScheduled(_))).count();
+    let put = history.iter().filter(|event| matches!(event.data, EventData::ApprovalCreated(_))).count();
+    let wrong = (asked, put) != (load::TASKS_OF_GRAPH, 1);
+    wrong.then(|| format!("{asked} tasks and {put} questions, not {} and 1", load::TASKS_OF_GRAPH))
 }
 
 /// The tasks a run failed by because their workers kept dying.

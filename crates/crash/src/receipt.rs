@@ -24,6 +24,20 @@ pub struct Work {
     pub ill: Option<Illness>,
 }
 
+impl Work {
+    /// The input of a task, or of a node's: there the work is its config, beside the name of the task.
+    pub fn of(input: &str) -> Result<Self, serde_json::Error> {
+        let mut input: serde_json::Value = serde_json::from_str(input)?;
+        match input.get_mut("config").map(serde_json::Value::take) {
+            Some(serde_json::Value::Object(mut config)) => {
+                config.remove("task");
+                serde_json::from_value(config.into())
+            }
+            _ => serde_json::from_value(input),
+        }
+    }
+}
+
 /// A file that opens the way by being there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Gate {

@@ -92,7 +92,7 @@ impl Caretaker {
         for name in picture.row.awaiting().iter() {
             if name.starts_with("@approval") {
                 decide(&self.client, run).await?;
-            } else {
+            } else if !name.starts_with('@') {
                 let id = format!("calm-{run}-{round}");
                 self.client.signal(run, name, Payload::null(), Some(id)).await?;
             }

@@ -18,11 +18,12 @@ mod lateness;
 mod once;
 mod redeliveries;
 mod schedules;
+mod sketch;
+mod tokens;
 mod view;
 
 use std::collections::BTreeMap;
 
-use rhythm_core::drill::Plan;
 use rhythm_core::{RunId, TaskId, Timestamp};
 use rhythm_engine::world::*;
 
@@ -31,6 +32,7 @@ use crate::network::Luck;
 use once::Once;
 
 pub use fold::Fold;
+pub use sketch::Sketch;
 pub use view::{Seen, View};
 
 /// A request that reached the world, with its answer.
@@ -115,22 +117,23 @@ pub struct Checks {
 }
 
 impl Checks {
-    /// `plans` are the workflows' programs as the workload has them.
-    pub fn new(plans: BTreeMap<String, Plan>) -> Self {
+    /// `sketches` are the workflows' programs as the workload has them.
+    pub fn new(sketches: BTreeMap<String, Sketch>) -> Self {
         let all: Vec<Box<dyn Check>> = vec![
             Box::new(fences::Fences::default()),
             Box::new(gaps::Gaps::default()),
             Box::new(early::Early::default()),
-            Box::new(asked::Asked::new(plans.clone())),
+            Box::new(asked::Asked::new(sketches.clone())),
             Box::new(lateness::Lateness::default()),
             Box::new(commands::Commands::default()),
             Box::new(effects::Effects::default()),
             Box::new(redeliveries::Redeliveries::default()),
-            Box::new(causes::Causes::new(plans)),
+            Box::new(causes::Causes::new(sketches)),
             Box::new(inboxes::Inboxes::default()),
             Box::new(acknowledged::Acknowledged),
             Box::new(endings::Endings),
             Box::new(schedules::Schedules::default()),
+            Box::new(tokens::Tokens::default()),
         ];
         Self { all, found: Vec::new(), transitions: 0, tally: BTreeMap::new(), once: Once::default() }
     }

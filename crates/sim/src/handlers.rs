@@ -5,17 +5,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use rhythm_core::failure::codes;
+use rhythm_core::graph::condition::SANDBOX_TASK;
 use rhythm_core::{Failure, Payload, TaskId};
 use rhythm_engine::worker::{Handler, Handlers, TaskContext};
 use serde_json::{Value, json};
 
 use crate::dice::Dice;
 use crate::faults::Fault;
+use crate::fnv::Fnv;
 use crate::kernel::Owner;
 use crate::network::Network;
 
-/// Names with a handler. Their inputs say how long they take (`ms`) and how many attempts fail first (`fails`).
-pub const NAMES: &[&str] = &["work", "flaky", "doomed", "big", "teller", "stubborn"];
+/// Names with a handler. Their inputs, or the configs of their nodes, say how long they take (`ms`) and how many attempts
+/// fail first (`fails`).
+pub const NAMES: &[&str] =
+    &["work", "flaky", "doomed", "big", "teller", "stubborn", "agent", "undo", SANDBOX_TASK];
 /// Enough to leave its inline place.
 const BIG: usize = 70_000;
 
@@ -135,7 +139,9 @@ impl Handler for Actor {
 impl Actor {
     async fn act(&self, context: &TaskContext, input: Payload) -> Result<Payload, Failure> {
         let input: Value = input.text().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        self.pass_time(context, &input).await?;
+        let whole = &input;
+        let input = input.get("config").unwrap_or(&input);
+        self.pass_time(context, input).await?;
         self.misbehave(context).await?;
         if u64::from(context.attempt()) <= input["fails"].as_u64().unwrap_or_default() {
             return Err(Failure::new("FLAKY", "not yet"));
@@ -146,6 +152,15 @@ impl Actor {
         let mut output = json!({"task": context.task_id().as_str(), "attempt": context.attempt()});
         if self.name == "big" {
             output["padding"] = Value::String("x".repeat(BIG));
+        }
+        if whole.get("config").is_some() {
+            output["n"] = json!(lot(context) % 3);
+        }
+        if self.name == "agent" {
+            output["next_nodes"] = chosen(&whole["available_next_nodes"], lot(context));
+        }
+        if self.name == SANDBOX_TASK {
+            output = [json!(true), json!(false), json!("perhaps")][(lot(context) % 3) as usize].clone();
         }
         let output = Payload::of(&output).map_err(|error| Failure::new("SIM", error.to_string()))?;
         self.ledger.give(context, &output);
@@ -202,6 +217,24 @@ impl Actor {
     fn dice(&self) -> MutexGuard<'_, Dice> {
         self.dice.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The same for every delivery of an attempt.
+fn lot(context: &TaskContext) -> u64 {
+    let mut hash = Fnv(Fnv::START);
+    hash.bytes(context.task_id().as_str().as_bytes());
+    hash.0 ^ (hash.0 >> 32)
+}
+
+/// Each of the nodes an agent may go to, or not.
+fn chosen(available: &Value, lot: u64) -> Value {
+    let names = available.as_array().map(Vec::as_slice).unwrap_or_default();
+    names
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| lot >> place & 1 == 1)
+        .map(|(_, name)| name.clone())
+        .collect()
 }
 
 fn shown(context: &TaskContext) -> String {

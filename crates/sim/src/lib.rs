@@ -11,6 +11,7 @@ pub mod faults;
 pub mod floors;
 pub mod fnv;
 pub mod former;
+pub mod graphs;
 pub mod handlers;
 pub mod kernel;
 pub mod listing;

@@ -5,7 +5,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rhythm_core::drill::Plan;
 use rhythm_core::{Millis, RunId, WorkflowKind};
 use rhythm_engine::client::Client;
 use rhythm_engine::definitions::define;
@@ -15,7 +14,7 @@ use rhythm_engine::world::{Clock, Wakeups, World as _};
 
 use crate::caretaker::Caretaker;
 use crate::case::Case;
-use crate::checks::{Checks, Fold, Objection, Seen, View, Violation};
+use crate::checks::{Checks, Fold, Objection, Seen, Sketch, View, Violation};
 use crate::client::{ClientLog, client_on};
 use crate::dice::Dice;
 use crate::faults::{Fault, Faults};
@@ -107,7 +106,7 @@ fn run(
     let clock = Arc::new(WorldClock::new(kernel.clone()));
     let (place, hints) = open(clock.clone());
     let trace = Trace::new(kernel.clone(), readable);
-    let checks = Checks::new(plans(&case.workload));
+    let checks = Checks::new(sketches(&case.workload));
     let mut network = Network::new(kernel.clone(), trace, faults, Dice::new(case.seed, "network"), checks);
     if let Some(runtime) = place.runtime {
         network = network.with_runtime(runtime);
@@ -175,18 +174,21 @@ fn play(
     turn(kernel.now() + CALM_MS, &|| done.load(Ordering::SeqCst))
 }
 
-/// The plan of every workflow, as the workload has it.
-fn plans(workload: &Workload) -> BTreeMap<String, Plan> {
-    let parsed = workload.workflows.iter().map(|(name, source)| {
-        let plan = Plan::of_flow(source).or_else(|| serde_json::from_str(source).ok());
-        (name.clone(), plan.expect("the workload has readable plans"))
+/// What every workflow may do, as the workload has it.
+fn sketches(workload: &Workload) -> BTreeMap<String, Sketch> {
+    let read = workload.workflows.iter().map(|(name, source)| {
+        (name.clone(), Sketch::of(source).expect("the workload has readable programs"))
     });
-    parsed.collect()
+    read.collect()
 }
 
-/// Drills are JSON; a flow has its plan in its first line.
+/// Drills and graphs are JSON; a flow has its plan in its first line.
 fn kind(source: &str) -> WorkflowKind {
-    if Plan::of_flow(source).is_some() { WorkflowKind::Flow } else { WorkflowKind::Drill }
+    match Sketch::of(source) {
+        Some(Sketch::Graph(_)) => WorkflowKind::Graph,
+        Some(Sketch::Plan(_)) if source.starts_with('{') => WorkflowKind::Drill,
+        _ => WorkflowKind::Flow,
+    }
 }
 
 fn assemble(

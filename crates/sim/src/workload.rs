@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::dice::Dice;
+use crate::graphs;
 use crate::plans::{self, QUEUES, SIGNALS, Surroundings};
 
 /// A workload: workflows to register and actions in order of time.
@@ -120,9 +121,12 @@ impl Workload {
         let mut actions = Vec::new();
         for run in &runs {
             let at = dice.skewed(chaos_ms);
-            actions.push(Action { at, act: start(&mut dice, run, &names) });
+            let workflow = dice.pick(&names).clone();
+            let graph =
+                workflows.iter().find(|(name, _)| *name == workflow).and_then(|(_, source)| graph_of(source));
+            actions.push(Action { at, act: start(&mut dice, run, workflow) });
             for visit in 0..dice.number(0..5) {
-                let act = visit_run(&mut dice, run, visit);
+                let act = visit_run(&mut dice, run, visit, graph.as_ref());
                 actions.push(Action { at: at + dice.skewed(chaos_ms), act });
             }
         }
@@ -132,6 +136,12 @@ impl Workload {
     }
 }
 
+/// The document of a workflow that is a graph.
+fn graph_of(source: &str) -> Option<Value> {
+    let document: Value = serde_json::from_str(source).ok()?;
+    document.get("nodes").is_some().then_some(document)
+}
+
 /// Grandchildren, children, and those that are started by hand.
 fn workflows(dice: &mut Dice, runs: &[String]) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
@@ -139,18 +149,22 @@ fn workflows(dice: &mut Dice, runs: &[String]) -> Vec<(String, String)> {
         let children: Vec<String> = all.iter().map(|(name, _)| name.clone()).collect();
         for number in 0..dice.number(1..3) {
             let plan = plans::plan(dice, &Surroundings { children: &children, runs });
-            // Half of them are flows that do the same.
-            let source = if dice.chance(0.5) { plan.to_flow() } else { Drill::new(plan).source() };
+            // A third of them are flows that do the same, and a third are graphs.
+            let source = match dice.number(0..3) {
+                0 => plan.to_flow(),
+                1 => Drill::new(plan).source(),
+                _ => graphs::graph(dice, &children).to_string(),
+            };
             all.push((format!("level{level}-{number}"), source));
         }
     }
     all
 }
 
-fn start(dice: &mut Dice, run: &str, workflows: &[String]) -> Act {
+fn start(dice: &mut Dice, run: &str, workflow: String) -> Act {
     Act::Start {
         run: run.to_owned(),
-        workflow: dice.pick(workflows).clone(),
+        workflow,
         input: plans::value(dice),
         delay: if dice.chance(0.15) { Millis(dice.skewed(30_000)) } else { Millis::ZERO },
         deadline: dice.chance(0.1).then(|| Millis(dice.number(1_000..100_000))),
@@ -159,7 +173,7 @@ fn start(dice: &mut Dice, run: &str, workflows: &[String]) -> Act {
 }
 
 /// Something a client does to a run.
-fn visit_run(dice: &mut Dice, run: &str, visit: u64) -> Act {
+fn visit_run(dice: &mut Dice, run: &str, visit: u64, graph: Option<&Value>) -> Act {
     let run = run.to_owned();
     match dice.number(0..100) {
         0..40 => {
@@ -169,6 +183,9 @@ fn visit_run(dice: &mut Dice, run: &str, visit: u64) -> Act {
         40..50 => Act::Cancel { run },
         50..62 => Act::Decide { run },
         62..68 => {
+            if let Some(graph) = graph {
+                return Act::Patch { run, operations: graphs::operations(dice, graph) };
+            }
             let around = Surroundings { children: &[], runs: &[] };
             let steps: Vec<Instruction> = plans::plan(dice, &around).steps;
             Act::Patch { run, operations: serde_json::to_value(steps).unwrap_or_default() }

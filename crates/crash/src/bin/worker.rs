@@ -96,7 +96,7 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
 
 /// One attempt: reported, worked at, its effect reported, answered with a receipt.
 async fn perform(recorder: &Path, context: &TaskContext, input: &str) -> Result<Output, TaskError> {
-    let work: Work = serde_json::from_str(input)?;
+    let work = Work::of(input)?;
     Entry::of(What::Began, context, input).report(recorder).await?;
     pause(work.millis).await;
     pass(work.before.as_ref(), context.claim()).await;

@@ -1,6 +1,7 @@
 //! I1: what a caller was told happened is there.
 
-use rhythm::{RunId, Status, TaskId, TaskState};
+use rhythm::{Event, EventData, RunId, Status, TaskId, TaskState};
+use rhythm_core::message::{Message, MessageBody};
 
 use super::{Dump, RunDump};
 use crate::client_log::{Answer, Call, Operation, Outcome};
@@ -15,6 +16,8 @@ pub fn check<'a>(calls: impl IntoIterator<Item = &'a Outcome>, dump: &Dump) -> V
                 let missing = missing(call, dump);
                 wrong.extend(missing.map(|what| format!("{} was acknowledged, but {what}", call.name)));
             }
+            // A question that was not put in time is answered by its timer.
+            Answer::Failed(_) if call.operation == Operation::Decide => {}
             // The load asks for nothing impossible; only a message that was sent again may come too late.
             Answer::Failed(why) => {
                 let message = matches!(call.operation, Operation::Signal | Operation::Cancel);
@@ -45,6 +48,12 @@ fn missing(call: &Call, dump: &Dump) -> Option<String> {
             let ended_otherwise = matches!(run.picture.summary.status, Status::Failed | Status::Cancelled);
             let there = has(run, call) || ended_otherwise;
             (!there).then(|| format!("run {} has neither consumed nor kept it", call.target))
+        }
+        Operation::Decide => {
+            let is_decision = |row: &Event| matches!(row.data, EventData::ApprovalDecided(_));
+            let waits = |message: &Message| matches!(message.body, MessageBody::ApprovalDecided(_));
+            let there = run.history.iter().any(is_decision) || run.picture.inbox.iter().any(waits);
+            (!there).then(|| format!("nobody has decided in run {}", call.target))
         }
         Operation::Cancel => {
             let there = has(run, call) || run.picture.summary.status.is_final();

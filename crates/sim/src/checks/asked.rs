@@ -1,19 +1,23 @@
-//! What runs ask for is what their plans say: every task is one of the plan, and every timer lasts as long as the
-//! plan says, counted from a moment between the run's claim and its commit.
+//! What runs ask for is what their plans or graphs say: every task is one of theirs, and every timer lasts as long as they
+//! say, counted from a moment between the run's claim and its commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rhythm_core::drill::{Instruction, Plan, TaskCall};
+use rhythm_core::drill::{Instruction, TaskCall};
 use rhythm_core::message::{Message, MessageBody};
 use rhythm_core::{Event, EventData, Millis, Payload, RunId, TaskId, TimerSpec, Timestamp};
 use rhythm_engine::world::*;
+use serde_json::Value;
 
-use super::{Applied, Check, Moment, Objection};
+use super::sketch::Nodes;
+use super::{Applied, Check, Moment, Objection, Sketch};
 
 pub struct Asked {
-    plans: BTreeMap<String, Plan>,
+    sketches: BTreeMap<String, Sketch>,
     workflows: BTreeMap<RunId, String>,
-    /// What patches say; absent for a run whose patch cannot be read here.
+    /// Nodes that patches of graphs brought.
+    added: BTreeMap<RunId, Vec<Value>>,
+    /// What other patches say; absent for a run whose patch cannot be read here.
     patches: BTreeMap<RunId, Option<Vec<Instruction>>>,
     /// The world's time at each claim, when it was first told of: an answer that was lost is asked for again.
     runs_claimed: BTreeMap<(RunId, u64), Timestamp>,
@@ -21,10 +25,11 @@ pub struct Asked {
 }
 
 impl Asked {
-    pub fn new(plans: BTreeMap<String, Plan>) -> Self {
+    pub fn new(sketches: BTreeMap<String, Sketch>) -> Self {
         Self {
-            plans,
+            sketches,
             workflows: BTreeMap::new(),
+            added: BTreeMap::new(),
             patches: BTreeMap::new(),
             runs_claimed: BTreeMap::new(),
             tasks_claimed: BTreeMap::new(),
@@ -87,6 +92,13 @@ impl Asked {
 
     fn delivered(&mut self, run: &RunId, message: &Message) {
         let MessageBody::Patch(patch) = &message.body else { return };
+        let workflow = self.workflows.get(run);
+        if let Some(Sketch::Graph(_)) = workflow.and_then(|workflow| self.sketches.get(workflow)) {
+            let text = patch.operations.text().unwrap_or_default();
+            let operations: Value = serde_json::from_str(text).unwrap_or_default();
+            self.added.entry(run.clone()).or_default().extend(Nodes::added_by(&operations));
+            return;
+        }
         let steps: Option<Vec<Instruction>> =
             patch.operations.text().and_then(|text| serde_json::from_str(text).ok());
         let known = self.patches.entry(run.clone()).or_insert_with(|| Some(Vec::new()));
@@ -102,7 +114,13 @@ impl Asked {
             return Ok(());
         }
         let workflow = self.workflows.get(&item.run).ok_or("a run nobody created")?;
-        let plan = self.plans.get(workflow).ok_or("a workflow nobody registered")?;
+        let plan = match self.sketches.get(workflow).ok_or("a workflow nobody registered")? {
+            Sketch::Plan(plan) => plan,
+            Sketch::Graph(nodes) => {
+                let added = self.added.get(&item.run).map(Vec::as_slice).unwrap_or_default();
+                return self.asked_by_nodes(item, &nodes.and(added), latest);
+            }
+        };
         let patched: &[Instruction] = match self.patches.get(&item.run) {
             None => &[],
             Some(Some(steps)) => steps,
@@ -117,6 +135,14 @@ impl Asked {
             }
         }
         let lengths: BTreeSet<Millis> = steps().filter_map(timer_of).collect();
+        item.timers.iter().try_for_each(|timer| self.timer(item, timer, &lengths, latest))
+    }
+
+    fn asked_by_nodes(&self, item: &CommitItem, nodes: &Nodes, latest: Timestamp) -> Result<(), String> {
+        if let Some(task) = item.tasks.iter().find(|task| !nodes.ask_for(task)) {
+            return Err(format!("task {} ({}) is none of its graph", task.id, task.name));
+        }
+        let lengths = nodes.lengths();
         item.timers.iter().try_for_each(|timer| self.timer(item, timer, &lengths, latest))
     }
 

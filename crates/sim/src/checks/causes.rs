@@ -3,16 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rhythm_core::drill::{Instruction, Plan};
+use rhythm_core::drill::Instruction;
 use rhythm_core::failure::codes;
 use rhythm_core::{Event, EventData, Failure, Millis, RunId, TaskId, Timestamp};
 use rhythm_engine::world::*;
 
 use super::book::Book;
-use super::{Applied, Check, Moment, Objection, Seen, View};
+use super::{Applied, Check, Moment, Objection, Seen, Sketch, View};
 
 pub struct Causes {
-    plans: BTreeMap<String, Plan>,
+    sketches: BTreeMap<String, Sketch>,
     tasks: Book,
     /// When each claim on a task was given, in virtual time.
     begun: BTreeMap<(TaskId, u64), u64>,
@@ -34,9 +34,9 @@ struct Silence {
 }
 
 impl Causes {
-    pub fn new(plans: BTreeMap<String, Plan>) -> Self {
+    pub fn new(sketches: BTreeMap<String, Sketch>) -> Self {
         Self {
-            plans,
+            sketches,
             tasks: Book::default(),
             begun: BTreeMap::new(),
             cancelled_tasks: BTreeSet::new(),
@@ -220,9 +220,11 @@ impl Causes {
                 deadline => Err(format!("at {}, its deadline is {deadline:?}", event.at)),
             },
             Some(_) => {
-                let plan = self.plans.get(&seen.picture.summary.workflow);
-                let planned =
-                    plan.is_some_and(|plan| plan.steps.iter().any(|step| is_failure(step, failure)));
+                let planned = match self.sketches.get(&seen.picture.summary.workflow) {
+                    Some(Sketch::Plan(plan)) => plan.steps.iter().any(|step| is_failure(step, failure)),
+                    Some(Sketch::Graph(_)) => return node_failed(seen, event, failure),
+                    None => false,
+                };
                 let patched = seen.history.iter().any(|row| matches!(row.data, EventData::Patched(_)));
                 match planned || (patched && failure.code == "PLANNED") {
                     true => Ok(()),
@@ -240,6 +242,23 @@ fn lasts(time_ms: u64, limit: Millis) -> bool {
 
 fn is_failure(step: &Instruction, failure: &Failure) -> bool {
     matches!(step, Instruction::Fail { code, .. } if *code == failure.code)
+}
+
+/// A graph fails with what one of its nodes was told, or when one has waited in vain. Between the two it may have undone
+/// what it did.
+fn node_failed(seen: &Seen, event: &Event, failure: &Failure) -> Result<(), String> {
+    const IN_VAIN: [&str; 2] = ["approval_timeout: ", "TIMEOUT: "];
+    if !failure.code.starts_with("node_failed:") {
+        return Err("its graph does not say so".into());
+    }
+    let mut before = seen.history.iter().filter(|row| row.seq < event.seq);
+    let told = before.any(|row| match &row.data {
+        EventData::StepFailed(told) => failure.message.starts_with(&told.failure.to_string()),
+        EventData::ChildFailed(told) => failure.message.starts_with(&told.failure.to_string()),
+        EventData::TimerFired(_) => IN_VAIN.iter().any(|word| failure.message.starts_with(word)),
+        _ => false,
+    });
+    if told { Ok(()) } else { Err("no node was told so".into()) }
 }
 
 /// Whether a run failed with what it was told. A program may pass it on as its own: then nothing is retried any more.

@@ -221,9 +221,10 @@ impl Memory {
         named
     }
 
-    /// Nothing of a run that has ended is needed any more.
+    /// Nothing of a run that has ended is needed any more, but for what the history counts: a cancelled one leaves tokens.
     pub fn end(&mut self) {
-        *self = Self { stage: Stage::Ended, commands: self.commands, tokens: self.tokens, ..Self::default() };
+        let (commands, tokens, counter) = (self.commands, self.tokens, self.counter);
+        *self = Self { stage: Stage::Ended, commands, tokens, counter, ..Self::default() };
     }
 
     /// Nobody is anywhere.

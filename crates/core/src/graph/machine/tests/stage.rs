@@ -1,6 +1,7 @@
 //! A stage for one run: a clock that jumps, and answers by node.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -15,6 +16,8 @@ use crate::message::*;
 use crate::payload::{Blobs, Payload};
 use crate::program::RunFacts;
 use crate::time::Timestamp;
+
+use super::laws::Laws;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -89,17 +92,29 @@ pub struct Outcome {
     pub elapsed: i64,
 }
 
-pub fn program_of(document: &Value) -> GraphProgram {
-    let compiled = compile(&document.to_string(), &Context::default());
-    let wrong: Vec<_> = compiled.errors().cloned().collect();
-    let graph = compiled.graph.unwrap_or_else(|| panic!("{wrong:#?}\n{document:#}"));
-    let stored = serde_json::to_vec(&graph).unwrap();
-    GraphProgram::load(&stored, &document.to_string(), Registry::built_in()).unwrap()
+/// A graph as it is stored: its source, and what was compiled of it.
+#[derive(Debug)]
+pub struct Stored {
+    source: String,
+    compiled: Vec<u8>,
+}
+
+impl Stored {
+    /// Nothing when it does not compile.
+    pub fn of(document: &Value) -> Option<Arc<Self>> {
+        let source = document.to_string();
+        let graph = compile(&source, &Context::default()).graph?;
+        Some(Arc::new(Self { source, compiled: serde_json::to_vec(&graph).unwrap() }))
+    }
+
+    fn load(&self) -> GraphProgram {
+        GraphProgram::load(&self.compiled, &self.source, Registry::built_in()).unwrap()
+    }
 }
 
 #[derive(Clone)]
 pub struct Stage {
-    pub document: Value,
+    stored: Arc<Stored>,
     pub program: GraphProgram,
     pub facts: RunFacts,
     pub state: RunState,
@@ -116,20 +131,29 @@ pub struct Stage {
     way: Way,
     started: BTreeMap<String, usize>,
     visits: BTreeMap<String, usize>,
+    laws: Laws,
 }
 
 impl Stage {
     pub fn new(document: &Value, script: Script, way: Way) -> Self {
+        let stored = Stored::of(document).unwrap_or_else(|| {
+            let compiled = compile(&document.to_string(), &Context::default());
+            panic!("{:#?}\n{document:#}", compiled.errors().collect::<Vec<_>>())
+        });
+        Self::on(&stored, script, way)
+    }
+
+    pub fn on(stored: &Arc<Stored>, script: Script, way: Way) -> Self {
         let facts = RunFacts {
             run: RunId::new("r"),
             tenant: TenantId::default(),
             workflow: "w".into(),
-            version: Version::of(document.to_string().as_bytes()),
+            version: Version::of(stored.source.as_bytes()),
             created_at: Timestamp(0),
         };
         let mut stage = Self {
-            document: document.clone(),
-            program: program_of(document),
+            stored: stored.clone(),
+            program: stored.load(),
             facts,
             state: RunState::default(),
             history: Vec::new(),
@@ -144,6 +168,7 @@ impl Stage {
             way,
             started: BTreeMap::new(),
             visits: BTreeMap::new(),
+            laws: Laws::default(),
         };
         stage.expect(0, MessageId::start(), MessageBody::Start(Start { input: payload(&script.inputs) }));
         for (nth, (at, name, value)) in script.signals.iter().enumerate() {
@@ -199,19 +224,25 @@ impl Stage {
         self.send(&message);
         let twice = self.way == Way::Twice && !matches!(message.body, MessageBody::Cancel(_));
         if twice && self.end.is_none() {
-            let before = self.state.clone();
-            let again = self.step(&message);
-            assert!(again.commands.is_empty() && again.end.is_none(), "{message:?} {again:?}");
-            assert_eq!(again.events.len(), 1, "{:?}", again.events);
-            let unchanged = RunState { seq: before.seq + 1, ..before };
-            assert_eq!(again.state, unchanged);
-            self.state = again.state;
-            self.history.extend(again.events);
+            self.send_again(&message);
         }
+    }
+
+    /// What has been delivered comes once more: it leaves a row, and changes nothing.
+    pub fn send_again(&mut self, message: &Message) {
+        let before = self.state.clone();
+        let again = self.step(message);
+        assert!(again.commands.is_empty() && again.end.is_none(), "{message:?} {again:?}");
+        assert_eq!(again.events.len(), 1, "{:?}", again.events);
+        let unchanged = RunState { seq: before.seq + 1, at: again.state.at, ..before };
+        assert_eq!(again.state, unchanged);
+        self.state = again.state;
+        self.history.extend(again.events);
     }
 
     pub fn send(&mut self, message: &Message) {
         let advanced = self.step(message);
+        self.laws.hold(&self.program, message, &advanced);
         self.state = advanced.state.clone();
         self.end = advanced.end.clone();
         self.history.extend(advanced.events.clone());
@@ -226,7 +257,7 @@ impl Stage {
         now = Timestamp(self.now);
         let program = match self.way {
             Way::Reloaded => {
-                loaded = program_of(&self.document);
+                loaded = self.stored.load();
                 &loaded
             }
             _ => &self.program,
@@ -378,11 +409,17 @@ impl Stage {
     /// What every run keeps to, whatever its graph.
     pub fn check(&self) {
         let counter = recount(&self.history).unwrap();
+        if let Some(snapshot) = &self.state.snapshot {
+            assert_eq!(
+                self.program.counter(snapshot).unwrap(),
+                counter,
+                "the history and the snapshot count"
+            );
+        }
         match &self.end {
             Some(End::Completed(_)) => assert_eq!(counter, 0),
             None => {
                 let snapshot = self.state.snapshot.as_ref().unwrap();
-                assert_eq!(self.program.counter(snapshot).unwrap(), counter);
                 assert!(!self.program.waiting(snapshot).unwrap().is_empty(), "it waits for nothing");
             }
             _ => {}
@@ -414,6 +451,18 @@ impl Stage {
         });
         tokens.map(|token| format!("{}>{}", token.from.as_deref().unwrap_or(""), token.to)).collect()
     }
+}
+
+/// Keeps what may be delivered again. Worlds take a message only once by its id; what reaches a run again is the answer to
+/// something, or the last thing somebody sent.
+pub fn remember(delivered: &mut Vec<Message>, message: Message) {
+    let outside = |body: &MessageBody| matches!(body, MessageBody::Signal(_) | MessageBody::Patch(_));
+    match message.body {
+        MessageBody::Cancel(_) => return,
+        MessageBody::Signal(_) | MessageBody::Patch(_) => delivered.retain(|old| !outside(&old.body)),
+        _ => {}
+    }
+    delivered.push(message);
 }
 
 pub fn payload(value: &Value) -> Payload {

@@ -1,0 +1,93 @@
+//! The graph of the load: two ways that meet in a join behind a branch, twice around by a loop, then a person. A client
+//! decides if it comes in time, else a timer does.
+
+use std::time::Duration;
+
+use rhythm::{Client, EngineError, RunId};
+use rhythm_core::message::{Actor, ApprovalDecided, Message, MessageBody};
+use rhythm_core::{CommandId, EventData, MessageId, Payload, Timestamp};
+use rhythm_engine::world::{Deliver, Delivered, Delivery};
+use serde_json::{Value, json};
+
+use crate::client_log::{Answer, Call};
+
+pub const NAME: &str = "graph-review";
+
+/// Passes of its loop, and the tasks a whole run asks for: four in each pass, and one at the end.
+const PASSES: usize = 2;
+pub const TASKS: usize = 4 * PASSES + 1;
+
+/// A question is looked for so often.
+const GLANCES: u32 = 4;
+const GLANCE: Duration = Duration::from_millis(50);
+
+pub fn graph(millis: u64) -> Value {
+    let work = json!({"task": "work", "millis": millis});
+    let soon = json!({"max_attempts": 3, "backoff_ms": 20});
+    json!({"nodes": [
+        {"id": "begin", "type": "task", "config": work, "dependents": ["checked", "pause"]},
+        {"id": "checked", "type": "task", "config": work, "branch": {
+            "rules": [{"condition": {"type": "cel", "expression": "output.attempt > 0"}, "next_nodes": ["meet"]}],
+            "default": ["never"]}},
+        {"id": "never", "type": "task", "config": work, "dependents": ["meet"]},
+        {"id": "pause", "type": "delay", "config": {"for": "20ms"}, "dependents": ["flaky"]},
+        {"id": "flaky", "type": "task", "config": {"task": "work", "failing": 1}, "retry": soon,
+            "dependents": ["meet"]},
+        {"id": "meet", "type": "task", "config": work, "dependencies": ["checked", "never", "flaky"], "loop": {
+            "max_iterations": PASSES, "loop_back_to": "begin", "timeout_path": ["review"]}},
+        {"id": "review", "type": "human", "human_config": {"timeout": "1s", "escalation_policy": "auto_approve"},
+            "dependents": ["end"], "rejection_path": ["end"]},
+        {"id": "end", "type": "task", "config": work, "wait_for_all": false}]})
+}
+
+/// Answers the question of a run, if it comes within a moment: nobody waits long, for a timer decides as well.
+pub async fn decide(client: &Client, call: &Call) -> Result<Answer, EngineError> {
+    let run = RunId::new(&call.target);
+    for _ in 0..GLANCES {
+        match question(client, &run).await? {
+            Question::Open(approval) => return deliver(client, run, approval).await,
+            Question::Over => return Ok(Answer::Ok),
+            Question::ToCome => tokio::time::sleep(GLANCE).await,
+        }
+    }
+    Ok(Answer::Failed("nobody has been asked yet".into()))
+}
+
+enum Question {
+    ToCome,
+    Open(CommandId),
+    Over,
+}
+
+async fn question(client: &Client, run: &RunId) -> Result<Question, EngineError> {
+    let mut question = Question::ToCome;
+    for event in client.history(run).await? {
+        match event.data {
+            EventData::ApprovalCreated(created) => question = Question::Open(created.approval),
+            EventData::ApprovalDecided(_) => question = Question::Over,
+            _ => {}
+        }
+    }
+    Ok(question)
+}
+
+async fn deliver(client: &Client, run: RunId, approval: CommandId) -> Result<Answer, EngineError> {
+    let decided = ApprovalDecided {
+        approval,
+        decision: "approve".into(),
+        by: "crash-client".into(),
+        comments: String::new(),
+        data: Payload::null(),
+    };
+    let (id, actor) = (MessageId::approval(approval), Actor("crash-client".into()));
+    let body = MessageBody::ApprovalDecided(decided);
+    let message = Message { id, at: Timestamp::default(), actor, trace: None, body };
+    let deliveries = vec![Delivery { to: run.clone(), message }];
+    let answers = client.world().deliver(Deliver { tenant: client.tenant().clone(), deliveries }).await?;
+    match answers.first() {
+        // Whoever decided before has ended the question, perhaps the run.
+        Some(Delivered::Accepted | Delivered::Duplicate | Delivered::Ended) => Ok(Answer::Ok),
+        Some(Delivered::Full) => Err(EngineError::InboxFull(run.to_string())),
+        Some(Delivered::NotFound) | None => Err(EngineError::UnknownRun(run.to_string())),
+    }
+}

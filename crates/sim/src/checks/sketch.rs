@@ -1,0 +1,87 @@
+//! What workflows may ask for, as the workload has them: the plan of a drill or flow, or the nodes of a graph.
+
+use std::collections::BTreeSet;
+
+use rhythm_core::Millis;
+use rhythm_core::drill::Plan;
+use rhythm_engine::world::NewTask;
+use serde_json::Value;
+
+#[derive(Clone, Debug)]
+pub enum Sketch {
+    Plan(Plan),
+    Graph(Nodes),
+}
+
+/// Nodes of a graph as they are written.
+#[derive(Clone, Debug, Default)]
+pub struct Nodes(Vec<Value>);
+
+impl Sketch {
+    /// A flow has its plan in its first line, a drill is one, and a graph has nodes.
+    pub fn of(source: &str) -> Option<Self> {
+        if let Some(plan) = Plan::of_flow(source) {
+            return Some(Self::Plan(plan));
+        }
+        let document: Value = serde_json::from_str(source).ok()?;
+        match document.get("nodes").and_then(Value::as_array) {
+            Some(nodes) => Some(Self::Graph(Nodes(nodes.clone()))),
+            None => serde_json::from_value(document).ok().map(Self::Plan),
+        }
+    }
+}
+
+impl Nodes {
+    /// Those a patch brings.
+    pub fn added_by(operations: &Value) -> Vec<Value> {
+        let operations = operations.as_array().map(Vec::as_slice).unwrap_or_default();
+        let values = operations.iter().filter_map(|operation| operation.get("value"));
+        values.filter(|value| value.get("type").is_some()).cloned().collect()
+    }
+
+    pub fn and(&self, more: &[Value]) -> Self {
+        Self(self.0.iter().chain(more).cloned().collect())
+    }
+
+    /// A task belongs to a node: it has its name and its config, or undoes what it did, or decides where it leads.
+    pub fn ask_for(&self, task: &NewTask) -> bool {
+        let text = task.input.text();
+        let input: Option<Value> = text.and_then(|text| serde_json::from_str(text).ok());
+        self.0.iter().any(|node| {
+            let same_name = |name: &Value| name.as_str() == Some(task.name.as_str());
+            let undoes = same_name(&node["compensator"]["action"]);
+            let decides = task.name == "rhythm.sandbox" && node.to_string().contains("python_sandbox");
+            let named = match node["type"].as_str() {
+                Some("agent") => task.name == "agent",
+                _ => same_name(&node["config"]["task"]),
+            };
+            let does = named && {
+                let mut config = node["config"].clone();
+                if let (Some(fields), true) = (config.as_object_mut(), node["type"] == "parallel") {
+                    fields.remove("items");
+                }
+                // A large input lies in a blob.
+                input.as_ref().is_none_or(|input| input["config"] == config)
+            };
+            does || undoes || decides
+        })
+    }
+
+    /// How long anything in it may wait.
+    pub fn lengths(&self) -> BTreeSet<Millis> {
+        let length = |value: &Value| match value {
+            Value::String(text) => text.strip_suffix("ms").and_then(|ms| ms.parse().ok()).map(Millis),
+            Value::Number(ms) => ms.as_u64().map(Millis),
+            _ => None,
+        };
+        let mut lengths = BTreeSet::new();
+        for node in &self.0 {
+            let human = &node["human_config"];
+            let steps = human["escalation"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let named = [&node["config"]["for"], &node["config"]["timeout"], &human["timeout"]];
+            let named = named.into_iter().chain(steps.iter().map(|step| &step["after"]));
+            lengths.extend(named.chain([&node["timeout_ms"]]).filter_map(length));
+        }
+        lengths
+    }
+}
