@@ -44,11 +44,12 @@ async fn a_database_nobody_migrated_is_refused_unless_asked_to() {
     let database = Database::create().await;
     let careful = PostgresOptions { auto_migrate: false, ..PostgresOptions::default() };
     let error = refusal(&database.url, careful.clone()).await;
-    assert_eq!(error, WorldError::OldSchema { found: 0, needed: 4 });
-    assert_eq!(schema_status(&database.url).await.unwrap().pending.len(), 4);
+    let status = schema_status(&database.url).await.unwrap();
+    assert_eq!(error, WorldError::OldSchema { found: 0, needed: status.known });
+    assert!(status.version == 0 && !status.pending.is_empty());
     let (once, twice) = tokio::join!(migrate(&database.url), migrate(&database.url));
-    assert_eq!(once.unwrap().len() + twice.unwrap().len(), 4, "each step is applied once");
-    assert_eq!(schema_status(&database.url).await.unwrap().version, 4);
+    assert_eq!(once.unwrap().len() + twice.unwrap().len(), status.pending.len(), "each step is applied once");
+    assert_eq!(schema_status(&database.url).await.unwrap().version, status.known);
     PostgresWorld::connect(&database.url, careful).await.unwrap();
 }
 
@@ -56,11 +57,12 @@ async fn a_database_nobody_migrated_is_refused_unless_asked_to() {
 async fn a_newer_database_and_a_changed_step_are_refused() {
     let database = Database::create().await;
     migrate(&database.url).await.unwrap();
+    let known = schema_status(&database.url).await.unwrap().known;
     let client = database.client().await;
     let newer = "INSERT INTO rhythm.schema_migrations VALUES (99, '0099_future', 'x')";
     client.batch_execute(newer).await.unwrap();
     let error = refusal(&database.url, PostgresOptions::default()).await;
-    assert_eq!(error, WorldError::NewerSchema { found: 99, known: 3 });
+    assert_eq!(error, WorldError::NewerSchema { found: 99, known });
     let changed = "DELETE FROM rhythm.schema_migrations WHERE version = 99; \
         UPDATE rhythm.schema_migrations SET checksum = 'x' WHERE version = 2";
     client.batch_execute(changed).await.unwrap();
