@@ -37,7 +37,7 @@ fn run() -> Result<bool, String> {
         tree: home.join("tree"),
         build: home.join("build"),
         log: home.join("cargo.log"),
-        time_limit: Duration::from_secs(240),
+        time_limit: Duration::from_secs(600),
     };
     fs::create_dir_all(&workshop.tree).map_err(|error| format!("{}: {error}", home.display()))?;
     let said = home.join("said");

@@ -45,12 +45,19 @@ fn priority(batch: usize) -> i32 {
     [0, 5, -3][batch % 3]
 }
 
+/// Waits a moment after a look that found nothing; the next one is the last when there were too many of them.
+async fn rest_after(idle: u32) -> u32 {
+    assert!(idle < 2_000, "there is work that nobody finds");
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    idle + 1
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_task_is_found_once_wherever_it_stands() {
     let stage = Slow::open().await;
     let (play, other) = (Play::on(&stage).await, Play::on(&stage).await.another("w2").await);
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
-    let mut come = 0;
+    let (mut come, mut idle) = (0, 0);
     while seen.len() < BATCHES * OF_EACH {
         if come < BATCHES {
             let task = |number: usize| {
@@ -69,9 +76,7 @@ async fn every_task_is_found_once_wherever_it_stands() {
             }
             by.finish_all(taken.iter().map(completed).collect()).await;
             // A front holds for a while; then all is looked at again.
-            if taken.is_empty() {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
+            idle = if taken.is_empty() { rest_after(idle).await } else { 0 };
         }
     }
     assert!(seen.values().all(|times| *times == 1), "{seen:?}");
@@ -82,7 +87,7 @@ async fn every_run_is_found_once_wherever_it_stands() {
     let stage = Slow::open().await;
     let (play, other) = (Play::on(&stage).await, Play::on(&stage).await.another("w2").await);
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
-    let mut come = 0;
+    let (mut come, mut idle) = (0, 0);
     while seen.len() < BATCHES * OF_EACH {
         if come < BATCHES {
             let run =
@@ -97,9 +102,7 @@ async fn every_run_is_found_once_wherever_it_stands() {
                 *seen.entry(claimed.run.id.to_string()).or_default() += 1;
                 by.done(&Draft::of(claimed).completed()).await;
             }
-            if claimed.is_empty() {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
+            idle = if claimed.is_empty() { rest_after(idle).await } else { 0 };
         }
     }
     assert!(seen.values().all(|times| *times == 1), "{seen:?}");
