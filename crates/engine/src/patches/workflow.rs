@@ -83,14 +83,13 @@ impl Client {
             }
         };
         let document = patch::apply(&before, &operations).map_err(refused)?;
-        if document.to_string() == before.to_string() {
+        if is_written_alike(&document, &before) {
             let message = "the document is as it was".to_owned();
             return Err(refused(Refused { code: "nothing_changed", message }));
         }
         // What was there before comes back as it was written, not only as what it meant.
-        let written = restores.filter(|old| {
-            document_of(old).is_ok_and(|restored| restored.to_string() == document.to_string())
-        });
+        let written = restores
+            .filter(|old| document_of(old).is_ok_and(|restored| is_written_alike(&restored, &document)));
         let source = match written {
             Some(old) => old.source,
             None => serde_json::to_string_pretty(&document).unwrap_or_default() + "\n",
@@ -226,4 +225,9 @@ fn payload(value: &Value) -> Payload {
 async fn value(client: &Client, payload: &Payload) -> Result<Value, EngineError> {
     let text = client.load(payload).await?;
     serde_json::from_str(&text).map_err(|error| EngineError::Invalid(error.to_string()))
+}
+
+/// The same down to the order of keys, which comparing values does not see.
+fn is_written_alike(one: &Value, other: &Value) -> bool {
+    serde_json::to_string(one).ok() == serde_json::to_string(other).ok()
 }
