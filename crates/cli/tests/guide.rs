@@ -235,6 +235,7 @@ fn every_page_of_the_guide_is_run() {
             "flow.md",
             "graphs.md",
             "language.md",
+            "nodes",
             "operations.md",
             "patches.md",
             "schedules.md",

@@ -117,7 +117,7 @@ impl<'d> Compiler<'d, '_> {
                 false if misfit.missing => format!("the type `{}` needs `config.{path}`", kind.name),
                 false => format!("`config.{path}` does not fit the type `{}`", kind.name),
             };
-            let help = "`GET /api/v1/node-types` shows what the config of each type looks like";
+            let help = "`rhythm node-types show TYPE` has the schema of its config";
             self.report.wrong(codes::CONFIG, span, misfit.reason, title, help);
         }
     }

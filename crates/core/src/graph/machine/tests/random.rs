@@ -97,14 +97,15 @@ fn play(first: u8) {
     }
     let tally = tally.into_inner();
     eprintln!("{GRAPHS} graphs: {tally:#?}");
-    // The runs are worth something: enough of them complete, fail, wait, meet and are patched.
-    for (end, least) in [("completed", 100), ("failed", 50), ("waiting", 5), ("cancelled", 5)] {
+    // The runs are worth something: enough of them complete, fail, are cancelled, meet and are patched. None is left
+    // waiting, because in the end everybody answers; what they wait for on the way is one of the laws.
+    for (end, least) in [("completed", 500), ("failed", 200), ("cancelled", 30)] {
         assert!(tally.ends.get(end).copied().unwrap_or_default() >= least, "{end}: {tally:#?}");
     }
     for kind in ["patch_adopted", "patch_refused", "approval_decided", "condition_evaluated", "timer_fired"] {
-        assert!(tally.kinds.get(kind).copied().unwrap_or_default() >= 10, "{kind}: {tally:#?}");
+        assert!(tally.kinds.get(kind).copied().unwrap_or_default() >= 100, "{kind}: {tally:#?}");
     }
-    assert!(tally.met >= 50, "{tally:#?}");
+    assert!(tally.met >= 150, "{tally:#?}");
 }
 
 #[test]
