@@ -62,10 +62,10 @@ impl Machine<'_> {
         mut sifting: Sifting,
         answer: Result<Payload, String>,
     ) -> Stopped {
-        let (command, answer) = (sifting.task, self.answer_of(answer)?);
+        let answer = self.answer_of(answer)?;
         sifting.answers.insert(sifting.index, answer);
         match self.sift(&visit.node.clone(), sifting)? {
-            Begun::Gives(value) => self.result(visit, Some(command), value, 1),
+            Begun::Gives(value) => self.result(visit, None, value, 1),
             Begun::Waits(wait) => {
                 visit.wait = wait;
                 self.memory.open.insert(visit.tokens[0].id, visit);

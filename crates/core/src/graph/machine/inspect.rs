@@ -59,7 +59,7 @@ impl GraphProgram {
                 Wait::Signal { name, signal, .. } => say(WaitingFor::Signal(name.clone()), Some(*signal)),
                 Wait::Person(question) => say(WaitingFor::Approval, Some(question.approval)),
                 Wait::Routing(routing) => say(WaitingFor::Routing, Some(routing.task)),
-                Wait::Sifting(sifting) => say(WaitingFor::Task, Some(sifting.task)),
+                Wait::Sifting(sifting) => say(WaitingFor::Routing, Some(sifting.task)),
                 Wait::Fan(fan) => fan.stops().into_iter().for_each(|stop| match stop {
                     Command::CancelChild(child) => say(WaitingFor::Child, Some(child)),
                     Command::CancelTask(task) => say(WaitingFor::Task, Some(task)),
