@@ -133,7 +133,7 @@ impl Caller {
 
     /// Whether a client must expect this error: what it asks for may have gone on without it.
     fn may_happen(&self, act: &Act, error: &EngineError) -> bool {
-        use EngineError::{Ended, PastDeadline, UnknownLetter, UnknownRun, World};
+        use EngineError::{Compensated, Ended, PastDeadline, UnknownLetter, UnknownRun, World};
         let passing = matches!(error, World(error) if error.is_passing());
         let missing = matches!(error, UnknownRun(_) | World(WorldError::NotFound(_)));
         let crossed = matches!(error, World(WorldError::Conflict(_)));
@@ -151,7 +151,7 @@ impl Caller {
                     || crossed
                     || matches!(error, Ended(_))
                     || (missing && (!known || retried))
-                    || (retried && matches!(error, PastDeadline(_)))
+                    || (retried && matches!(error, PastDeadline(_) | Compensated(_)))
             }
         }
     }
