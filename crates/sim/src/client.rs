@@ -142,7 +142,10 @@ impl Caller {
             Act::Start { .. } | Act::Enqueue { .. } | Act::Schedule { .. } => passing,
             Act::CancelTask { .. } => passing || missing,
             Act::SettleDead { .. } => {
-                passing || missing || crossed || matches!(error, UnknownLetter(_) | PastDeadline(_))
+                passing
+                    || missing
+                    || crossed
+                    || matches!(error, UnknownLetter(_) | PastDeadline(_) | Compensated(_))
             }
             act => {
                 let known = act.run().is_some_and(|run| self.log.was_started(&RunId::new(run)));

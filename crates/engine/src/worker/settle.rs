@@ -47,9 +47,9 @@ impl Attempt {
         let input = match worker.load_input(&self.task.input).await {
             Ok(input) => input?,
             Err(error) => {
-                // Nothing was begun: somebody will try again, and this is no attempt.
+                // Nothing was begun: somebody will try again, and this is no attempt, unless it was called off meanwhile.
                 self.context.cancel(Cancellation::Unready);
-                return Err(Failure::new(codes::BAD_PAYLOAD, error.to_string()));
+                return Err(Failure::cancelled(format!("the task was cancelled before it began: {error}")));
             }
         };
         let handled = AssertUnwindSafe(self.handler.handle(self.context.clone(), input)).catch_unwind().await;
