@@ -9,6 +9,7 @@ use rhythm_engine::client::Client;
 use rhythm_engine::config::Config;
 use rhythm_engine::drive::{Driver, HostClock, Stopper};
 use rhythm_engine::meter::Written;
+use rhythm_engine::nearby::Nearby;
 use rhythm_engine::process::Process;
 use rhythm_engine::programs::Programs;
 use rhythm_engine::time::WorldTime;
@@ -53,13 +54,14 @@ impl InProcess {
         let (process, driver) = assemble(world.clone(), tenant.clone(), concurrency, noop);
         // What is measured is a worker that is there, not its coming up.
         driver.announce().await?;
-        let stopper = driver.stopper();
+        let (nearby, stopper) = (Arc::<Nearby>::default(), driver.stopper());
+        nearby.move_in(&driver);
         let driver = tokio::spawn(async move {
             if let Err(error) = driver.run(PATIENCE).await {
                 tracing::error!(%error, "the bench worker stopped");
             }
         });
-        let client = client(world.clone(), tenant);
+        let client = client(world.clone(), tenant).beside(nearby);
         Ok(Self { client, executions, process, stopper, driver: Some(driver) })
     }
 

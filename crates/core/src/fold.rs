@@ -80,9 +80,15 @@ pub fn advance(
             return Ok(page.fail(state, failure));
         }
         // A second request, or one for a run that never started, ends it at once.
-        MessageBody::Cancel(cancel) if state.cancelling || state.snapshot.is_none() => {
+        MessageBody::Cancel(cancel)
+            if state.snapshot.is_none() || state.cancelling && insists(message, cancel) =>
+        {
             page.cancel_open = true;
             return Ok(page.cancelled(state, cancel.reason.clone()));
+        }
+        // A parent that was opened again and failed again asks a child once more that is cleaning up already.
+        MessageBody::Cancel(_) if state.cancelling => {
+            return Ok(page.close(state.snapshot.clone(), state.awaiting.clone(), Vec::new(), None));
         }
         MessageBody::Cancel(_) => {
             page.cancel_open = true;
@@ -95,6 +101,11 @@ pub fn advance(
         Step::NeedBlobs(wanted) => Ok(Advance::NeedBlobs(wanted)),
         Step::Transition(transition) => Ok(page.transition(facts, state, transition)),
     }
+}
+
+/// Whether somebody who asks again does not want to wait for clean-up.
+fn insists(message: &Message, cancel: &Cancel) -> bool {
+    cancel.at_once || !message.actor.is_run()
 }
 
 /// Folds the messages of one commit, one after the other, as [`advance`] does. The snapshot is read and written as rarely
@@ -286,7 +297,7 @@ impl Page {
     }
 
     fn cancelled(mut self, state: &RunState, reason: String) -> Advance {
-        self.write(EventData::WorkflowCancelled(Cancel { reason: reason.clone() }));
+        self.write(EventData::WorkflowCancelled(Cancel::because(reason.clone())));
         self.cancelling = true;
         self.close(state.snapshot.clone(), BTreeSet::new(), Vec::new(), Some(End::Cancelled(reason)))
     }
@@ -297,7 +308,7 @@ impl Page {
                 self.write(EventData::WorkflowCompleted(Completed { output: output.clone() }));
             }
             Some(End::Cancelled(reason)) => {
-                self.write(EventData::WorkflowCancelled(Cancel { reason: reason.clone() }));
+                self.write(EventData::WorkflowCancelled(Cancel::because(reason.clone())));
             }
             Some(End::Failed(_)) | None => {}
         }

@@ -21,6 +21,10 @@ impl Actor {
     pub fn run(run: &RunId) -> Self {
         Self(format!("run:{run}"))
     }
+
+    pub fn is_run(&self) -> bool {
+        self.0.starts_with("run:")
+    }
 }
 
 /// One thing that reaches a run.
@@ -80,6 +84,15 @@ pub struct ChildFailed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cancel {
     pub reason: String,
+    /// The parent did not wait for its clean-up either. From people it is enough to ask twice.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_once: bool,
+}
+
+impl Cancel {
+    pub fn because(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), at_once: false }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

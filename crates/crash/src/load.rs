@@ -169,7 +169,7 @@ pub async fn perform(client: &Client, call: &Call) -> Result<Answer, WorldError>
             deliver(&**client.world(), client.tenant(), call, MessageBody::Signal(body)).await
         }
         Operation::Cancel => {
-            let body = Cancel { reason: "asked to".into() };
+            let body = Cancel::because("asked to");
             deliver(&**client.world(), client.tenant(), call, MessageBody::Cancel(body)).await
         }
     };

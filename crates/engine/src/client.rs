@@ -17,6 +17,7 @@ use rhythm_core::{
 
 use crate::error::EngineError;
 use crate::inputs::Schemas;
+use crate::nearby::Nearby;
 use crate::worker::MAX_PAYLOAD_BYTES;
 use crate::world::*;
 
@@ -30,6 +31,7 @@ pub struct Client {
     actor: Actor,
     ids: Ids,
     schemas: Arc<Schemas>,
+    nearby: Arc<Nearby>,
 }
 
 /// Where names come from that the caller did not choose. The simulator derives them from its seed.
@@ -78,12 +80,24 @@ pub struct NewSchedule {
 
 impl Client {
     pub fn new(world: Arc<dyn World>, tenant: TenantId, actor: Actor) -> Self {
-        Self { world, tenant, actor, ids: Arc::new(fresh_id), schemas: Arc::default() }
+        Self {
+            world,
+            tenant,
+            actor,
+            ids: Arc::new(fresh_id),
+            schemas: Arc::default(),
+            nearby: Arc::default(),
+        }
     }
 
     /// The same client with another source of names; each call must give a new one.
     pub fn with_ids(self, ids: impl Fn() -> String + Send + Sync + 'static) -> Self {
         Self { ids: Arc::new(ids), ..self }
+    }
+
+    /// The same client beside the worker that moves in there.
+    pub fn beside(self, nearby: Arc<Nearby>) -> Self {
+        Self { nearby, ..self }
     }
 
     pub fn world(&self) -> &Arc<dyn World> {
@@ -137,6 +151,11 @@ impl Client {
             });
         }
         let ids: Vec<RunId> = runs.iter().map(|run| run.id.clone()).collect();
+        if let [only] = &runs[..]
+            && self.nearby.begin(&self.tenant, only).await?
+        {
+            return Ok(ids);
+        }
         let created = self.world.create_runs(CreateRuns { tenant: self.tenant.clone(), runs }).await?;
         match created.iter().position(|creation| *creation == Creation::Conflict) {
             Some(place) => Err(EngineError::KeyConflict(ids[place].to_string())),
@@ -217,7 +236,7 @@ impl Client {
             return Err(EngineError::Ended(run.to_string()));
         }
         let id = MessageId::new(format!("cancel:{}", (self.ids)()));
-        self.send(run, id, MessageBody::Cancel(Cancel { reason: reason.to_owned() })).await
+        self.send(run, id, MessageBody::Cancel(Cancel::because(reason))).await
     }
 
     pub(crate) async fn send(

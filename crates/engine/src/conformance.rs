@@ -3,6 +3,7 @@
 
 pub mod approvals;
 pub mod artifacts;
+pub mod beginnings;
 pub mod blobs;
 pub mod cancelling;
 pub mod children;
@@ -125,6 +126,14 @@ macro_rules! conformance_tests {
                 a_release_by_a_former_holder_is_ignored
                 a_commit_may_keep_its_run_ready
             }
+            beginnings {
+                a_run_begins_with_its_first_commit
+                a_repeated_first_commit_gets_the_original_answer
+                a_first_commit_of_a_known_run_is_refused
+                a_refused_first_commit_leaves_the_others_alone
+                nothing_begins_while_its_workflow_is_paused
+                of_two_who_begin_a_run_one_does
+            }
             forks {
                 a_fork_begins_where_its_history_ends
                 a_fork_does_not_start_but_goes_on
@@ -209,6 +218,7 @@ macro_rules! conformance_tests {
                 reopening_with_a_missing_letter_changes_nothing
                 a_reopened_run_may_fail_again
                 a_reopened_child_takes_its_failure_back
+                a_reopened_child_takes_its_failure_back_from_who_holds_its_parent
                 a_reopened_child_takes_its_failure_back_from_a_failed_parent
                 a_requeued_task_takes_its_failure_back
                 a_run_that_failed_at_its_start_starts_once_again

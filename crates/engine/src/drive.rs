@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use rhythm_core::failure::codes;
-use rhythm_core::{Failure, Millis, Payload, RunId, TaskId};
+use rhythm_core::{Failure, Millis, Payload, RunId, TaskId, TenantId};
 use tokio::sync::{Notify, mpsc, watch};
 
 use self::line::{Line, runs_of};
@@ -141,7 +141,11 @@ impl Driver {
             }
             return Err(error.clone());
         }
-        if self.worker.has_unfinished() || self.process.has_unsettled() {
+        if self.worker.running() > 0 || self.worker.has_unfinished() || self.process.has_unsettled() {
+            // A client here may have begun a run meanwhile.
+            for launched in self.lock_launched().drain(..) {
+                launched.handle.abort();
+            }
             let _ = self.worker.resend().await;
             // What such a commit claimed would be held until its claim runs out.
             let _ = self.worker.hand_back().await;
@@ -153,6 +157,18 @@ impl Driver {
             }
             said => said,
         }
+    }
+
+    /// Creates a run with its first step, if that can be done here and now.
+    pub async fn begin(self: &Arc<Self>, tenant: &TenantId, run: &NewRun) -> WorldResult<bool> {
+        let _settling = self.settling.read().await;
+        if *tenant != self.process.config.tenant || self.is_stopping() {
+            return Ok(false);
+        }
+        let begun = self.engine.begin(run).await?;
+        let taken = begun.is_some();
+        self.launch(begun.unwrap_or_default());
+        Ok(taken)
     }
 
     /// The first heartbeat. A world that is away for a moment is waited for: a start must not depend on luck.

@@ -1,12 +1,15 @@
 //! Claims ready runs, steps them, commits. Driven from outside one [`tick`](Engine::tick) at a time; it never
 //! spawns, sleeps or looks at a clock.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rhythm_core::{Blobs, Blocked, BlockedCode, Millis};
+use rhythm_core::fold::RunState;
+use rhythm_core::message::{Message, MessageBody, Start};
+use rhythm_core::{Blobs, Blocked, BlockedCode, MessageId, Millis, TenantId, Timestamp};
 
 use crate::plan::{Folding, Planned};
-use crate::process::{Aftermath, Process};
+use crate::process::{Aftermath, Process, Settled};
 use crate::programs::Lookup;
 use crate::worker::{Attempt, Turns, Worker};
 use crate::world::*;
@@ -24,6 +27,9 @@ pub struct Engine {
     worker: Arc<Worker>,
     /// The claim whose answer did not come.
     unanswered: Mutex<Option<Ask>>,
+    /// Runs wait in the queue, as far as the last claim could tell.
+    busy: AtomicBool,
+    beginning: tokio::sync::Mutex<()>,
 }
 
 /// What one tick did.
@@ -46,7 +52,8 @@ enum Verdict {
 
 impl Engine {
     pub fn new(process: Arc<Process>, worker: Arc<Worker>) -> Self {
-        Self { process, worker, unanswered: Mutex::default() }
+        let beginning = tokio::sync::Mutex::default();
+        Self { process, worker, unanswered: Mutex::default(), busy: AtomicBool::new(true), beginning }
     }
 
     /// Claims a batch of ready runs and moves each as far as its messages go.
@@ -78,6 +85,7 @@ impl Engine {
         self.process.time.observe(claimed.at);
         ticked.runs = claimed.runs.len();
         ticked.more = claimed.runs.len() == config.run_batch;
+        self.busy.store(ticked.more, Ordering::SeqCst);
         if claimed.runs.is_empty() {
             return Ok(());
         }
@@ -85,7 +93,7 @@ impl Engine {
         let mut slots = self.worker.slots_for_new();
         for run in claimed.runs {
             let (id, claim) = (run.run.id.clone(), run.claim);
-            match self.step(run, &mut |task| slots.take(task)).await {
+            match self.step(run, Fence::Claim(claim), &mut |task| slots.take(task)).await {
                 Ok(Verdict::Commit(commit)) => commits.push(*commit),
                 Ok(Verdict::Release(release)) => released.push(release),
                 // Trouble with one run must not touch the others of its batch.
@@ -106,6 +114,36 @@ impl Engine {
         Ok(())
     }
 
+    /// Creates a run with its first step, if it can be stepped here and nobody has to wait for it: `None` when not, and then
+    /// nothing was written.
+    pub async fn begin(&self, run: &NewRun) -> WorldResult<Option<Vec<Attempt>>> {
+        let process = &self.process;
+        let serves = run.delay == Millis::ZERO && process.programs.kinds().contains(&run.kind);
+        let idle =
+            !self.busy.load(Ordering::SeqCst) && !self.worker.has_backlog() && !process.has_unsettled();
+        // One at a time: those beside it go through the queue, where they are taken together.
+        let Ok(_alone) = self.beginning.try_lock() else { return Ok(None) };
+        if !serves || !idle {
+            return Ok(None);
+        }
+        let mut slots = self.worker.slots_for_new();
+        let claimed = first_claim(run, &process.config.tenant, process.time.now());
+        let stepped = self.step(claimed, Fence::Fused, &mut |task| slots.take(task)).await;
+        let Ok(Verdict::Commit(commit)) = stepped else { return Ok(None) };
+        let (mut item, aftermath) = *commit;
+        // Nothing can have been sent to a run that does not exist.
+        item.more = false;
+        item.new = Some(Box::new(run.clone()));
+        match process.push(process.batch(vec![item], Vec::new(), vec![aftermath])).await {
+            Ok(settled) if settled.iter().any(|settled| matches!(settled, Settled::Stale { .. })) => Ok(None),
+            Ok(settled) => Ok(Some(self.worker.absorb(settled, &Turns::new()).await)),
+            Err(error) => {
+                self.worker.keep_room(slots);
+                Err(error)
+            }
+        }
+    }
+
     /// What becomes of a run whose blobs or definition could not be had.
     fn put_off(&self, error: &WorldError) -> ReleaseOutcome {
         if error.is_passing() {
@@ -118,6 +156,7 @@ impl Engine {
     async fn step(
         &self,
         claimed: ClaimedRun,
+        fence: Fence,
         claim: &mut (dyn FnMut(&rhythm_core::TaskSpec) -> bool + Send),
     ) -> WorldResult<Verdict> {
         let ClaimedRun { run, claim: number, messages, more, deliveries } = claimed;
@@ -145,7 +184,7 @@ impl Engine {
             let folding = Folding {
                 program: &*program,
                 row: &row,
-                fence: Fence::Claim(number),
+                fence,
                 commit: process.commit_id(),
                 messages: &messages,
                 more,
@@ -170,4 +209,30 @@ impl Engine {
     fn blocked(&self, code: BlockedCode, detail: String) -> Blocked {
         Blocked { code, since: self.process.time.now(), detail }
     }
+}
+
+/// A run as its first claim would give it, at this moment.
+fn first_claim(run: &NewRun, tenant: &TenantId, now: Timestamp) -> ClaimedRun {
+    let start = Message {
+        id: MessageId::start(),
+        at: now,
+        actor: run.actor.clone(),
+        trace: run.trace.clone(),
+        body: MessageBody::Start(Start { input: run.input.clone() }),
+    };
+    let row = RunRow {
+        id: run.id.clone(),
+        tenant: tenant.clone(),
+        workflow: run.workflow.clone(),
+        version: run.version.clone(),
+        kind: run.kind,
+        state: RunState::default(),
+        revision: 0,
+        arrived: 0,
+        paused: false,
+        priority: run.priority,
+        parent: run.parent.clone(),
+        created_at: now,
+    };
+    ClaimedRun { run: row, claim: 0, messages: vec![start], more: false, deliveries: 1 }
 }

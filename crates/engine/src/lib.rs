@@ -18,6 +18,7 @@ pub mod host;
 pub mod inputs;
 pub mod memory;
 pub mod meter;
+pub mod nearby;
 pub mod patches;
 pub mod plan;
 pub mod process;

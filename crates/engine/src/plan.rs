@@ -159,7 +159,7 @@ impl Sheet {
     ) {
         self.item.consumed.push(message.id.clone());
         if advanced.cancel_open {
-            self.item.cancel_open = Some(cancel_message(row, advanced.state.seq));
+            self.item.cancel_open = Some(self.cancel_message(row, &advanced));
         }
         self.trace = message.trace.clone();
         for command in advanced.commands {
@@ -172,6 +172,18 @@ impl Sheet {
         self.item.end = advanced.end;
         self.state = advanced.state;
         self.blobs.extend(advanced.blobs);
+    }
+
+    /// To all children: nobody who did not wait for the run's own clean-up waits for theirs.
+    fn cancel_message(&self, row: &RunRow, advanced: &Advanced) -> Message {
+        let at_once = self.state.cancelling && matches!(advanced.end, Some(End::Cancelled(_)));
+        Message {
+            id: MessageId::new(format!("cancel:{}:{}", row.id, advanced.state.seq)),
+            at: row.state.at,
+            actor: Actor::run(&row.id),
+            trace: None,
+            body: MessageBody::Cancel(Cancel { at_once, ..Cancel::because("its parent was cancelled") }),
+        }
     }
 
     /// Turns a command into what the world writes.
@@ -210,8 +222,9 @@ impl Sheet {
             }
             Command::StartChild(child) => self.children.push(child),
             Command::CancelChild(child) => {
-                let id = MessageId::new(format!("cancel:{}:{child}", row.id));
-                let body = MessageBody::Cancel(Cancel { reason: "cancelled by its parent".into() });
+                // A run that is opened again may ask again.
+                let id = MessageId::new(format!("cancel:{}:{child}:{}", row.id, self.state.seq));
+                let body = MessageBody::Cancel(Cancel::because("cancelled by its parent"));
                 self.tell(&row.id.child(child), id, Actor::run(&row.id), body);
             }
             Command::SendSignal(signal) => {
@@ -266,15 +279,5 @@ fn answer_to_parent(child: CommandId, end: End) -> MessageBody {
         End::Cancelled(reason) => {
             MessageBody::ChildFailed(ChildFailed { child, failure: Failure::cancelled(reason) })
         }
-    }
-}
-
-fn cancel_message(row: &RunRow, seq: u64) -> Message {
-    Message {
-        id: MessageId::new(format!("cancel:{}:{seq}", row.id)),
-        at: row.state.at,
-        actor: Actor::run(&row.id),
-        trace: None,
-        body: MessageBody::Cancel(Cancel { reason: "its parent was cancelled".into() }),
     }
 }

@@ -42,7 +42,9 @@ pub use tasks::*;
 ///    `signals_wait_until_asked_for`, `a_withdrawn_wait_takes_no_signal`).
 /// 5. The fused commit (`a_fused_commit_finishes_steps_and_claims`,
 ///    `a_fused_commit_is_refused_when_the_run_is_claimed`,
-///    `a_fused_commit_is_refused_after_a_delivery`, `a_fused_commit_needs_a_current_task_claim`).
+///    `a_fused_commit_is_refused_after_a_delivery`, `a_fused_commit_needs_a_current_task_claim`), also as the first one
+///    of a run it creates (`a_run_begins_with_its_first_commit`, `a_first_commit_of_a_known_run_is_refused`,
+///    `of_two_who_begin_a_run_one_does`).
 /// 6. Timers are never early and fire once (`a_timer_is_never_early_and_fires_once`,
 ///    `time_never_goes_back`).
 /// 7. Wake-ups are hints (`work_wakes_up_other_handles`); polling suffices (`polling_alone_finds_all_work`).

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rhythm_core::{Actor, TenantId};
+use rhythm_engine::nearby::Nearby;
 use rhythm_engine::world::{Clock, World};
 use rhythm_worlds::{DEFAULT_URL, OpenOptions};
 
@@ -16,6 +17,7 @@ pub struct Rhythm {
     world: Arc<dyn World>,
     tenant: TenantId,
     actor: Actor,
+    nearby: Arc<Nearby>,
 }
 
 /// How to open a world; see [`Rhythm::builder`].
@@ -44,17 +46,18 @@ impl Rhythm {
 
     /// A world somebody opened already.
     pub fn on(world: Arc<dyn World>, tenant: TenantId, actor: Actor) -> Self {
-        Self { world, tenant, actor }
+        Self { world, tenant, actor, nearby: Arc::default() }
     }
 
     pub fn client(&self) -> Client {
         let (tenant, actor) = (self.tenant.clone(), self.actor.clone());
-        Client::new(rhythm_engine::client::Client::new(self.world.clone(), tenant, actor))
+        let client = rhythm_engine::client::Client::new(self.world.clone(), tenant, actor);
+        Client::new(client.beside(self.nearby.clone()))
     }
 
     /// A worker for this tenant; it starts with [`WorkerBuilder::start`].
     pub fn worker(&self) -> WorkerBuilder {
-        WorkerBuilder::new(self.world.clone(), self.tenant.clone())
+        WorkerBuilder::new(self.world.clone(), self.tenant.clone(), self.nearby.clone())
     }
 
     pub fn world(&self) -> &Arc<dyn World> {

@@ -10,6 +10,7 @@ use rhythm_core::{Actor, Millis, TaskDefaults, TenantId, WorkerId};
 use rhythm_engine::client::{Client, fresh_id};
 use rhythm_engine::config::Config;
 use rhythm_engine::drive::{Driver, HostClock, Stopper};
+use rhythm_engine::nearby::Nearby;
 use rhythm_engine::process::Process;
 use rhythm_engine::programs::Programs;
 use rhythm_engine::time::WorldTime;
@@ -30,6 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[must_use = "a worker does nothing until it is started"]
 pub struct WorkerBuilder {
     world: Arc<dyn World>,
+    nearby: Arc<Nearby>,
     config: Config,
     queues: Vec<(String, usize)>,
     handlers: Handlers,
@@ -46,12 +48,13 @@ pub struct RunningWorker {
 }
 
 impl WorkerBuilder {
-    pub(crate) fn new(world: Arc<dyn World>, tenant: TenantId) -> Self {
+    pub(crate) fn new(world: Arc<dyn World>, tenant: TenantId, nearby: Arc<Nearby>) -> Self {
         let host = host_name();
         let id = WorkerId::new(format!("{host}-{}-{}", std::process::id(), short_id()));
         let config = Config { tenant, ..Config::new(id) };
         Self {
             world,
+            nearby,
             config,
             queues: Vec::new(),
             handlers: Handlers::default(),
@@ -181,6 +184,7 @@ impl WorkerBuilder {
         // The driver beats too, but its caller would learn of a refusal only when the worker stops.
         let driver = Driver::new(process, worker);
         driver.announce().await?;
+        self.nearby.move_in(&driver);
         let (stopper, patience) = (driver.stopper(), self.patience);
         let driver = tokio::spawn(async move { driver.run(patience).await });
         Ok(RunningWorker { id, stopper, driver: Some(driver) })

@@ -214,7 +214,7 @@ impl Stage {
             stage.send_at(signal.at, "signal", MessageBody::Signal(body));
         }
         if let Some(cancel) = &scenario.cancel {
-            stage.send_at(cancel.at, "cancel", MessageBody::Cancel(Cancel { reason: "asked to".into() }));
+            stage.send_at(cancel.at, "cancel", MessageBody::Cancel(Cancel::because("asked to")));
         }
         stage
     }

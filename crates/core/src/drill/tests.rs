@@ -72,7 +72,7 @@ impl Rehearsal {
     }
 
     fn cancel(&mut self) -> Advanced {
-        self.send("cancel", MessageBody::Cancel(Cancel { reason: "enough".into() }))
+        self.send("cancel", MessageBody::Cancel(Cancel::because("enough")))
     }
 
     fn verify(&self) {

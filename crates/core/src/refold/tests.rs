@@ -115,7 +115,7 @@ fn what_was_cancelled_still_owes_its_answer() {
     let mut run = Run::of(
         "let a = Task.run(\"a\", {})\ntry { await Task.run(\"b\", {}) } catch (e) { await Task.run(\"c\", {}) }",
     );
-    run.send("cancel", MessageBody::Cancel(Cancel { reason: "enough".into() }));
+    run.send("cancel", MessageBody::Cancel(Cancel::because("enough")));
     let seq = run.history.len() as u64;
     let past = run.past("r", seq);
     assert_eq!(past.open.cancelled_tasks, BTreeSet::from([CommandId(1), CommandId(2)]));

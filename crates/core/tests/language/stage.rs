@@ -167,7 +167,7 @@ impl Stage<'_> {
             self.schedule(&format!("signal:{place}"), MessageBody::Signal(body), *at);
         }
         for (place, at) in self.script.cancels.iter().enumerate() {
-            let body = MessageBody::Cancel(Cancel { reason: "enough".into() });
+            let body = MessageBody::Cancel(Cancel::because("enough"));
             self.schedule(&format!("cancel:{place}"), body, *at);
         }
         for _ in 0..self.script.patience.unwrap_or(100_000) {

@@ -187,6 +187,23 @@ pub async fn a_reopened_child_takes_its_failure_back(stage: &dyn Stage) {
     assert_eq!(play.picture(&run).await.inbox, []);
 }
 
+/// Whoever has claimed the parent knows of the failure already; its commit must not tell the run what was taken back.
+pub async fn a_reopened_child_takes_its_failure_back_from_who_holds_its_parent(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.child(1)).await;
+    let child = play.claim().await;
+    play.done(&Draft::of(&child).failed().tell(&run, child_failed())).await;
+    let held = play.claim().await;
+    assert_eq!(ids(&held.messages), ["child:1"]);
+    play.order(reopen(&child.run.id, 1)).await;
+    play.refused(&Draft::of(&held)).await;
+    // The child says once more what it comes to, and that is what its parent hears.
+    let (parent, nothing) = (play.claim().await, ReleaseOutcome::Idle { arrived: 1 });
+    assert_eq!((parent.run.id.clone(), parent.messages.len(), parent.deliveries), (run.clone(), 0, 1));
+    play.release(&parent, nothing).await;
+    play.nothing_to_claim().await;
+}
+
 /// The same when the parent has failed for another reason meanwhile.
 pub async fn a_reopened_child_takes_its_failure_back_from_a_failed_parent(stage: &dyn Stage) {
     let play = Play::on(stage).await;

@@ -35,6 +35,11 @@ impl State {
         if let Some(outcome) = self.repeated(by, &item) {
             return outcome;
         }
+        if let Some(new) = &item.new
+            && !self.create_begun(by, new, item.created_at.unwrap_or(by.now))
+        {
+            return CommitOutcome::Stale;
+        }
         if !self.fence_holds(by, &item) {
             return CommitOutcome::Stale;
         }
@@ -94,6 +99,18 @@ impl State {
             None => {}
         }
         CommitOutcome::Done(Done { revision, arrived, claimed })
+    }
+
+    /// A run that its first commit follows at once.
+    fn create_begun(&mut self, by: &Committer<'_>, new: &NewRun, created_at: Timestamp) -> bool {
+        if self.tenant(by.tenant).paused_workflows.contains(&new.workflow) {
+            return false;
+        }
+        let created = self.create_run(by.tenant, new.clone(), created_at) == Creation::Created;
+        if created {
+            self.tenant(by.tenant).queue.remove(&new.id);
+        }
+        created
     }
 
     /// The first answer again, when this commit was written before.

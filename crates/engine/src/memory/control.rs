@@ -312,10 +312,19 @@ impl Tenant {
         self.live.contains_key(run) || self.ended.get(run).is_some_and(failed_of_other)
     }
 
-    /// Takes back what an earlier life of a task or child has told, unless it was consumed.
+    /// Takes back what an earlier life of a task or child has told, unless it was consumed. Whoever claimed the run has it in
+    /// hand already, and loses the claim.
     fn withdraw(&mut self, run: &RunId, answer: &MessageId) {
-        if let Some(inbox) = self.inbox.get_mut(run) {
-            inbox.retain(|message| message.id != *answer);
+        let Some(inbox) = self.inbox.get_mut(run) else { return };
+        let before = inbox.len();
+        inbox.retain(|message| message.id != *answer);
+        if inbox.len() == before {
+            return;
+        }
+        if let (Some(live), Some(place)) = (self.live.get_mut(run), self.queue.get_mut(run)) {
+            live.claimed_by = None;
+            live.deliveries = 0;
+            place.claim_until = None;
         }
     }
 }

@@ -60,7 +60,7 @@ async fn fire(process: &Process, tenant: &TenantId, schedule: Schedule, now: Tim
     let won = process.world.control(request).await? == Controlled::Done;
     if let (true, Some(run), Overlap::CancelPrevious) = (won, previous, schedule.overlap) {
         let id = MessageId::new(format!("cancel:{}:{}", schedule.name, expected.millis()));
-        let body = MessageBody::Cancel(Cancel { reason: "its schedule started the next one".into() });
+        let body = MessageBody::Cancel(Cancel::because("its schedule started the next one"));
         let message = Message { id, at: now, actor, trace: None, body };
         let deliveries = vec![Delivery { to: run, message }];
         process.world.deliver(Deliver { tenant: tenant.clone(), deliveries }).await?;

@@ -194,6 +194,9 @@ pub enum Fence {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommitItem {
     pub run: RunId,
+    /// The run does not exist: it is created with this commit, at `created_at`, and has no place in the queue before. An id
+    /// that is known, or a workflow that is paused, makes the item stale. Under [`Fence::Fused`], without a delay.
+    pub new: Option<Box<NewRun>>,
     /// When the run was created, if the caller knows: worlds that keep histories by that need not look it up.
     pub created_at: Option<Timestamp>,
     /// Chosen by the caller; a repeated id gets the first answer.
@@ -234,6 +237,7 @@ impl CommitItem {
     pub fn new(run: RunId, commit: CommitId, fence: Fence, state: RunState) -> Self {
         Self {
             run,
+            new: None,
             created_at: None,
             commit,
             fence,

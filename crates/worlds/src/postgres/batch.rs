@@ -53,6 +53,7 @@ async fn prepare<'a>(
     items: &'a [Transition<'a>],
 ) -> Result<(Pipeline<'a>, Places), Fault> {
     let mut batch = Batch { pipeline: Pipeline::new(session), now, items, places: Places::default() };
+    batch.begin().await?;
     batch.lock().await?;
     batch.transit().await?;
     batch.cancel().await?;
@@ -74,6 +75,25 @@ struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
+    /// Runs that are created with their first commit.
+    async fn begin(&mut self) -> Result<(), Fault> {
+        let mut columns = RunColumns::default();
+        let mut created = Vec::new();
+        for Transition { by, item } in self.items {
+            if let (Some(new), Some(at)) = (&item.new, item.created_at) {
+                columns.push(&by.tenant, new);
+                created.push(at.millis());
+            }
+        }
+        if columns.is_empty() {
+            return Ok(());
+        }
+        let (tenants, ids) = (columns.tenant.clone(), columns.id.clone());
+        self.pipeline.add(sql::BEGIN_RUNS, columns.into_begun(created)).await?;
+        self.pipeline.add(sql::REFUSE_ENDED_RUNS, params![tenants, ids]).await?;
+        Ok(())
+    }
+
     /// Only batches that write to other runs need it: the fence itself locks in the order of the ids.
     async fn lock(&mut self) -> Result<(), Fault> {
         let mut runs: Vec<(&str, &str)> = Vec::new();

@@ -240,6 +240,26 @@ impl<'a> RunColumns<'a> {
         self.id.is_empty()
     }
 
+    /// For runs that begin at these moments.
+    pub fn into_begun(self, created: Vec<i64>) -> Vec<Owned<'a>> {
+        params![
+            self.tenant,
+            self.id,
+            self.workflow,
+            self.version,
+            self.kind,
+            self.input,
+            self.actor,
+            self.trace,
+            self.tags,
+            self.parent,
+            self.parent_child,
+            self.priority,
+            self.deadline,
+            created
+        ]
+    }
+
     pub fn into_params(self, now: Option<i64>) -> Vec<Owned<'a>> {
         params![
             now,

@@ -189,6 +189,10 @@ impl Desk<'_> {
         if row.get::<_, i64>(1) != number(revision) {
             return Err(conflict(format!("run {run} was changed meanwhile")));
         }
+        if let Some(parent) = row.get::<_, Option<&str>>(2) {
+            // Before its inbox is touched, as whoever commits to it does.
+            self.session.query(sql::LOCK_RUN, &[&self.tenant.as_str(), &parent]).await?;
+        }
         self.session.query(sql::REOPEN_RUN, &key).await?;
         self.write_row(run, &EventData::Reopened(Note { reason: reason.to_owned() }), None).await?;
         self.revive(requeue).await?;

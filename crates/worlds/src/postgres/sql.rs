@@ -34,6 +34,7 @@ statements! {
     WORKFLOW_PATCHES = "workflow_patches";
     LAST_PATCH = "last_patch";
     KEEP_PATCH = "keep_patch";
+    BEGIN_RUNS = "begin_runs";
     INSERT_RUNS = "insert_runs";
     REFUSE_ENDED_RUNS = "refuse_ended_runs";
     KNOWN_RUNS = "known_runs";

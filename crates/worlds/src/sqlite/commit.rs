@@ -4,7 +4,7 @@
 use rhythm_core::message::{Message, MessageBody, TimerFired};
 use rhythm_core::{MessageId, Millis, RunId, TaskId, TenantId, Timestamp, WorkerId};
 use rhythm_engine::world::{
-    Commit, CommitItem, CommitOutcome, Committed, Done, Fence, TaskClaim, WorldResult,
+    Commit, CommitItem, CommitOutcome, Committed, Creation, Done, Fence, NewRun, TaskClaim, WorldResult,
 };
 use rusqlite::{ToSql, params};
 
@@ -77,12 +77,21 @@ impl Committer<'_> {
     fn commit(&self, item: &CommitItem) -> WorldResult<CommitOutcome> {
         let tx = self.tx;
         let id = params![item.run.as_str(), self.request.tenant.as_str()];
-        let Some(run) = tx.one(sql!("commit", "current"), id, current)? else {
-            return self.repeat_of_ended(item);
-        };
-        if run.last_commit.as_deref() == Some(item.commit.as_str()) {
+        let mut found = tx.one(sql!("commit", "current"), id, current)?;
+        if let Some(run) = &found
+            && run.last_commit.as_deref() == Some(item.commit.as_str())
+        {
             return self.repeat(item, run.arrived);
         }
+        if let Some(new) = &item.new {
+            if found.is_some() {
+                return Ok(CommitOutcome::Stale);
+            }
+            if self.create(new, item.created_at.unwrap_or(tx.now))? {
+                found = tx.one(sql!("commit", "current"), id, current)?;
+            }
+        }
+        let Some(run) = found else { return self.repeat_of_ended(item) };
         let Some(finished) = self.fence(item, &run)? else { return Ok(CommitOutcome::Stale) };
         self.cancel(item, run.key)?;
         for (held, finished) in finished.iter().zip(&item.finished) {
@@ -100,6 +109,13 @@ impl Committer<'_> {
             ending::end(tx, run.key, end, item.failed_by.as_ref())?;
         }
         Ok(CommitOutcome::Done(Done { revision: run.revision + 1, arrived, claimed }))
+    }
+
+    /// The run that begins with this commit, unless its id is known or its workflow paused.
+    fn create(&self, new: &NewRun, created_at: Timestamp) -> WorldResult<bool> {
+        let tenant = &self.request.tenant;
+        Ok(!self.tx.is_workflow_paused(tenant, &new.workflow)?
+            && runs::create_begun(self.tx, tenant, new, created_at)? == Creation::Created)
     }
 
     /// The tasks that are still to be ended with this commit, if all of the fence holds.

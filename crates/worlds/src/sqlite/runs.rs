@@ -14,6 +14,31 @@ pub fn create_runs(tx: &Tx<'_>, request: &CreateRuns) -> WorldResult<Vec<Creatio
 }
 
 pub fn create_run(tx: &Tx<'_>, tenant: &TenantId, new: &NewRun) -> WorldResult<Creation> {
+    let ready = new.delay == Millis::ZERO;
+    let created = insert_run(tx, tenant, new, tx.now, if ready { place::READY } else { place::OUT })?;
+    if created == Creation::Created && ready {
+        tx.hint_runs();
+    }
+    Ok(created)
+}
+
+/// A run that its first commit follows at once.
+pub fn create_begun(
+    tx: &Tx<'_>,
+    tenant: &TenantId,
+    new: &NewRun,
+    created_at: Timestamp,
+) -> WorldResult<Creation> {
+    insert_run(tx, tenant, new, created_at, place::OUT)
+}
+
+fn insert_run(
+    tx: &Tx<'_>,
+    tenant: &TenantId,
+    new: &NewRun,
+    now: Timestamp,
+    first: i64,
+) -> WorldResult<Creation> {
     let input = new.input.to_stored();
     let id = params![new.id.as_str(), tenant.as_str()];
     let same = |row: &mut super::sql::Columns<'_>| {
@@ -23,7 +48,6 @@ pub fn create_run(tx: &Tx<'_>, tenant: &TenantId, new: &NewRun) -> WorldResult<C
         return Ok(if same { Creation::Exists } else { Creation::Conflict });
     }
     let key = tx.next_number();
-    let now = tx.now;
     let deadline_at = new.deadline.map(|deadline| now.plus(deadline));
     tx.run(
         sql!("runs", "insert"),
@@ -41,7 +65,6 @@ pub fn create_run(tx: &Tx<'_>, tenant: &TenantId, new: &NewRun) -> WorldResult<C
             deadline_at.map(Timestamp::millis),
         ],
     )?;
-    let first = if new.delay == Millis::ZERO { place::READY } else { place::OUT };
     tx.run(
         sql!("runs", "insert_place"),
         params![key, tenant.as_str(), new.kind.as_str(), new.workflow, new.priority, first, now.millis()],
@@ -55,8 +78,6 @@ pub fn create_run(tx: &Tx<'_>, tenant: &TenantId, new: &NewRun) -> WorldResult<C
     }
     if new.delay > Millis::ZERO {
         insert_timer(tx, key, &MessageId::start(), now.plus(new.delay), None)?;
-    } else {
-        tx.hint_runs();
     }
     Ok(Creation::Created)
 }

@@ -142,7 +142,7 @@ impl Draft {
 
     pub fn cancelled(mut self) -> Draft {
         let reason = "enough".to_owned();
-        self.write(EventData::WorkflowCancelled(Cancel { reason: reason.clone() }), None);
+        self.write(EventData::WorkflowCancelled(Cancel::because(reason.clone())), None);
         self.awaiting(&[]).with(|item| item.end = Some(End::Cancelled(reason)))
     }
 

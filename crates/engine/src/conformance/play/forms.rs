@@ -85,7 +85,7 @@ pub fn signal(id: &str, name: &str) -> Message {
 }
 
 pub fn cancel(id: &str) -> Message {
-    message(id, MessageBody::Cancel(Cancel { reason: "enough".to_owned() }))
+    message(id, MessageBody::Cancel(Cancel::because("enough")))
 }
 
 /// The final message of a completed task of a run.

@@ -1,9 +1,20 @@
 -- A failed run is live again, and tried again: whatever set it aside is forgotten. `arrived` grows: what reached it
--- while it was dormant was not counted. The failure it told its parent is taken back, unless it was consumed.
+-- while it was dormant was not counted. The failure it told its parent is taken back, unless it was consumed; whoever claimed the
+-- parent has it in hand already, and loses the claim.
 WITH back AS (DELETE FROM ended_run WHERE id = $2 AND tenant = $1 RETURNING *),
 withdrawn AS (
     DELETE FROM inbox AS b USING back AS k
     WHERE b.run = ANY (ARRAY[k.parent]) AND b.tenant = k.tenant AND b.id = ANY (ARRAY['child:' || k.parent_child])
+    RETURNING b.run, b.tenant
+),
+freed AS (
+    UPDATE live_run AS r SET claimed_by = NULL, deliveries = 0
+    FROM withdrawn AS w WHERE r.id = ANY (ARRAY[w.run]) AND r.tenant = w.tenant AND r.claimed_by IS NOT NULL
+    RETURNING r.id, r.tenant
+),
+offered AS (
+    UPDATE run_queue AS q SET worker = NULL, claim_until = NULL
+    FROM freed AS f WHERE q.run = ANY (ARRAY[f.id]) AND q.tenant = f.tenant
 ),
 timers AS (UPDATE timer SET dormant = false WHERE run = $2 AND tenant = $1)
 INSERT INTO live_run (id, tenant, place, born, workflow, version, kind, input, actor, trace, tags, parent, parent_child,

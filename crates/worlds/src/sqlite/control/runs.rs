@@ -129,8 +129,10 @@ pub fn reopen(
     let key = reopenable(tx, tenant, run, wish)?;
     tx.run(sql!("control", "reopen_row"), params![key, tx.now.millis()])?;
     tx.run(sql!("control", "reopen_place"), params![key, tx.now.millis(), tx.next_number()])?;
-    // What it told its parent is void, unless it was consumed.
-    tx.run(sql!("control", "withdraw_answer"), params![key])?;
+    // What it told its parent is void, unless it was consumed. Whoever claimed the parent has it in hand already.
+    if tx.run(sql!("control", "withdraw_answer"), params![key])? > 0 {
+        tx.run(sql!("control", "free_parent"), params![key])?;
+    }
     tx.run(sql!("control", "delete_ended"), params![key])?;
     let note = Note { reason: wish.reason.to_owned() };
     write_operator_row(tx, key, actor, EventData::Reopened(note))?;

@@ -35,5 +35,9 @@ DELETE FROM inbox WHERE (run_key, message) IN (
     FROM ended_run c JOIN (SELECT key, run, tenant FROM live_run UNION ALL SELECT key, run, tenant FROM ended_run) p
         ON p.run = c.parent_run AND p.tenant = c.tenant
     WHERE c.key = ?1);
+-- name: free_parent
+UPDATE run_queue SET place = 1, worker = NULL, claim_until = NULL, deliveries = 0
+WHERE place = 2 AND key = (
+    SELECT p.key FROM ended_run c JOIN live_run p ON p.run = c.parent_run AND p.tenant = c.tenant WHERE c.key = ?1);
 -- name: delete_ended
 DELETE FROM ended_run WHERE key = ?1;

@@ -28,7 +28,7 @@ fn rehearse(source: &str, bytes: &[u8]) {
             3 | 4 => MessageBody::TimerFired(TimerFired { timer: number }),
             5 => MessageBody::Signal(SignalReceived { name: awaited, payload: json("{}") }),
             6 => MessageBody::ChildFailed(ChildFailed { child: number, failure }),
-            _ => MessageBody::Cancel(Cancel { reason: String::new() }),
+            _ => MessageBody::Cancel(Cancel::because(String::new())),
         };
         last = run.send(&place.to_string(), body);
     }

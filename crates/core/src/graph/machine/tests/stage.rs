@@ -184,7 +184,7 @@ impl Stage {
             }
         }
         if let Some(at) = script.cancel_at {
-            let body = MessageBody::Cancel(Cancel { reason: "enough".into() });
+            let body = MessageBody::Cancel(Cancel::because("enough"));
             stage.expect(at * 1000, MessageId::new("cancel"), body);
         }
         stage
