@@ -396,6 +396,7 @@ macro_rules! conformance_tests {
             records {
                 a_cursor_nobody_gave_is_refused
                 a_walk_through_runs_meets_each_once
+                a_run_that_takes_back_what_it_did_says_so
                 versions_are_listed_with_their_open_runs
                 runs_are_found_by_what_they_are
                 a_listed_run_is_the_one_of_its_picture

@@ -3,9 +3,7 @@
 use rhythm_core::event::{Event, EventData, Note};
 use rhythm_core::message::{Actor, Message};
 use rhythm_core::run::Change;
-use rhythm_core::{
-    Blocked, BlockedCode, Compensation, MessageId, RunId, Status, TaskId, TenantId, Timestamp,
-};
+use rhythm_core::{Blocked, BlockedCode, MessageId, RunId, Status, TaskId, TenantId, Timestamp};
 
 use super::state::{Ended, State, Task, Tenant};
 use crate::world::*;
@@ -346,11 +344,6 @@ impl Tenant {
         let (seq, at) = (live.row.state.seq, live.row.state.at);
         let event = Event { seq, at, cause: None, message: None, actor, trace: None, data };
         self.events.entry(run.clone()).or_default().push(event);
-    }
-
-    /// Nothing is compensated before graphs are; the field is there so that readers need not change.
-    pub fn compensation(&self, _run: &RunId) -> Compensation {
-        Compensation::None
     }
 }
 

@@ -12,6 +12,7 @@ use crate::id::CommandId;
 use crate::message::{ApprovalDecided, MessageBody};
 use crate::payload::Payload;
 use crate::program::Progress;
+use crate::run::Compensation;
 use crate::task::TaskOptions;
 
 impl Machine<'_> {
@@ -86,9 +87,19 @@ impl Machine<'_> {
             self.memory.stage = Stage::Undoing(Undoing { failure, task, node: undo.node, left });
             return Ok(Progress::Waiting);
         }
-        Ok(match failure {
-            None => Progress::Completed(Payload::null()),
-            Some(failure) => Progress::Failed(with_what_is_left(failure, &left)),
+        self.mark = match (&self.memory.stage, left.is_empty()) {
+            (_, false) => Some(Compensation::FAILED),
+            (Stage::Undoing(_), true) => Some(Compensation::DONE),
+            // There was nothing to take back.
+            (_, true) => None,
+        };
+        Ok(match (failure, what_is_left(&left)) {
+            (None, None) => Progress::Completed(Payload::null()),
+            (None, Some(left)) => Progress::Failed(Failure::permanent(codes::COMPENSATION_FAILED, left)),
+            (Some(failure), None) => Progress::Failed(failure),
+            (Some(failure), Some(left)) => {
+                Progress::Failed(Failure { message: format!("{}; {left}", failure.message), ..failure })
+            }
         })
     }
 
@@ -100,12 +111,9 @@ impl Machine<'_> {
     }
 }
 
-fn with_what_is_left(failure: Failure, left: &[(NodeId, Failure)]) -> Failure {
-    if left.is_empty() {
-        return failure;
-    }
+fn what_is_left(left: &[(NodeId, Failure)]) -> Option<String> {
     let each: Vec<String> = left.iter().map(|(node, cause)| format!("{node} ({cause})")).collect();
-    Failure { message: format!("{}; still to be undone: {}", failure.message, each.join(", ")), ..failure }
+    (!each.is_empty()).then(|| format!("still to be undone: {}", each.join(", ")))
 }
 
 /// The number of what a message answers.

@@ -4,7 +4,11 @@ use serde_json::{Value, json};
 
 use super::stage::{Script, Stage, Way, code, script};
 use crate::event::EventData;
-use crate::graph::machine::COMPENSATION;
+use crate::fold::End;
+use crate::id::MessageId;
+use crate::message::{Cancel, MessageBody, TaskCompleted};
+use crate::payload::Payload;
+use crate::run::{Compensation, Status};
 
 fn undoable(id: &str, dependents: &[&str]) -> Value {
     json!({"id": id, "type": "task", "dependents": dependents, "compensator": {"action": format!("undo_{id}"), "timeout_sec": 60, "retry": 3}})
@@ -31,7 +35,7 @@ fn a_failed_run_takes_back_what_it_did_the_last_thing_first() {
     let names: Vec<&str> = stage.calls[4..].iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["undo_c", "undo_b", "undo_a"]);
     assert_eq!(stage.calls[5].1, json!({"config": {}, "input": {"paid": 5}, "node": "b"}));
-    assert!(stage.state.awaiting.contains(COMPENSATION), "it is not to be opened again");
+    assert!(stage.state.awaiting.contains(Compensation::DONE), "it is not to be opened again");
 }
 
 #[test]
@@ -95,6 +99,48 @@ fn a_cancelled_run_with_nothing_to_undo_ends_at_once() {
     let stage = played(&graph, script);
     assert_eq!((stage.outcome().status, stage.outcome().elapsed), ("cancelled", 10));
     assert!(stage.kinds().contains(&"approval_decided"));
+}
+
+#[test]
+fn a_cancelled_run_says_what_it_could_not_take_back() {
+    let mut script = script().silent("d").failing("undo b", "REFUND");
+    script.cancel_at = Some(10);
+    let stage = played(&order_graph(), script);
+    let Some(End::Cancelled(reason)) = &stage.end else { panic!("{:?}", stage.end) };
+    assert_eq!(reason, "cancelled; compensation_failed: still to be undone: b (REFUND: it broke)");
+    assert_eq!(stage.calls.len(), 7);
+    assert!(stage.state.awaiting.contains(Compensation::FAILED));
+}
+
+#[test]
+fn a_cancel_does_not_call_off_what_a_failed_run_takes_back() {
+    let mut script = script().failing("d", "X").silent("undo b");
+    script.cancel_at = Some(10);
+    let mut stage = played(&order_graph(), script);
+    let last = stage.last.clone().unwrap();
+    assert!(last.state.cancelling && !last.cancel_open && last.end.is_none(), "{last:?}");
+    assert!(stage.state.awaiting.contains(Compensation::UNDER_WAY));
+    let task = stage.program.waiting(stage.state.snapshot.as_ref().unwrap()).unwrap()[0].command.unwrap();
+    let done = TaskCompleted { task, attempt: 1, output: Payload::null() };
+    stage.expect(11_000, MessageId::task(task), MessageBody::TaskCompleted(done));
+    stage.play();
+    assert_eq!(stage.calls.last().unwrap().0, "undo_a");
+    let Some(End::Cancelled(reason)) = &stage.end else { panic!("{:?}", stage.end) };
+    assert_eq!(reason, "cancelled; node_failed:d: X: it broke");
+    assert!(stage.state.awaiting.contains(Compensation::DONE));
+}
+
+#[test]
+fn a_second_cancel_ends_a_run_at_once_and_it_says_that_something_is_left() {
+    let mut script = script().silent("d").silent("undo b");
+    script.cancel_at = Some(10);
+    let mut stage = played(&order_graph(), script);
+    let again = MessageBody::Cancel(Cancel { reason: "now".into() });
+    stage.expect(20_000, MessageId::new("again"), again);
+    stage.play();
+    assert_eq!(stage.end, Some(End::Cancelled("now".into())));
+    assert!(stage.last.as_ref().unwrap().cancel_open);
+    assert_eq!(Compensation::of(Status::Cancelled, &stage.state.awaiting), Compensation::Failed);
 }
 
 #[test]

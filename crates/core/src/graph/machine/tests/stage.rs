@@ -15,6 +15,7 @@ use crate::id::{CommandId, MessageId, RunId, TenantId, Version};
 use crate::message::*;
 use crate::payload::{Blobs, Payload};
 use crate::program::RunFacts;
+use crate::run::Compensation;
 use crate::time::Timestamp;
 
 use super::laws::Laws;
@@ -297,7 +298,7 @@ impl Stage {
                     let text = task.input.resolve(&self.blobs).unwrap();
                     self.calls.push((task.name.clone(), serde_json::from_slice(text).unwrap()));
                     let who = if task.name.starts_with("rhythm.sandbox") { task.name } else { node };
-                    let who = if self.state.awaiting.contains(super::super::COMPENSATION) {
+                    let who = if self.state.awaiting.contains(Compensation::UNDER_WAY) {
                         format!("undo {who}")
                     } else {
                         who
