@@ -199,6 +199,8 @@ fn engine_exit(error: &EngineError) -> u8 {
         EngineError::Ended(_)
         | EngineError::ApprovalClosed(_)
         | EngineError::Compensated(_)
+        | EngineError::Compensating(_)
+        | EngineError::NothingToCompensate(_)
         | EngineError::InboxFull(_)
         | EngineError::KeyConflict(_)
         | EngineError::PatchRefused { .. }

@@ -99,6 +99,15 @@ pub struct Patched {
     pub reason: String,
 }
 
+/// A run that has ended takes back what it did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compensate {
+    pub reason: String,
+    /// What it had failed with, and fails with again; absent when it had not failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+}
+
 /// What a message says. Externally tagged: raw JSON inside needs a format that does not buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -115,6 +124,7 @@ pub enum MessageBody {
     DeadlineReached,
     ApprovalDecided(ApprovalDecided),
     Patch(Patched),
+    Compensate(Compensate),
 }
 
 impl MessageBody {

@@ -77,6 +77,8 @@ pub enum Change {
     Cancel,
     /// A failed run is opened again.
     Reopen,
+    /// One that has ended is opened to take back what it did.
+    TakeBack,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -102,6 +104,7 @@ impl Status {
             (Running | Waiting, Cancel) => Cancelled,
             (Failed, Reopen) if started => Waiting,
             (Failed, Reopen) => Pending,
+            (Completed | Failed | Cancelled, TakeBack) if started => Waiting,
             (from, change) => return Err(Illegal { from, change }),
         })
     }
@@ -207,6 +210,11 @@ mod tests {
             }
         }
         assert_eq!(Status::Failed.after(Reopen, true), Ok(Status::Waiting));
+        for status in [Status::Completed, Status::Failed, Status::Cancelled] {
+            assert_eq!(status.after(TakeBack, true), Ok(Status::Waiting));
+            assert!(status.after(TakeBack, false).is_err(), "it has done nothing");
+        }
+        assert!(Status::Waiting.after(TakeBack, true).is_err());
         assert!(Status::Failed.after(Claim, true).is_err());
     }
 

@@ -1,6 +1,7 @@
 //! What programs and people ask for: start, signal, cancel, decide, pause, retry, dead letters, schedules. Every call
 //! that names a key or id can be repeated safely when its answer was lost.
 
+mod compensating;
 mod deciding;
 mod recovery;
 mod registration;
@@ -20,6 +21,7 @@ use crate::inputs::Schemas;
 use crate::worker::MAX_PAYLOAD_BYTES;
 use crate::world::*;
 
+pub use compensating::TakingBack;
 pub use deciding::{Decide, Decision, Identity};
 
 /// A handle for callers. Cheap to clone.

@@ -205,6 +205,8 @@ macro_rules! conformance_tests {
                 a_reopened_run_gets_its_message_again
                 a_reopened_run_sees_what_arrived_meanwhile
                 only_a_failed_run_is_reopened
+                an_ended_run_is_opened_to_take_back_what_it_did
+                taking_back_on_a_moved_revision_is_refused
                 reopening_on_a_moved_revision_is_refused
                 reopening_with_a_missing_letter_changes_nothing
                 a_reopened_run_may_fail_again

@@ -59,6 +59,10 @@ pub enum EngineError {
     WrongTag { tag: String, workflow: String, of: String },
     #[error("run {0} has taken back what it did: it is not opened again")]
     Compensated(String),
+    #[error("run {0} is taking back what it did already")]
+    Compensating(String),
+    #[error("run {0} has done nothing that a compensator could take back")]
+    NothingToCompensate(String),
     #[error("run {run} has asked nobody under {approval}")]
     UnknownApproval { run: String, approval: String },
     #[error("approval {} of run {} {}", .0.approval, .0.run, what_became(.0))]
@@ -118,6 +122,8 @@ impl EngineError {
             Self::Moved { .. } => "ENGINE021",
             Self::WrongTag { .. } => "ENGINE022",
             Self::Compensated(_) => "COMPENSATION001",
+            Self::Compensating(_) => "COMPENSATION002",
+            Self::NothingToCompensate(_) => "COMPENSATION003",
             Self::UnknownApproval { .. } => "APPROVAL001",
             Self::ApprovalClosed(_) => "APPROVAL002",
             Self::NotAnApprover { .. } => "APPROVAL003",
@@ -161,6 +167,10 @@ impl EngineError {
                 "`rhythm runs patches RUN` and `rhythm workflows patches NAME` list the patches there are"
             }
             Self::Compensated(_) => "start a new run; `rhythm explain RUN` says what could not be taken back",
+            Self::Compensating(_) => "`rhythm explain RUN` says what it waits for",
+            Self::NothingToCompensate(_) => {
+                "only nodes of graphs that have a `compensator` can be undone, once they have run"
+            }
             Self::UnknownApproval { .. } => "`rhythm approvals list` shows what waits for an answer",
             Self::ApprovalClosed(_) => {
                 "nothing more can be decided here; `rhythm approvals show` tells all of it"

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::client::Client;
 use crate::error::EngineError;
-use crate::tokens::standing;
+use crate::tokens::{standing, undoable};
 use crate::whereabouts::whereabouts;
 use crate::world::*;
 
@@ -73,8 +73,24 @@ pub async fn explain(client: &Client, run: &RunId) -> Result<Explanation, Engine
     if let Some(standing) = standing(client, &picture.row).await? {
         nodes::tell(&mut explanation, &standing);
     }
+    tell_compensation(client, &picture, &mut explanation.reasons[0]).await;
     explanation.summary = explanation.reasons[0].what.clone();
     Ok(explanation)
+}
+
+/// A run that ended without taking back what it did, or before it had, can be asked to.
+async fn tell_compensation(client: &Client, picture: &Picture, reason: &mut Reason) {
+    let ended_badly = matches!(picture.summary.status, Status::Failed | Status::Cancelled);
+    if !ended_badly || reason.command.is_some() || picture.compensators_have_run() {
+        return;
+    }
+    // What cannot be read has an explanation all the same.
+    let nodes = undoable(client, &picture.row).await.unwrap_or_default();
+    if !nodes.is_empty() {
+        reason.what.push_str(&format!("; the work of {} is not taken back", nodes.join(", ")));
+        reason.moves_when = "somebody has it take that back".to_owned();
+        reason.command = Some(format!("rhythm runs compensate {}", picture.summary.id));
+    }
 }
 
 /// Why an attempt is to be made again.

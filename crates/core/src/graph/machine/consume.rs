@@ -41,6 +41,8 @@ impl<'a> Machine<'a> {
                 self.patch(patch)?;
                 self.go_on().map(Some)
             }
+            (_, MessageBody::Compensate(_)) if self.is_repeated() => Ok(None),
+            (_, MessageBody::Compensate(asked)) => self.compensate(asked),
             (Stage::Running, MessageBody::Signal(_)) if self.is_repeated() => Ok(None),
             (Stage::Running, body) => match self.answer(body)? {
                 true => self.settle().map(Some),
@@ -58,7 +60,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A signal or patch that was consumed but is delivered again is not another one.
+    /// What came from outside and was consumed but is delivered again is not another one.
     fn is_repeated(&self) -> bool {
         let id = self.input.message.id.as_str();
         self.memory.last_outside.as_deref() == Some(id)

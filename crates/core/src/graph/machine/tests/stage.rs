@@ -196,6 +196,11 @@ impl Stage {
         self.pending.push((at, Message { id, at: Timestamp(at), actor, trace: None, body }));
     }
 
+    /// Somebody answers for a node that nobody answered for.
+    pub fn answers(&mut self, node: &str) {
+        self.script.silent.retain(|silent| silent != node);
+    }
+
     /// The message that comes next: the earliest, and of those the first that was planned.
     fn next(&self) -> Option<usize> {
         self.deliverable().into_iter().min_by_key(|place| (self.pending[*place].0, *place))
