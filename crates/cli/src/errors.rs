@@ -194,6 +194,7 @@ fn engine_exit(error: &EngineError) -> u8 {
         | EngineError::UnknownSchedule(_)
         | EngineError::UnknownPatch { .. }
         | EngineError::UnknownTag(_)
+        | EngineError::UnknownNode { .. }
         | EngineError::UnknownTask(_)
         | EngineError::UnknownApproval { .. } => 3,
         EngineError::Ended(_)
@@ -201,6 +202,8 @@ fn engine_exit(error: &EngineError) -> u8 {
         | EngineError::Compensated(_)
         | EngineError::Compensating(_)
         | EngineError::NothingToCompensate(_)
+        | EngineError::NodeNotFailed { .. }
+        | EngineError::NotStopped(_)
         | EngineError::InboxFull(_)
         | EngineError::KeyConflict(_)
         | EngineError::PatchRefused { .. }

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::id::{CommandId, MessageId, RunId, Version};
 use crate::message::{
     Actor, ApprovalDecided, Cancel, ChildCompleted, ChildFailed, Compensate, Message, MessageBody, Patched,
-    SignalReceived, Start, TaskCompleted, TaskFailed, TimerFired,
+    Replay, SignalReceived, Start, TaskCompleted, TaskFailed, TimerFired,
 };
 use crate::payload::Payload;
 use crate::time::Timestamp;
@@ -61,6 +61,7 @@ event_types! {
     CancelRequested(Cancel) = "cancel_requested",
     DeadlineReached(Nothing) = "deadline_reached",
     CompensationRequested(Compensate) = "compensation_requested",
+    ReplayRequested(Replay) = "replay_requested",
     Reopened(Note) = "reopened",
     StepScheduled(StepScheduled) = "step_scheduled",
     StepCompleted(TaskCompleted) = "step_completed",
@@ -300,6 +301,7 @@ impl EventData {
             MessageBody::ApprovalDecided(body) => Self::ApprovalDecided(body),
             MessageBody::Patch(body) => Self::Patched(body),
             MessageBody::Compensate(body) => Self::CompensationRequested(body),
+            MessageBody::Replay(body) => Self::ReplayRequested(body),
         }
     }
 }
@@ -320,6 +322,7 @@ impl Event {
             EventData::ApprovalDecided(body) => MessageBody::ApprovalDecided(body),
             EventData::Patched(body) => MessageBody::Patch(body),
             EventData::CompensationRequested(body) => MessageBody::Compensate(body),
+            EventData::ReplayRequested(body) => MessageBody::Replay(body),
             _ => return None,
         };
         Some(Message {

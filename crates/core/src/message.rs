@@ -108,6 +108,15 @@ pub struct Compensate {
     pub failure: Option<Failure>,
 }
 
+/// A node that failed does its work again, with the tokens it has and the config its run's graph has now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replay {
+    pub node: String,
+    /// What it waited for when it failed: of several visits, this one.
+    pub command: CommandId,
+    pub reason: String,
+}
+
 /// What a message says. Externally tagged: raw JSON inside needs a format that does not buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -125,6 +134,7 @@ pub enum MessageBody {
     ApprovalDecided(ApprovalDecided),
     Patch(Patched),
     Compensate(Compensate),
+    Replay(Replay),
 }
 
 impl MessageBody {

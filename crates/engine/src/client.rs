@@ -5,6 +5,7 @@ mod compensating;
 mod deciding;
 mod recovery;
 mod registration;
+mod replaying;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::world::*;
 
 pub use compensating::TakingBack;
 pub use deciding::{Decide, Decision, Identity};
+pub use replaying::RetryNode;
 
 /// A handle for callers. Cheap to clone.
 #[derive(Clone)]

@@ -38,7 +38,7 @@ pub enum EngineError {
     Misfit { workflow: String, misfit: Misfit },
     #[error("workflow {workflow} cannot be registered:\n{problems}")]
     Refused { workflow: String, problems: String },
-    #[error("{0} is not one of a graph: only those can be patched")]
+    #[error("{0} is not one of a graph: only those have nodes, and can be patched")]
     NotPatchable(String),
     #[error("{of} is refused: {code}: {message}")]
     PatchRefused {
@@ -51,6 +51,17 @@ pub enum EngineError {
     Unconsidered { run: String, seconds: u64 },
     #[error("{of} has no patch {number}")]
     UnknownPatch { of: String, number: usize },
+    #[error("the graph of run {run} has no node {node}")]
+    UnknownNode { run: String, node: String },
+    #[error("node {node} of run {run} is not what failed{}", but(failed.as_deref()))]
+    NodeNotFailed {
+        run: String,
+        node: String,
+        /// The node that did, when it was one.
+        failed: Option<String>,
+    },
+    #[error("run {0} has not stopped: it goes on without being asked to")]
+    NotStopped(String),
     #[error("there is no tag {0}")]
     UnknownTag(String),
     #[error("{what} was moved meanwhile: it is at {now}")]
@@ -77,6 +88,10 @@ pub enum EngineError {
     ExpiredLink(Timestamp),
     #[error("{0}")]
     Invalid(String),
+}
+
+fn but(failed: Option<&str>) -> String {
+    failed.map(|node| format!(": {node} is")).unwrap_or_default()
 }
 
 /// Who decided, what and when; or that nobody did.
@@ -121,6 +136,9 @@ impl EngineError {
             Self::UnknownTag(_) => "ENGINE020",
             Self::Moved { .. } => "ENGINE021",
             Self::WrongTag { .. } => "ENGINE022",
+            Self::UnknownNode { .. } => "ENGINE023",
+            Self::NodeNotFailed { .. } => "ENGINE024",
+            Self::NotStopped(_) => "ENGINE025",
             Self::Compensated(_) => "COMPENSATION001",
             Self::Compensating(_) => "COMPENSATION002",
             Self::NothingToCompensate(_) => "COMPENSATION003",
@@ -155,6 +173,11 @@ impl EngineError {
             Self::Moved { .. } => "look at what is there now, and decide again",
             Self::WrongTag { .. } => {
                 "leave the workflow's name out: the tag names it, or use a tag of that workflow"
+            }
+            Self::UnknownNode { .. } => "`rhythm graph --run RUN` shows the nodes there are",
+            Self::NodeNotFailed { .. } => "`rhythm explain RUN` says what failed, or what the run waits for",
+            Self::NotStopped(_) => {
+                "`rhythm explain RUN` says what it waits for; `rhythm runs patch RUN` changes what is still to come"
             }
             Self::NotPatchable(_) => "register a corrected workflow, and start a run of that",
             Self::PatchRefused { .. } => {
