@@ -209,7 +209,7 @@ fn engine_exit(error: &EngineError) -> u8 {
         | EngineError::PatchRefused { .. }
         | EngineError::Moved { .. }
         | EngineError::PastDeadline(_) => 4,
-        EngineError::Unconsidered { .. } => 5,
+        EngineError::Unconsidered { .. } | EngineError::AnswerKept { .. } => 5,
         EngineError::TooLarge { .. }
         | EngineError::Misfit { .. }
         | EngineError::Refused { .. }

@@ -80,6 +80,8 @@ pub enum EngineError {
     ApprovalClosed(Box<ApprovalRow>),
     #[error("{who} may not decide on approval {approval} of run {run}; {} may", approvers.join(", "))]
     NotAnApprover { run: String, approval: CommandId, who: String, approvers: Vec<String> },
+    #[error("run {run} has failed before it took the answer to approval {approval}; it keeps the answer")]
+    AnswerKept { run: String, approval: CommandId },
     #[error("the key that signs approval links {0}")]
     LinkKey(&'static str),
     #[error("this is no approval link of ours")]
@@ -148,6 +150,7 @@ impl EngineError {
             Self::LinkKey(_) => "APPROVAL004",
             Self::BadLink => "APPROVAL005",
             Self::ExpiredLink(_) => "APPROVAL006",
+            Self::AnswerKept { .. } => "APPROVAL007",
         }
     }
 
@@ -200,6 +203,9 @@ impl EngineError {
             }
             Self::NotAnApprover { .. } => {
                 "let one of them decide, or decide for one of them as delegate (`--as NAME`)"
+            }
+            Self::AnswerKept { .. } => {
+                "`rhythm runs retry RUN` opens the run again, and the answer counts; a new run does not know it"
             }
             Self::LinkKey(_) => {
                 "set RHYTHM_LINK_KEY, or `link_key` under `[approvals]` in rhythm.toml, to at least 32 random characters, \
