@@ -194,17 +194,22 @@ fn engine_exit(error: &EngineError) -> u8 {
         | EngineError::UnknownSchedule(_)
         | EngineError::UnknownPatch { .. }
         | EngineError::UnknownTag(_)
+        | EngineError::UnknownNode { .. }
         | EngineError::UnknownTask(_)
         | EngineError::UnknownApproval { .. } => 3,
         EngineError::Ended(_)
         | EngineError::ApprovalClosed(_)
         | EngineError::Compensated(_)
+        | EngineError::Compensating(_)
+        | EngineError::NothingToCompensate(_)
+        | EngineError::NodeNotFailed { .. }
+        | EngineError::NotStopped(_)
         | EngineError::InboxFull(_)
         | EngineError::KeyConflict(_)
         | EngineError::PatchRefused { .. }
         | EngineError::Moved { .. }
         | EngineError::PastDeadline(_) => 4,
-        EngineError::Unconsidered { .. } => 5,
+        EngineError::Unconsidered { .. } | EngineError::AnswerKept { .. } => 5,
         EngineError::TooLarge { .. }
         | EngineError::Misfit { .. }
         | EngineError::Refused { .. }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::failure::Failure;
 use crate::id::{CommandId, MessageId, RunId, Version};
 use crate::message::{
-    Actor, ApprovalDecided, Cancel, ChildCompleted, ChildFailed, Message, MessageBody, Patched,
-    SignalReceived, Start, TaskCompleted, TaskFailed, TimerFired,
+    Actor, ApprovalDecided, Cancel, ChildCompleted, ChildFailed, Compensate, Message, MessageBody, Patched,
+    Replay, SignalReceived, Start, TaskCompleted, TaskFailed, TimerFired,
 };
 use crate::payload::Payload;
 use crate::time::Timestamp;
@@ -60,6 +60,8 @@ event_types! {
     WorkflowCancelled(Cancel) = "workflow_cancelled",
     CancelRequested(Cancel) = "cancel_requested",
     DeadlineReached(Nothing) = "deadline_reached",
+    CompensationRequested(Compensate) = "compensation_requested",
+    ReplayRequested(Replay) = "replay_requested",
     Reopened(Note) = "reopened",
     StepScheduled(StepScheduled) = "step_scheduled",
     StepCompleted(TaskCompleted) = "step_completed",
@@ -298,6 +300,8 @@ impl EventData {
             MessageBody::DeadlineReached => Self::DeadlineReached(Nothing {}),
             MessageBody::ApprovalDecided(body) => Self::ApprovalDecided(body),
             MessageBody::Patch(body) => Self::Patched(body),
+            MessageBody::Compensate(body) => Self::CompensationRequested(body),
+            MessageBody::Replay(body) => Self::ReplayRequested(body),
         }
     }
 }
@@ -317,6 +321,8 @@ impl Event {
             EventData::DeadlineReached(_) => MessageBody::DeadlineReached,
             EventData::ApprovalDecided(body) => MessageBody::ApprovalDecided(body),
             EventData::Patched(body) => MessageBody::Patch(body),
+            EventData::CompensationRequested(body) => MessageBody::Compensate(body),
+            EventData::ReplayRequested(body) => MessageBody::Replay(body),
             _ => return None,
         };
         Some(Message {

@@ -15,6 +15,7 @@ use crate::payload::{BlobRef, Blobs, INLINE_MAX_BYTES, Payload};
 use crate::program::{
     Program, ProgramError, Progress, RunFacts, Session, Snapshot, Step, StepInput, Transition,
 };
+use crate::run::Compensation;
 use crate::time::Timestamp;
 
 /// A snapshot above this size leaves a warning in the history.
@@ -91,7 +92,8 @@ pub fn advance(
             return Ok(page.close(state.snapshot.clone(), state.awaiting.clone(), Vec::new(), None));
         }
         MessageBody::Cancel(_) => {
-            page.cancel_open = true;
+            // What takes back the run's work goes on: that is what a cancel wants, too.
+            page.cancel_open = !state.awaiting.contains(Compensation::UNDER_WAY);
             page.cancelling = true;
         }
         _ => {}
@@ -213,7 +215,7 @@ impl Page {
         match transition.progress {
             Progress::Completed(_) | Progress::Failed(_) if self.cancelling => {
                 self.describe(facts, state, &transition);
-                let reason = "cancelled".to_owned();
+                let reason = why_cancelled(&transition);
                 self.finish(transition, Some(End::Cancelled(reason)))
             }
             Progress::Failed(ref failure) => {
@@ -284,7 +286,12 @@ impl Page {
         let is_timer =
             |command: &Command| matches!(command, Command::StartTimer(_) | Command::CancelTimer(_));
         transition.commands.retain(|command| !is_timer(command));
+        let marks = marks(&transition.awaiting);
         transition.awaiting.clone_from(&state.awaiting);
+        if !marks.is_empty() {
+            transition.awaiting.retain(|name| !Compensation::is_mark(name));
+            transition.awaiting.extend(marks);
+        }
         self.describe(facts, state, &transition);
         self.write(EventData::WorkflowFailed(Failed { failure: failure.clone() }));
         self.close(snapshot, transition.awaiting, transition.commands, Some(End::Failed(failure)))
@@ -299,7 +306,8 @@ impl Page {
     fn cancelled(mut self, state: &RunState, reason: String) -> Advance {
         self.write(EventData::WorkflowCancelled(Cancel::because(reason.clone())));
         self.cancelling = true;
-        self.close(state.snapshot.clone(), BTreeSet::new(), Vec::new(), Some(End::Cancelled(reason)))
+        let awaiting = marks(&state.awaiting);
+        self.close(state.snapshot.clone(), awaiting, Vec::new(), Some(End::Cancelled(reason)))
     }
 
     fn finish(mut self, transition: Transition, end: Option<End>) -> Advance {
@@ -312,7 +320,7 @@ impl Page {
             }
             Some(End::Failed(_)) | None => {}
         }
-        let awaiting = if end.is_some() { BTreeSet::new() } else { transition.awaiting };
+        let awaiting = if end.is_some() { marks(&transition.awaiting) } else { transition.awaiting };
         self.close(Some(transition.snapshot), awaiting, transition.commands, end)
     }
 
@@ -350,6 +358,21 @@ impl Page {
             *payload = Payload::Blob(reference.clone());
             self.blobs.push((reference, content));
         }
+    }
+}
+
+/// Of what is awaited, all that a run which has ended keeps.
+fn marks(awaiting: &BTreeSet<String>) -> BTreeSet<String> {
+    awaiting.iter().filter(|name| Compensation::is_mark(name)).cloned().collect()
+}
+
+/// A run that took back what it did says what had failed, and what is left to do.
+fn why_cancelled(transition: &Transition) -> String {
+    match &transition.progress {
+        Progress::Failed(failure) if !marks(&transition.awaiting).is_empty() => {
+            format!("cancelled; {failure}")
+        }
+        _ => "cancelled".to_owned(),
     }
 }
 

@@ -112,6 +112,24 @@ pub struct Patched {
     pub reason: String,
 }
 
+/// A run that has ended takes back what it did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compensate {
+    pub reason: String,
+    /// What it had failed with, and fails with again; absent when it had not failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+}
+
+/// A node that failed does its work again, with the tokens it has and the config its run's graph has now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replay {
+    pub node: String,
+    /// What it waited for when it failed: of several visits, this one.
+    pub command: CommandId,
+    pub reason: String,
+}
+
 /// What a message says. Externally tagged: raw JSON inside needs a format that does not buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -128,6 +146,8 @@ pub enum MessageBody {
     DeadlineReached,
     ApprovalDecided(ApprovalDecided),
     Patch(Patched),
+    Compensate(Compensate),
+    Replay(Replay),
 }
 
 impl MessageBody {

@@ -1,5 +1,7 @@
 //! The state of a run that everybody may see: its status, and the side fields beside it.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::time::Timestamp;
@@ -49,6 +51,7 @@ pub struct Blocked {
     pub detail: String,
 }
 
+/// How far a run is with taking back what it did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Compensation {
@@ -56,6 +59,7 @@ pub enum Compensation {
     None,
     Running,
     Done,
+    /// Something is left to be taken back: it could not be, or was called off.
     Failed,
 }
 
@@ -73,6 +77,8 @@ pub enum Change {
     Cancel,
     /// A failed run is opened again.
     Reopen,
+    /// One that has ended is opened to take back what it did.
+    TakeBack,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -98,6 +104,7 @@ impl Status {
             (Running | Waiting, Cancel) => Cancelled,
             (Failed, Reopen) if started => Waiting,
             (Failed, Reopen) => Pending,
+            (Completed | Failed | Cancelled, TakeBack) if started => Waiting,
             (from, change) => return Err(Illegal { from, change }),
         })
     }
@@ -121,6 +128,40 @@ impl Status {
         [Self::Pending, Self::Running, Self::Waiting, Self::Completed, Self::Failed, Self::Cancelled]
             .into_iter()
             .find(|status| status.as_str() == text)
+    }
+}
+
+/// A run says how far it is among what it awaits, so a world that keeps those names knows without looking inside it.
+impl Compensation {
+    /// Of a run that has ended: it was called off.
+    pub const UNDER_WAY: &'static str = "@compensation";
+    pub const DONE: &'static str = "@compensation:done";
+    pub const FAILED: &'static str = "@compensation:failed";
+
+    pub fn of(status: Status, awaiting: &BTreeSet<String>) -> Self {
+        if awaiting.contains(Self::DONE) {
+            Self::Done
+        } else if awaiting.contains(Self::FAILED) {
+            Self::Failed
+        } else if awaiting.contains(Self::UNDER_WAY) {
+            if status.is_final() { Self::Failed } else { Self::Running }
+        } else {
+            Self::None
+        }
+    }
+
+    /// Whether an awaited name is one of these.
+    pub fn is_mark(name: &str) -> bool {
+        [Self::UNDER_WAY, Self::DONE, Self::FAILED].contains(&name)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed => "failed",
+        }
     }
 }
 
@@ -169,6 +210,11 @@ mod tests {
             }
         }
         assert_eq!(Status::Failed.after(Reopen, true), Ok(Status::Waiting));
+        for status in [Status::Completed, Status::Failed, Status::Cancelled] {
+            assert_eq!(status.after(TakeBack, true), Ok(Status::Waiting));
+            assert!(status.after(TakeBack, false).is_err(), "it has done nothing");
+        }
+        assert!(Status::Waiting.after(TakeBack, true).is_err());
         assert!(Status::Failed.after(Claim, true).is_err());
     }
 
@@ -176,6 +222,16 @@ mod tests {
     fn a_claim_given_back_leaves_the_run_where_it_was() {
         assert_eq!(Status::Running.after(Change::Release, false), Ok(Status::Pending));
         assert_eq!(Status::Running.after(Change::Release, true), Ok(Status::Waiting));
+    }
+
+    #[test]
+    fn what_a_run_awaits_says_how_far_it_is_with_taking_back_what_it_did() {
+        let of = |status, name: &str| Compensation::of(status, &BTreeSet::from([name.to_owned()]));
+        assert_eq!(of(Status::Waiting, "@approval:3"), Compensation::None);
+        assert_eq!(of(Status::Waiting, Compensation::UNDER_WAY), Compensation::Running);
+        assert_eq!(of(Status::Failed, Compensation::DONE), Compensation::Done);
+        assert_eq!(of(Status::Cancelled, Compensation::FAILED), Compensation::Failed);
+        assert_eq!(of(Status::Failed, Compensation::UNDER_WAY), Compensation::Failed, "it was called off");
     }
 
     #[test]

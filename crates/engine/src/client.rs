@@ -1,9 +1,11 @@
 //! What programs and people ask for: start, signal, cancel, decide, pause, retry, dead letters, schedules. Every call
 //! that names a key or id can be repeated safely when its answer was lost.
 
+mod compensating;
 mod deciding;
 mod recovery;
 mod registration;
+mod replaying;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +23,9 @@ use crate::nearby::Nearby;
 use crate::worker::MAX_PAYLOAD_BYTES;
 use crate::world::*;
 
+pub use compensating::TakingBack;
 pub use deciding::{Decide, Decision, Identity};
+pub use replaying::RetryNode;
 
 /// A handle for callers. Cheap to clone.
 #[derive(Clone)]

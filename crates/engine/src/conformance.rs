@@ -214,6 +214,8 @@ macro_rules! conformance_tests {
                 a_reopened_run_gets_its_message_again
                 a_reopened_run_sees_what_arrived_meanwhile
                 only_a_failed_run_is_reopened
+                an_ended_run_is_opened_to_take_back_what_it_did
+                taking_back_on_a_moved_revision_is_refused
                 reopening_on_a_moved_revision_is_refused
                 reopening_with_a_missing_letter_changes_nothing
                 a_reopened_run_may_fail_again
@@ -406,6 +408,7 @@ macro_rules! conformance_tests {
             records {
                 a_cursor_nobody_gave_is_refused
                 a_walk_through_runs_meets_each_once
+                a_run_that_takes_back_what_it_did_says_so
                 versions_are_listed_with_their_open_runs
                 runs_are_found_by_what_they_are
                 a_listed_run_is_the_one_of_its_picture

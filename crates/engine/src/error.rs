@@ -38,7 +38,7 @@ pub enum EngineError {
     Misfit { workflow: String, misfit: Misfit },
     #[error("workflow {workflow} cannot be registered:\n{problems}")]
     Refused { workflow: String, problems: String },
-    #[error("{0} is not one of a graph: only those can be patched")]
+    #[error("{0} is not one of a graph: only those have nodes, and can be patched")]
     NotPatchable(String),
     #[error("{of} is refused: {code}: {message}")]
     PatchRefused {
@@ -51,6 +51,17 @@ pub enum EngineError {
     Unconsidered { run: String, seconds: u64 },
     #[error("{of} has no patch {number}")]
     UnknownPatch { of: String, number: usize },
+    #[error("the graph of run {run} has no node {node}")]
+    UnknownNode { run: String, node: String },
+    #[error("node {node} of run {run} is not what failed{}", but(failed.as_deref()))]
+    NodeNotFailed {
+        run: String,
+        node: String,
+        /// The node that did, when it was one.
+        failed: Option<String>,
+    },
+    #[error("run {0} has not stopped: it goes on without being asked to")]
+    NotStopped(String),
     #[error("there is no tag {0}")]
     UnknownTag(String),
     #[error("{what} was moved meanwhile: it is at {now}")]
@@ -59,12 +70,18 @@ pub enum EngineError {
     WrongTag { tag: String, workflow: String, of: String },
     #[error("run {0} has taken back what it did: it is not opened again")]
     Compensated(String),
+    #[error("run {0} is taking back what it did already")]
+    Compensating(String),
+    #[error("run {0} has done nothing that a compensator could take back")]
+    NothingToCompensate(String),
     #[error("run {run} has asked nobody under {approval}")]
     UnknownApproval { run: String, approval: String },
     #[error("approval {} of run {} {}", .0.approval, .0.run, what_became(.0))]
     ApprovalClosed(Box<ApprovalRow>),
     #[error("{who} may not decide on approval {approval} of run {run}; {} may", approvers.join(", "))]
     NotAnApprover { run: String, approval: CommandId, who: String, approvers: Vec<String> },
+    #[error("run {run} has failed before it took the answer to approval {approval}; it keeps the answer")]
+    AnswerKept { run: String, approval: CommandId },
     #[error("the key that signs approval links {0}")]
     LinkKey(&'static str),
     #[error("this is no approval link of ours")]
@@ -73,6 +90,10 @@ pub enum EngineError {
     ExpiredLink(Timestamp),
     #[error("{0}")]
     Invalid(String),
+}
+
+fn but(failed: Option<&str>) -> String {
+    failed.map(|node| format!(": {node} is")).unwrap_or_default()
 }
 
 /// Who decided, what and when; or that nobody did.
@@ -117,13 +138,19 @@ impl EngineError {
             Self::UnknownTag(_) => "ENGINE020",
             Self::Moved { .. } => "ENGINE021",
             Self::WrongTag { .. } => "ENGINE022",
+            Self::UnknownNode { .. } => "ENGINE023",
+            Self::NodeNotFailed { .. } => "ENGINE024",
+            Self::NotStopped(_) => "ENGINE025",
             Self::Compensated(_) => "COMPENSATION001",
+            Self::Compensating(_) => "COMPENSATION002",
+            Self::NothingToCompensate(_) => "COMPENSATION003",
             Self::UnknownApproval { .. } => "APPROVAL001",
             Self::ApprovalClosed(_) => "APPROVAL002",
             Self::NotAnApprover { .. } => "APPROVAL003",
             Self::LinkKey(_) => "APPROVAL004",
             Self::BadLink => "APPROVAL005",
             Self::ExpiredLink(_) => "APPROVAL006",
+            Self::AnswerKept { .. } => "APPROVAL007",
         }
     }
 
@@ -150,6 +177,11 @@ impl EngineError {
             Self::WrongTag { .. } => {
                 "leave the workflow's name out: the tag names it, or use a tag of that workflow"
             }
+            Self::UnknownNode { .. } => "`rhythm graph --run RUN` shows the nodes there are",
+            Self::NodeNotFailed { .. } => "`rhythm explain RUN` says what failed, or what the run waits for",
+            Self::NotStopped(_) => {
+                "`rhythm explain RUN` says what it waits for; `rhythm runs patch RUN` changes what is still to come"
+            }
             Self::NotPatchable(_) => "register a corrected workflow, and start a run of that",
             Self::PatchRefused { .. } => {
                 "nothing was changed; look at what is there now, and write the patch for that"
@@ -161,12 +193,19 @@ impl EngineError {
                 "`rhythm runs patches RUN` and `rhythm workflows patches NAME` list the patches there are"
             }
             Self::Compensated(_) => "start a new run; `rhythm explain RUN` says what could not be taken back",
+            Self::Compensating(_) => "`rhythm explain RUN` says what it waits for",
+            Self::NothingToCompensate(_) => {
+                "only nodes of graphs that have a `compensator` can be undone, once they have run"
+            }
             Self::UnknownApproval { .. } => "`rhythm approvals list` shows what waits for an answer",
             Self::ApprovalClosed(_) => {
                 "nothing more can be decided here; `rhythm approvals show` tells all of it"
             }
             Self::NotAnApprover { .. } => {
                 "let one of them decide, or decide for one of them as delegate (`--as NAME`)"
+            }
+            Self::AnswerKept { .. } => {
+                "`rhythm runs retry RUN` opens the run again, and the answer counts; a new run does not know it"
             }
             Self::LinkKey(_) => {
                 "set RHYTHM_LINK_KEY, or `link_key` under `[approvals]` in rhythm.toml, to at least 32 random characters, \

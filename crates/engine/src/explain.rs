@@ -4,14 +4,13 @@
 mod lines;
 mod nodes;
 
-use rhythm_core::graph::machine::COMPENSATION;
 use rhythm_core::message::MessageBody;
-use rhythm_core::{BlockedCode, CommandId, RunId, Status, TaskId, Timestamp};
+use rhythm_core::{BlockedCode, CommandId, Compensation, RunId, Status, TaskId, Timestamp};
 use serde::Serialize;
 
 use crate::client::Client;
 use crate::error::EngineError;
-use crate::tokens::standing;
+use crate::tokens::{standing, undoable};
 use crate::whereabouts::whereabouts;
 use crate::world::*;
 
@@ -74,8 +73,24 @@ pub async fn explain(client: &Client, run: &RunId) -> Result<Explanation, Engine
     if let Some(standing) = standing(client, &picture.row).await? {
         nodes::tell(&mut explanation, &standing);
     }
+    tell_compensation(client, &picture, &mut explanation.reasons[0]).await;
     explanation.summary = explanation.reasons[0].what.clone();
     Ok(explanation)
+}
+
+/// A run that ended without taking back what it did, or before it had, can be asked to.
+async fn tell_compensation(client: &Client, picture: &Picture, reason: &mut Reason) {
+    let ended_badly = matches!(picture.summary.status, Status::Failed | Status::Cancelled);
+    if !ended_badly || reason.command.is_some() || picture.compensators_have_run() {
+        return;
+    }
+    // What cannot be read has an explanation all the same.
+    let nodes = undoable(client, &picture.row).await.unwrap_or_default();
+    if !nodes.is_empty() {
+        reason.what.push_str(&format!("; the work of {} is not taken back", nodes.join(", ")));
+        reason.moves_when = "somebody has it take that back".to_owned();
+        reason.command = Some(format!("rhythm runs compensate {}", picture.summary.id));
+    }
 }
 
 /// Why an attempt is to be made again.
@@ -112,7 +127,7 @@ pub fn explain_picture(picture: &Picture, queues: &[QueueRow], workers: &[Worker
         reasons.extend(picture.timers.iter().map(timer_reason));
         reasons.extend(picture.children.iter().filter(|child| !child.status.is_final()).map(child_reason));
         // The task that takes something back is among the tasks.
-        let names = picture.row.awaiting().iter().filter(|name| *name != COMPENSATION);
+        let names = picture.row.awaiting().iter().filter(|name| !Compensation::is_mark(name));
         reasons.extend(names.map(|name| awaited(&summary.id, name, summary.updated_at)));
         // A flow says which of these it waits for, and where.
         if summary.kind != rhythm_core::WorkflowKind::Flow {
@@ -173,6 +188,15 @@ fn ended(picture: &Picture) -> Reason {
             "somebody opens it again; what failed it is then tried anew",
             Some(format!("rhythm runs retry {run}")),
         ),
+        (Status::Cancelled, failure) if picture.is_compensated() => {
+            let told = failure.as_ref().and_then(|failure| failure.message.strip_prefix("cancelled; "));
+            let what = match (picture.summary.compensation, told) {
+                (Compensation::Done, None) => "it was cancelled, and took back what it did".to_owned(),
+                (_, Some(told)) => format!("it was cancelled; {told}"),
+                (_, None) => "it was cancelled while it took back what it did".to_owned(),
+            };
+            reason("compensated", what, since, "never: it has ended", None)
+        }
         (Status::Cancelled, _) => reason("cancelled", "it was cancelled", since, "never: it has ended", None),
         _ => reason("completed", "it completed", since, "never: it has ended", None),
     }

@@ -15,6 +15,7 @@ use crate::error::EngineError;
 
 pub use chain::{Link, chain, undo};
 pub use preview::{Preview, preview};
+pub(crate) use preview::{program_of, unreadable};
 pub use workflow::{Change, PatchWorkflow, Proposal, document_of};
 
 /// A patch to send to a run.

@@ -74,6 +74,14 @@ pub async fn standing(client: &Client, row: &RunRow) -> Result<Option<Standing>,
     Ok(row.state.snapshot.as_ref().and_then(|snapshot| stands(&program, snapshot)))
 }
 
+/// The nodes of a run whose work could still be undone, the last first; none of other kinds of workflows.
+pub async fn undoable(client: &Client, row: &RunRow) -> Result<Vec<String>, EngineError> {
+    let (Some(program), Some(snapshot)) = (program(client, row).await?, &row.state.snapshot) else {
+        return Ok(Vec::new());
+    };
+    program.undoable(snapshot).map_err(|error| WorldError::Corrupt(error.to_string()).into())
+}
+
 async fn program(client: &Client, row: &RunRow) -> Result<Option<GraphProgram>, EngineError> {
     if row.kind != WorkflowKind::Graph {
         return Ok(None);

@@ -2,6 +2,7 @@
 
 mod rig;
 
+use rhythm_core::message::ApprovalDecided;
 use rhythm_core::{Actor, CommandId, Millis, Payload, RunId, Status, WorkflowKind};
 use rhythm_engine::client::{Client, Decide, Decision, Identity, StartRun};
 use rhythm_engine::error::EngineError;
@@ -188,6 +189,42 @@ async fn an_approval_of_a_cancelled_or_failed_run_takes_no_answer() {
     rig.client.decide(&yes).await.unwrap();
     rig.settle().await;
     assert_eq!(rig.status(&run).await, Status::Completed);
+}
+
+#[tokio::test]
+async fn whoever_answers_as_the_run_fails_is_told_that_the_answer_is_kept() {
+    let rig = Rig::new();
+    rig.stage.on("bad", rig::permanent("BROKEN"));
+    let mut both = graph(json!({}));
+    let bad = json!({"id": "bad", "type": "task", "config": {"task": "bad"}});
+    both["nodes"].as_array_mut().unwrap().push(bad);
+    let run = start(&rig, both).await;
+    let (yes, no) = (Decision::Approve, Decision::Reject);
+    let (yes, no) = (decision(&rig, &run, yes).await, decision(&rig, &run, no).await);
+    // It was on its way when the run failed.
+    let answer = ApprovalDecided {
+        approval: yes.approval,
+        decision: "approve".into(),
+        by: "test".into(),
+        comments: String::new(),
+        data: Payload::null(),
+    };
+    rig.client.answer_unasked(&run, answer).await.unwrap();
+    assert_eq!(rig.client.verdict(&yes).await.unwrap_err().code(), "APPROVAL007");
+    assert_eq!(
+        rig.client.decide(&yes).await.unwrap_err().code(),
+        "APPROVAL007",
+        "nor is a repeated one lost"
+    );
+    closed(rig.client.decide(&no).await);
+    closed(as_user(&rig, "ann").decide(&yes).await);
+
+    rig.stage.on("bad", |_, input| Ok(input));
+    rig.client.retry_run(&run, "fixed").await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.status(&run).await, Status::Completed);
+    let row = rig.client.verdict(&yes).await.unwrap().unwrap();
+    assert_eq!((row.state, row.decided_by.as_deref()), (ApprovalState::Decided, Some("test")));
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
 mod at;
+mod compensate;
 mod events;
 mod fork;
 mod list;
@@ -33,6 +34,7 @@ pub enum Runs {
     Pause(steer::Pause),
     Resume(steer::Resume),
     Retry(steer::Retry),
+    Compensate(compensate::Compensate),
 }
 
 impl Runs {
@@ -52,6 +54,7 @@ impl Runs {
             Self::Pause(command) => command.run(settings).await,
             Self::Resume(command) => command.run(settings).await,
             Self::Retry(command) => command.run(settings).await,
+            Self::Compensate(command) => command.run(settings).await,
         }
     }
 }

@@ -39,6 +39,7 @@ use crate::failure::Failure;
 use crate::id::CommandId;
 use crate::payload::BlobRef;
 use crate::program::{Program, ProgramError, Progress, Session, Snapshot, Step, StepInput, Transition};
+use crate::run::Compensation;
 use crate::time::Timestamp;
 
 pub use inspect::{Waiting, WaitingFor};
@@ -48,9 +49,6 @@ use plan::Plan;
 pub use recount::{Miscount, recount};
 use session::GraphSession;
 use values::ValueId;
-
-/// Among what is awaited while a run takes back what it did, and for ever once it has: such a run is not opened again.
-pub const COMPENSATION: &str = "@compensation";
 
 /// Codes a graph's runs end with, besides `node_failed:<id>`.
 pub mod codes {
@@ -66,7 +64,7 @@ pub mod codes {
     pub const BAD_CONFIG: &str = "bad_config";
     /// A person did not answer in time; the type of a node's failure.
     pub const APPROVAL_TIMEOUT: &str = "approval_timeout";
-    /// A warning: something could not be undone.
+    /// Something could not be undone: a warning, and how a run fails that had not failed before.
     pub const COMPENSATION_FAILED: &str = "compensation_failed";
 }
 
@@ -166,6 +164,8 @@ struct Machine<'a> {
     read: BTreeMap<ValueId, Arc<Value>>,
     /// Nodes begun in this step.
     begun: usize,
+    /// What the run says for ever, once it has taken back what it did.
+    mark: Option<&'static str>,
     commands: Vec<Command>,
     events: Vec<EventData>,
 }
@@ -173,7 +173,7 @@ struct Machine<'a> {
 impl<'a> Machine<'a> {
     fn with(program: &'a GraphProgram, plan: Arc<Plan>, input: StepInput<'a>, memory: Memory) -> Self {
         let (read, commands, events) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { program, plan, input, memory, read, begun: 0, commands, events }
+        Self { program, plan, input, memory, read, begun: 0, mark: None, commands, events }
     }
 }
 
@@ -210,7 +210,7 @@ impl Machine<'_> {
                 Err(Stop::Failed(other)) => failure = *other,
             }
         }
-        self.memory = before;
+        (self.memory, self.mark) = (before, None);
         self.commands.clear();
         self.events.retain(|event| match event {
             EventData::ConditionEvaluated(_) | EventData::Warning(_) => true,
@@ -232,8 +232,9 @@ impl Machine<'_> {
     }
 
     fn awaiting(&self) -> BTreeSet<String> {
-        if matches!(self.memory.stage, Stage::Undoing(_)) {
-            return BTreeSet::from([COMPENSATION.to_owned()]);
+        let under_way = matches!(self.memory.stage, Stage::Undoing(_)).then_some(Compensation::UNDER_WAY);
+        if let Some(mark) = self.mark.or(under_way) {
+            return BTreeSet::from([mark.to_owned()]);
         }
         let waits = self.memory.open.values().filter_map(|visit| match &visit.wait {
             Wait::Signal { name, .. } => Some(name.clone()),

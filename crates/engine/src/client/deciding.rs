@@ -1,7 +1,7 @@
 //! Answers to approvals: who may give them, that one counts, and telling everybody else so.
 
-use rhythm_core::message::{ApprovalDecided, MessageBody};
-use rhythm_core::{Actor, CommandId, MessageId, Payload, RunId};
+use rhythm_core::message::{ApprovalDecided, Message, MessageBody};
+use rhythm_core::{Actor, CommandId, MessageId, Payload, RunId, Status};
 
 use super::Client;
 use crate::error::EngineError;
@@ -63,7 +63,7 @@ impl Client {
     pub async fn decide(&self, request: &Decide) -> Result<(), EngineError> {
         let row = self.approval(&request.run, request.approval).await?;
         if row.state != ApprovalState::Pending {
-            return self.same_or_closed(request, row);
+            return self.kept_or_closed(request, row).await;
         }
         let (who, actor) = self.speaker(&request.identity);
         check(&who, &request.comments)?;
@@ -100,8 +100,29 @@ impl Client {
         if row.state == ApprovalState::Pending {
             return Ok(None);
         }
-        self.same_or_closed(request, row.clone())?;
+        self.kept_or_closed(request, row.clone()).await?;
         Ok(Some(row))
+    }
+
+    /// A run that failed just before it could take an answer keeps it: it counts when the run is opened again, and whoever
+    /// gave it is told so.
+    async fn kept_or_closed(&self, request: &Decide, row: ApprovalRow) -> Result<(), EngineError> {
+        if row.state == ApprovalState::Cancelled {
+            let picture = self.picture(&request.run).await?;
+            let reopens = picture.summary.status == Status::Failed && !picture.is_compensated();
+            let (who, _) = self.speaker(&request.identity);
+            let own = |decided: &ApprovalDecided| {
+                decided.approval == request.approval
+                    && decided.by == who
+                    && decided.decision == request.decision.as_str()
+            };
+            let kept = |message: &Message| matches!(&message.body, MessageBody::ApprovalDecided(decided) if own(decided));
+            if reopens && picture.inbox.iter().any(kept) {
+                let (run, approval) = (request.run.to_string(), request.approval);
+                return Err(EngineError::AnswerKept { run, approval });
+            }
+        }
+        self.same_or_closed(request, row)
     }
 
     /// Puts an answer into a run's inbox without asking who may give it; only the first one counts.

@@ -163,7 +163,7 @@ impl Client {
 }
 
 /// The failing message once more, under a name of its own.
-fn again(message: &Message, revision: u64) -> Message {
+pub(super) fn again(message: &Message, revision: u64) -> Message {
     let id = MessageId::new(format!("{}#{revision}", message.id));
     Message { id, ..message.clone() }
 }

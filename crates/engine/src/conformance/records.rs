@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rhythm_core::Status;
+use rhythm_core::{Compensation, Status};
 
 use super::Stage;
 use super::play::*;
@@ -14,6 +14,27 @@ fn runs_query(play: &Play<'_>) -> RunQuery {
 
 async fn found(play: &Play<'_>, query: RunQuery) -> Vec<String> {
     play.world.list_runs(query).await.unwrap().rows.into_iter().map(|row| row.id.0).collect()
+}
+
+pub async fn a_run_that_takes_back_what_it_did_says_so(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    play.waiting("plain", |draft| draft.awaiting(&["go"])).await;
+    play.waiting("running", |draft| draft.awaiting(&[Compensation::UNDER_WAY])).await;
+    play.waiting("done", |draft| draft.awaiting(&[Compensation::DONE]).failed()).await;
+    play.waiting("called-off", |draft| draft.cancelled().awaiting(&[Compensation::UNDER_WAY])).await;
+    let rows = play.world.list_runs(runs_query(&play)).await.unwrap().rows;
+    let listed: BTreeMap<&str, Compensation> =
+        rows.iter().map(|row| (row.id.as_str(), row.compensation)).collect();
+    let expected = [
+        ("plain", Compensation::None),
+        ("running", Compensation::Running),
+        ("done", Compensation::Done),
+        ("called-off", Compensation::Failed),
+    ];
+    assert_eq!(listed, BTreeMap::from(expected));
+    for (run, compensation) in expected {
+        assert_eq!(play.picture(&run.into()).await.summary.compensation, compensation);
+    }
 }
 
 /// Pages of three, while others keep creating and ending runs.

@@ -1,6 +1,6 @@
 //! A failed run waits again, with fresh attempts and the message that failed it.
 
-use rhythm_core::message::{ChildFailed, MessageBody, TaskFailed};
+use rhythm_core::message::{ChildFailed, Compensate, MessageBody, TaskFailed};
 use rhythm_core::{CommandId, MessageId, RunId, Status};
 
 use super::Stage;
@@ -114,6 +114,50 @@ pub async fn only_a_failed_run_is_reopened(stage: &dyn Stage) {
         assert_eq!(play.stored(&run).await, before);
     }
     let answer = play.control(reopen(&"nobody".into(), 1)).await;
+    assert!(matches!(answer, Err(WorldError::NotFound(_))), "{answer:?}");
+}
+
+fn take_back(run: &RunId, revision: u64) -> Control {
+    let body = Compensate { reason: String::new(), failure: Some(failure("BROKEN")) };
+    let message = Box::new(message("compensate:1", MessageBody::Compensate(body)));
+    Control::TakeBack { run: run.clone(), revision, reason: "not wanted".to_owned(), message }
+}
+
+pub async fn an_ended_run_is_opened_to_take_back_what_it_did(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let due = play.now().await.plus(secs(10));
+    let completed = play.waiting("completed", Draft::completed).await;
+    let cancelled = play.waiting("cancelled", Draft::cancelled).await;
+    let failed = play.waiting("failed", |draft| draft.timer(1, due).awaiting(&["go"]).failed()).await;
+    play.deliver(&failed, signal("s1", "go")).await;
+    for run in [completed, cancelled, failed] {
+        let before = play.picture(&run).await;
+        play.order(take_back(&run, 1)).await;
+        let after = play.picture(&run).await;
+        assert_eq!((after.summary.status, after.summary.revision), (Status::Waiting, 2));
+        assert_eq!((after.output, after.failure, after.timers), (None, None, vec![]));
+        assert_eq!(after.row.state.snapshot, before.row.state.snapshot);
+        assert_eq!(play.history(&run).await.last().unwrap().data.kind(), "reopened");
+        let claimed = play.claim().await;
+        assert_eq!((&claimed.run.id, ids(&claimed.messages)), (&run, vec!["compensate:1".to_owned()]));
+        play.done(&Draft::of(&claimed).completed()).await;
+        assert_eq!(play.picture(&run).await.summary.status, Status::Completed);
+    }
+    play.pass(secs(10)).await;
+    play.nothing_to_claim().await;
+}
+
+pub async fn taking_back_on_a_moved_revision_is_refused(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", Draft::completed).await;
+    let live = play.waiting("live", |draft| draft).await;
+    let before = play.stored(&run).await;
+    for wish in [take_back(&run, 0), take_back(&run, 2), take_back(&live, 1)] {
+        let answer = play.control(wish).await;
+        assert!(matches!(answer, Err(WorldError::Conflict(_))), "{answer:?}");
+    }
+    assert_eq!(play.stored(&run).await, before);
+    let answer = play.control(take_back(&"nobody".into(), 1)).await;
     assert!(matches!(answer, Err(WorldError::NotFound(_))), "{answer:?}");
 }
 

@@ -3,9 +3,7 @@
 use rhythm_core::event::{Event, EventData, Note};
 use rhythm_core::message::{Actor, Message};
 use rhythm_core::run::Change;
-use rhythm_core::{
-    Blocked, BlockedCode, Compensation, MessageId, RunId, Status, TaskId, TenantId, Timestamp,
-};
+use rhythm_core::{Blocked, BlockedCode, MessageId, RunId, Status, TaskId, TenantId, Timestamp};
 
 use super::state::{Ended, State, Task, Tenant};
 use crate::world::*;
@@ -49,7 +47,12 @@ impl State {
                 Ok(changed(self.tenant(&id).paused_queues.remove(&queue)))
             }
             Control::Reopen { run, revision, reason, requeue, redeliver } => {
-                let change = Reopening { revision, reason, requeue, redeliver };
+                let change = Reopening { what: Change::Reopen, revision, reason, requeue, redeliver };
+                self.reopen(&id, &run, change, actor, now)
+            }
+            Control::TakeBack { run, revision, reason, message } => {
+                let (requeue, redeliver) = (Vec::new(), vec![*message]);
+                let change = Reopening { what: Change::TakeBack, revision, reason, requeue, redeliver };
                 self.reopen(&id, &run, change, actor, now)
             }
             Control::Fork { run, item } => self.fork(&id, *run, *item, now),
@@ -170,7 +173,7 @@ impl State {
         }
         let ended = tenant.ended.get(run).ok_or_else(|| WorldError::NotFound(format!("run {run}")))?;
         let started = ended.run.last_commit.is_some();
-        if ended.status.after(Change::Reopen, started).is_err() {
+        if ended.status.after(change.what, started).is_err() {
             return Err(WorldError::Conflict(format!("run {run} is {}, not failed", ended.status.as_str())));
         }
         if ended.run.row.revision != change.revision {
@@ -180,6 +183,10 @@ impl State {
             return Err(WorldError::NotFound(format!("dead letter {task}")));
         }
         let mut live = tenant.ended.remove(run).expect("just found").run;
+        if change.what == Change::TakeBack {
+            tenant.inbox.remove(run);
+            tenant.timers.retain(|(owner, _), _| owner != run);
+        }
         if let Some(parent) = &live.row.parent {
             tenant.withdraw(&parent.run, &MessageId::child(parent.child));
         }
@@ -330,6 +337,7 @@ impl Tenant {
 }
 
 struct Reopening {
+    what: Change,
     revision: u64,
     reason: String,
     requeue: Vec<TaskId>,
@@ -355,11 +363,6 @@ impl Tenant {
         let (seq, at) = (live.row.state.seq, live.row.state.at);
         let event = Event { seq, at, cause: None, message: None, actor, trace: None, data };
         self.events.entry(run.clone()).or_default().push(event);
-    }
-
-    /// Nothing is compensated before graphs are; the field is there so that readers need not change.
-    pub fn compensation(&self, _run: &RunId) -> Compensation {
-        Compensation::None
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads for people. Lists are newest first; a cursor is the creation number of the last row shown.
 
-use rhythm_core::{RunId, TaskId};
+use rhythm_core::{Compensation, RunId, TaskId};
 
 use super::state::{Live, State, Task, Tenant};
 use crate::world::*;
@@ -27,6 +27,7 @@ impl Tenant {
         let ended = self.ended.get(run)?;
         let mut summary = self.summary(&ended.run);
         summary.status = ended.status;
+        summary.compensation = Compensation::of(ended.status, ended.run.row.awaiting());
         summary.ended_at = Some(ended.ended_at);
         Some(summary)
     }
@@ -42,7 +43,7 @@ impl Tenant {
             status,
             paused: row.paused,
             blocked: live.blocked.clone(),
-            compensation: self.compensation(&row.id),
+            compensation: Compensation::of(status, row.awaiting()),
             cancelling: row.state.cancelling,
             priority: row.priority,
             tags: live.tags.clone(),

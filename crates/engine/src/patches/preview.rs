@@ -70,7 +70,7 @@ fn refusal(tried: Advanced) -> Option<WouldRefuse> {
 }
 
 /// The program of a run of a graph.
-pub(super) async fn program_of(client: &Client, row: &RunRow) -> Result<GraphProgram, EngineError> {
+pub(crate) async fn program_of(client: &Client, row: &RunRow) -> Result<GraphProgram, EngineError> {
     if row.kind != WorkflowKind::Graph {
         return Err(EngineError::NotPatchable(format!("run {}", row.id)));
     }
@@ -80,7 +80,7 @@ pub(super) async fn program_of(client: &Client, row: &RunRow) -> Result<GraphPro
     graph::load(&definition).map_err(unreadable)
 }
 
-pub(super) fn unreadable(error: rhythm_core::ProgramError) -> EngineError {
+pub(crate) fn unreadable(error: rhythm_core::ProgramError) -> EngineError {
     WorldError::Corrupt(error.to_string()).into()
 }
 

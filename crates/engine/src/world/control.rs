@@ -62,6 +62,15 @@ pub enum Control {
         /// Messages put into the inbox again.
         redeliver: Vec<Message>,
     },
+    /// A run that has ended, however it did, waits again, for this message alone: what else waits for it, messages and timers,
+    /// is dropped. Refused as conflict when the run has not ended or its revision moved
+    /// (`an_ended_run_is_opened_to_take_back_what_it_did`, `taking_back_on_a_moved_revision_is_refused`).
+    TakeBack {
+        run: RunId,
+        revision: u64,
+        reason: String,
+        message: Box<Message>,
+    },
     /// A run that begins with a history: it is created, and its first commit written, in one. Unchanged when the run is
     /// there already; a conflict when another one is, or when its workflow is paused
     /// (`a_fork_begins_where_its_history_ends`, `a_fork_does_not_start_but_goes_on`, `a_repeated_fork_changes_nothing`,

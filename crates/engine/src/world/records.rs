@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use rhythm_core::event::Event;
 use rhythm_core::graph::NodeType;
-use rhythm_core::graph::machine::COMPENSATION;
 use rhythm_core::message::Message;
 use rhythm_core::{
     Blocked, CommandId, Compensation, Failure, Payload, RunId, Status, TaskId, TaskOptions, TenantId,
@@ -130,9 +129,15 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// A graph that failed and took back what it did: what it would go on from is no longer so.
+    /// A graph that has ended and took back what it did, or some of it: what it would go on from is no longer so.
     pub fn is_compensated(&self) -> bool {
-        self.summary.status.is_final() && self.row.awaiting().contains(COMPENSATION)
+        self.summary.status.is_final() && self.summary.compensation != Compensation::None
+    }
+
+    /// Each compensator has done what it can; otherwise none was begun, or they were called off.
+    pub fn compensators_have_run(&self) -> bool {
+        let ends = [Compensation::DONE, Compensation::FAILED];
+        ends.iter().any(|mark| self.row.awaiting().contains(*mark))
     }
 }
 

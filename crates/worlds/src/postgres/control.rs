@@ -20,6 +20,16 @@ pub struct Desk<'a> {
     pub actor: &'a Actor,
 }
 
+/// How an ended run is opened.
+struct Reopening<'a> {
+    /// However it ended, and for nothing else that waits for it.
+    to_take_back: bool,
+    revision: u64,
+    reason: &'a str,
+    requeue: &'a [TaskId],
+    redeliver: &'a [Message],
+}
+
 /// One request, as one transaction. Tells what to wake up.
 pub async fn control(
     session: &Session,
@@ -60,8 +70,16 @@ impl Desk<'_> {
             Control::PauseQueue { queue } => (self.pause_name("queue", queue).await?, Hint::default()),
             Control::ResumeQueue { queue } => (self.resume_name("queue", queue).await?, tasks),
             Control::Reopen { run, revision, reason, requeue, redeliver } => {
-                self.reopen(run, *revision, reason, requeue, redeliver).await?;
+                let revision = *revision;
+                let wish = Reopening { to_take_back: false, revision, reason, requeue, redeliver };
+                self.reopen(run, wish).await?;
                 (Controlled::Done, runs.and(tasks))
+            }
+            Control::TakeBack { run, revision, reason, message } => {
+                let (revision, redeliver) = (*revision, std::slice::from_ref(&**message));
+                let wish = Reopening { to_take_back: true, revision, reason, requeue: &[], redeliver };
+                self.reopen(run, wish).await?;
+                (Controlled::Done, runs)
             }
             Control::Fork { run, item } => return self.fork(run, item).await,
             Control::RequeueDead { task } => {
@@ -167,14 +185,8 @@ impl Desk<'_> {
         Ok(changed(!rows.is_empty()))
     }
 
-    async fn reopen(
-        &self,
-        run: &RunId,
-        revision: u64,
-        reason: &str,
-        requeue: &[TaskId],
-        redeliver: &[Message],
-    ) -> Result<(), Fault> {
+    async fn reopen(&self, run: &RunId, wish: Reopening<'_>) -> Result<(), Fault> {
+        let Reopening { to_take_back, revision, reason, requeue, redeliver } = wish;
         let key: [super::link::Param<'_>; 2] = [&self.tenant.as_str(), &run.as_str()];
         let conflict = |text: String| Fault::from(WorldError::Conflict(text));
         if !self.session.query(sql::LOCK_RUN, &key).await?.is_empty() {
@@ -183,7 +195,7 @@ impl Desk<'_> {
         let rows = self.session.query(sql::LOCK_ENDED_RUN, &key).await?;
         let row = rows.first().ok_or_else(|| Fault::from(WorldError::NotFound(format!("run {run}"))))?;
         let status: &str = row.get(0);
-        if status != "failed" {
+        if status != "failed" && !to_take_back {
             return Err(conflict(format!("run {run} is {status}, not failed")));
         }
         if row.get::<_, i64>(1) != number(revision) {
@@ -192,6 +204,10 @@ impl Desk<'_> {
         if let Some(parent) = row.get::<_, Option<&str>>(2) {
             // Before its inbox is touched, as whoever commits to it does.
             self.session.query(sql::LOCK_RUN, &[&self.tenant.as_str(), &parent]).await?;
+        }
+        if to_take_back {
+            let (tenants, runs) = (vec![self.tenant.as_str()], vec![run.as_str()]);
+            self.session.query(sql::END_CLEAR, &[&tenants, &runs]).await?;
         }
         self.session.query(sql::REOPEN_RUN, &key).await?;
         self.write_row(run, &EventData::Reopened(Note { reason: reason.to_owned() }), None).await?;

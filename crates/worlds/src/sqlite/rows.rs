@@ -200,9 +200,9 @@ pub fn blocked(row: &mut Columns<'_>) -> Result<Option<Blocked>> {
 }
 
 /// run, workflow, version, kind, status, paused, blocked (3), cancelling, priority, tags, parent (2), created_at,
-/// updated_at, ended_at, deadline_at, revision, seq.
+/// updated_at, ended_at, deadline_at, revision, seq, awaiting.
 pub fn run_summary(row: &mut Columns<'_>) -> Result<RunSummary> {
-    Ok(RunSummary {
+    let summary = RunSummary {
         id: row.id()?,
         workflow: row.take()?,
         version: row.id()?,
@@ -221,5 +221,6 @@ pub fn run_summary(row: &mut Columns<'_>) -> Result<RunSummary> {
         deadline_at: row.time_option()?,
         revision: row.count()?,
         seq: row.count()?,
-    })
+    };
+    Ok(RunSummary { compensation: Compensation::of(summary.status, &row.json()?), ..summary })
 }

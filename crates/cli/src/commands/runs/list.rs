@@ -1,5 +1,5 @@
 use clap::{Args, ValueEnum};
-use rhythm_core::{RunId, Status};
+use rhythm_core::{Compensation, RunId, Status};
 use rhythm_engine::world::{RunQuery, RunSummary};
 
 use crate::args::Paging;
@@ -84,7 +84,7 @@ fn status(arg: StatusArg) -> Status {
     }
 }
 
-/// The status with what is remarkable about it: `waiting (paused)`, `waiting (blocked: dead_letter)`.
+/// The status with what is remarkable about it: `waiting (paused)`, `waiting (blocked: dead_letter)`, `failed (compensated)`.
 pub fn state(run: &RunSummary) -> String {
     let mut remarks = Vec::new();
     if run.paused {
@@ -92,6 +92,12 @@ pub fn state(run: &RunSummary) -> String {
     }
     if run.cancelling && !run.status.is_final() {
         remarks.push("cancelling".to_owned());
+    }
+    match run.compensation {
+        Compensation::None => {}
+        Compensation::Running => remarks.push("compensating".to_owned()),
+        Compensation::Done => remarks.push("compensated".to_owned()),
+        Compensation::Failed => remarks.push("compensation failed".to_owned()),
     }
     if let Some(blocked) = &run.blocked {
         remarks.push(format!("blocked: {}", blocked.code.as_str()));

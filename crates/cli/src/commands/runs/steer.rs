@@ -2,6 +2,7 @@
 
 use clap::Args;
 use rhythm_core::RunId;
+use rhythm_engine::client::RetryNode;
 use rhythm_engine::error::EngineError;
 use rhythm_engine::world::{Control, Controlled};
 use serde_json::json;
@@ -102,18 +103,40 @@ impl Resume {
 
 /// Open a failed or blocked run again: what failed it is tried anew
 #[derive(Debug, Args)]
+#[command(after_help = "\
+With --node a run of a graph is tried again at that node, which must be the one it failed of or is held for. With --config the \
+node begins anew with the tokens it has and this config, which is a patch of the run: checked against the node's type, \
+listed by `rhythm runs patches`, undone by `rhythm runs patch --undo`.")]
 pub struct Retry {
     run: String,
+    /// The node that failed
+    #[arg(long, value_name = "NODE", requires = "reason")]
+    node: Option<String>,
+    /// Its config from now on, in this run: JSON, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON", requires = "node")]
+    config: Option<String>,
     /// Kept in the history
-    #[arg(long, default_value = "")]
-    reason: String,
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
 }
 
 impl Retry {
     pub async fn run(self, settings: Settings) -> CliResult {
+        let config = self.config.as_deref().map(|given| input::json("--config", given)).transpose()?;
         let session = Session::open(&settings).await?;
         let run = RunId::new(self.run);
-        session.client.retry_run(&run, &self.reason).await?;
-        session.out.done(format!("run {run} is open again"), &json!({ "run": run, "retried": true }))
+        let reason = self.reason.unwrap_or_default();
+        let Some(node) = self.node else {
+            session.client.retry_run(&run, &reason).await?;
+            let shown = json!({ "run": run, "retried": true });
+            return session.out.done(format!("run {run} is open again"), &shown);
+        };
+        let text = match config {
+            Some(_) => format!("run {run} tries node {node} again, with another config"),
+            None => format!("run {run} tries node {node} again"),
+        };
+        let shown = json!({ "run": run, "retried": true, "node": node, "config": config });
+        session.client.retry_node(&run, RetryNode { node, config, reason }).await?;
+        session.out.done(text, &shown)
     }
 }

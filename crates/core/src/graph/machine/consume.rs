@@ -1,12 +1,12 @@
 //! What a message does to a run: it starts it, answers what a node waits for, or interrupts it. What nobody knows is
 //! ignored, so a message that comes twice changes nothing the second time.
 
-use super::memory::{Stage, Wait};
+use super::memory::{Stage, Visit, Wait};
 use super::{Machine, Stop, Stopped, codes};
 use crate::command::Command;
 use crate::failure::{Failure, codes as task_codes};
 use crate::id::CommandId;
-use crate::message::{ApprovalDecided, MessageBody};
+use crate::message::{ApprovalDecided, MessageBody, Replay};
 use crate::payload::Payload;
 use crate::program::Progress;
 
@@ -41,7 +41,13 @@ impl<'a> Machine<'a> {
                 self.patch(patch)?;
                 self.go_on().map(Some)
             }
+            (_, MessageBody::Compensate(_)) if self.is_repeated() => Ok(None),
+            (_, MessageBody::Compensate(asked)) => self.compensate(asked),
             (Stage::Running, MessageBody::Signal(_)) if self.is_repeated() => Ok(None),
+            (Stage::Running, MessageBody::Replay(asked)) => match self.replay(asked)? {
+                true => self.settle().map(Some),
+                false => Ok(None),
+            },
             (Stage::Running, body) => match self.answer(body)? {
                 true => self.settle().map(Some),
                 false => Ok(None),
@@ -58,7 +64,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A signal or patch that was consumed but is delivered again is not another one.
+    /// What came from outside and was consumed but is delivered again is not another one.
     fn is_repeated(&self) -> bool {
         let id = self.input.message.id.as_str();
         self.memory.last_outside.as_deref() == Some(id)
@@ -173,6 +179,22 @@ impl<'a> Machine<'a> {
                 return Ok(false);
             }
         }
+        Ok(true)
+    }
+
+    /// A visit that failed is begun anew. Whether there is such a visit.
+    fn replay(&mut self, asked: &Replay) -> Stopped<bool> {
+        let Some(number) = self.memory.visit_of(asked.command) else { return Ok(false) };
+        let at_node = |visit: &Visit| *visit.node == *asked.node;
+        if !self.memory.open.get(&number).is_some_and(at_node) {
+            return Ok(false);
+        }
+        let Some(mut visit) = self.memory.open.remove(&number) else { return Ok(false) };
+        let wait = std::mem::replace(&mut visit.wait, Wait::Nothing);
+        self.commands.extend(wait.timers().into_iter().map(Command::CancelTimer));
+        self.commands.extend(wait.stops());
+        visit.since = self.input.at;
+        self.execute(visit)?;
         Ok(true)
     }
 

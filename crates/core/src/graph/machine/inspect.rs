@@ -83,6 +83,17 @@ impl GraphProgram {
         Ok(all)
     }
 
+    /// The nodes whose work could still be undone, the last first.
+    pub fn undoable(&self, snapshot: &Snapshot) -> Result<Vec<String>, ProgramError> {
+        let memory = Memory::load(snapshot)?;
+        let under_way = match &memory.stage {
+            Stage::Undoing(undoing) => Some(&undoing.node),
+            _ => None,
+        };
+        let others = memory.undo.iter().rev().map(|undo| &undo.node);
+        Ok(under_way.into_iter().chain(others).map(ToString::to_string).collect())
+    }
+
     /// The graph the run goes by: its own once it was patched.
     pub fn graph_of(&self, snapshot: &Snapshot) -> Result<Graph, ProgramError> {
         let memory = Memory::load(snapshot)?;

@@ -66,7 +66,7 @@ pub struct Memory {
     /// Fires at once, so that the queued tokens go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<CommandId>,
-    /// The last signal or patch consumed, so that a repeated delivery is no second one.
+    /// The last thing consumed that somebody outside sent, so that a repeated delivery is no second one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_outside: Option<String>,
     /// Replaces the program's graph once the run was patched.
@@ -164,11 +164,16 @@ pub struct Undo {
 /// A run that takes back what it did, the last thing first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Undoing {
-    /// Nothing when the run was cancelled.
+    /// Nothing when the run was cancelled, or had completed.
     pub failure: Option<Failure>,
+    /// It had completed, and does so again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub completed: bool,
     /// The compensator under way.
     pub task: CommandId,
     pub node: NodeId,
+    /// What it takes back.
+    pub value: ValueId,
     /// What could not be undone, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<(NodeId, Failure)>,
@@ -209,6 +214,9 @@ impl Memory {
         named.insert(self.inputs);
         named.extend(self.done.values().map(|done| done.value));
         named.extend(self.undo.iter().map(|undo| undo.value));
+        if let Stage::Undoing(undoing) = &self.stage {
+            named.insert(undoing.value);
+        }
         for visit in self.open.values() {
             match &visit.wait {
                 Wait::Fan(fan) => named.extend(fan.values()),
@@ -222,7 +230,15 @@ impl Memory {
     }
 
     /// Nothing of a run that has ended is needed any more, but for what the history counts: a cancelled one leaves tokens.
+    /// One that could still take back what it did keeps all it would need for that.
     pub fn end(&mut self) {
+        if !self.undo.is_empty() {
+            self.stage = Stage::Ended;
+            (self.wall, self.more) = (None, None);
+            self.passes.clear();
+            self.asked.clear();
+            return;
+        }
         let (commands, tokens, counter) = (self.commands, self.tokens, self.counter);
         *self = Self { stage: Stage::Ended, commands, tokens, counter, ..Self::default() };
     }

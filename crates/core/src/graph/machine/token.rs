@@ -158,7 +158,7 @@ impl Machine<'_> {
 
     /// Of the one terminal node that ran, else of each. Where none ran, nodes at which a path ended count instead: it
     /// then ended by an empty exit.
-    fn output(&mut self) -> Stopped<Payload> {
+    pub fn output(&mut self) -> Stopped<Payload> {
         let plan = self.plan.clone();
         let is_terminal =
             |node: &Arc<str>| plan.place(node).is_some_and(|place| plan.node(place).is_terminal);

@@ -1,18 +1,29 @@
-//! Compensation: before a failed or cancelled run ends, what its nodes did is taken back, the last thing first, one at a
-//! time. What cannot be taken back does not keep the rest from it; the run's failure says what is left to do.
+//! Compensation: before a failed or cancelled run ends, or when somebody asks one that has ended, what its nodes did is taken
+//! back, the last thing first, one at a time. What cannot be taken back does not keep the rest from it; the run's failure says
+//! what is left to do.
 
 use super::execute::Trouble;
 use super::look::object;
-use super::memory::{Memory, NodeId, Stage, Undoing, Wait};
+use super::memory::{Memory, NodeId, Stage, Undo, Undoing, Wait};
 use super::{Machine, Stopped, codes};
 use crate::command::Command;
 use crate::event::{EventData, Warning};
 use crate::failure::Failure;
 use crate::id::CommandId;
-use crate::message::{ApprovalDecided, MessageBody};
+use crate::message::{ApprovalDecided, Compensate, MessageBody};
 use crate::payload::Payload;
 use crate::program::Progress;
+use crate::run::Compensation;
 use crate::task::TaskOptions;
+
+/// What the run ends with when all that can be is undone.
+#[derive(Default)]
+struct Aim {
+    failure: Option<Failure>,
+    completed: bool,
+    /// What could not be undone, and why.
+    left: Vec<(NodeId, Failure)>,
+}
 
 impl Machine<'_> {
     /// Stops everything that was under way before this message, then takes back what was done, this message's result
@@ -43,12 +54,33 @@ impl Machine<'_> {
         self.memory.queued.clear();
         self.memory.parked.clear();
         (self.memory.wall, self.memory.more) = (None, None);
-        self.undo_next(failure, Vec::new())
+        self.undo_next(Aim { failure, ..Aim::default() })
+    }
+
+    /// Somebody asks a run that has ended. What its end had called off is begun anew.
+    pub fn compensate(&mut self, asked: &Compensate) -> Stopped<Option<Progress>> {
+        let asked_for = asked.failure.clone();
+        let progress = match self.memory.stage.clone() {
+            Stage::Fresh => return Ok(None),
+            Stage::Running => {
+                let before = self.memory.clone();
+                self.begin_undo(&before, asked_for)?
+            }
+            Stage::Undoing(Undoing { failure, completed, node, value, left, .. }) => {
+                self.memory.undo.push(Undo { node, value });
+                self.undo_next(Aim { failure: failure.or(asked_for), completed, left })?
+            }
+            Stage::Ended => self.undo_next(Aim { completed: true, ..Aim::default() })?,
+        };
+        self.note_outside();
+        Ok(Some(progress))
     }
 
     /// An answer to the compensator under way; all others came too late.
     pub fn undone(&mut self, body: &MessageBody) -> Stopped<Option<Progress>> {
-        let Stage::Undoing(Undoing { failure, task, node, mut left }) = self.memory.stage.clone() else {
+        let Stage::Undoing(Undoing { failure, completed, task, node, mut left, .. }) =
+            self.memory.stage.clone()
+        else {
             return Ok(None);
         };
         match body {
@@ -58,10 +90,10 @@ impl Machine<'_> {
             }
             _ => return Ok(None),
         }
-        self.undo_next(failure, left).map(Some)
+        self.undo_next(Aim { failure, completed, left }).map(Some)
     }
 
-    fn undo_next(&mut self, failure: Option<Failure>, mut left: Vec<(NodeId, Failure)>) -> Stopped<Progress> {
+    fn undo_next(&mut self, mut aim: Aim) -> Stopped<Progress> {
         while let Some(undo) = self.memory.undo.pop() {
             let plan = self.plan.clone();
             let Some(place) = plan.place(&undo.node) else { continue };
@@ -70,7 +102,7 @@ impl Machine<'_> {
                 Ok(config) => config.to_string(),
                 Err(Trouble::Stop(stop)) => return Err(stop),
                 Err(Trouble::Node(trouble)) => {
-                    self.not_undone(&mut left, undo.node, trouble);
+                    self.not_undone(&mut aim.left, undo.node, trouble);
                     continue;
                 }
             };
@@ -83,12 +115,26 @@ impl Machine<'_> {
                 ..TaskOptions::default()
             };
             let task = self.run_task(compensator.task.clone(), input, options);
-            self.memory.stage = Stage::Undoing(Undoing { failure, task, node: undo.node, left });
+            let Aim { failure, completed, left } = aim;
+            let Undo { node, value } = undo;
+            self.memory.stage = Stage::Undoing(Undoing { failure, completed, task, node, value, left });
             return Ok(Progress::Waiting);
         }
-        Ok(match failure {
-            None => Progress::Completed(Payload::null()),
-            Some(failure) => Progress::Failed(with_what_is_left(failure, &left)),
+        let Aim { failure, completed, left } = aim;
+        self.mark = match (&self.memory.stage, left.is_empty()) {
+            (_, false) => Some(Compensation::FAILED),
+            (Stage::Undoing(_), true) => Some(Compensation::DONE),
+            // There was nothing to take back.
+            (_, true) => None,
+        };
+        Ok(match (failure, what_is_left(&left)) {
+            (None, None) if completed => Progress::Completed(self.output()?),
+            (None, None) => Progress::Completed(Payload::null()),
+            (None, Some(left)) => Progress::Failed(Failure::permanent(codes::COMPENSATION_FAILED, left)),
+            (Some(failure), None) => Progress::Failed(failure),
+            (Some(failure), Some(left)) => {
+                Progress::Failed(Failure { message: format!("{}; {left}", failure.message), ..failure })
+            }
         })
     }
 
@@ -100,12 +146,9 @@ impl Machine<'_> {
     }
 }
 
-fn with_what_is_left(failure: Failure, left: &[(NodeId, Failure)]) -> Failure {
-    if left.is_empty() {
-        return failure;
-    }
+fn what_is_left(left: &[(NodeId, Failure)]) -> Option<String> {
     let each: Vec<String> = left.iter().map(|(node, cause)| format!("{node} ({cause})")).collect();
-    Failure { message: format!("{}; still to be undone: {}", failure.message, each.join(", ")), ..failure }
+    (!each.is_empty()).then(|| format!("still to be undone: {}", each.join(", ")))
 }
 
 /// The number of what a message answers.

@@ -13,8 +13,8 @@ use crate::postgres::columns::number;
 use crate::postgres::errors::damaged;
 use crate::postgres::link::{Link, Param};
 use crate::postgres::rows::{
-    blocked, count, event, from_json, options, payload, small, state_number, task_summary, time, time_option,
-    workflow_kind,
+    awaiting, blocked, count, event, from_json, options, payload, small, state_number, task_summary, time,
+    time_option, workflow_kind,
 };
 use crate::postgres::sql;
 
@@ -62,16 +62,17 @@ pub async fn runs(link: &Link, query: RunQuery) -> WorldResult<Page<RunSummary>>
 
 pub fn run_summary(row: &Row) -> WorldResult<RunSummary> {
     let status: &str = row.get("status");
+    let status = Status::parse(status).ok_or_else(|| damaged("status", status))?;
     let parent = row.get::<_, Option<String>>("parent").zip(row.get::<_, Option<i64>>("parent_child"));
     Ok(RunSummary {
         id: RunId(row.get("id")),
         workflow: row.get("workflow"),
         version: Version(row.get("version")),
         kind: workflow_kind(row.get("kind"))?,
-        status: Status::parse(status).ok_or_else(|| damaged("status", status))?,
+        status,
         paused: row.get("paused"),
         blocked: blocked(row)?,
-        compensation: Compensation::None,
+        compensation: Compensation::of(status, &awaiting(row.get("awaiting"))?),
         cancelling: row.get("cancelling"),
         priority: row.get("priority"),
         tags: from_json("tags", row.get("tags"))?,

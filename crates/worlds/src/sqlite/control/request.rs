@@ -18,7 +18,13 @@ pub fn control(tx: &Tx<'_>, request: &ControlRequest) -> WorldResult<Controlled>
         Control::Unblock { run } => runs::unblock(tx, tenant, run),
         Control::Annotate { run, event } => runs::annotate(tx, tenant, run, actor, event),
         Control::Reopen { run, revision, reason, requeue, redeliver } => {
-            let wish = runs::Reopening { revision: *revision, reason, requeue, redeliver };
+            let revision = *revision;
+            let wish = runs::Reopening { to_take_back: false, revision, reason, requeue, redeliver };
+            runs::reopen(tx, tenant, run, actor, &wish)
+        }
+        Control::TakeBack { run, revision, reason, message } => {
+            let (revision, redeliver) = (*revision, std::slice::from_ref(&**message));
+            let wish = runs::Reopening { to_take_back: true, revision, reason, requeue: &[], redeliver };
             runs::reopen(tx, tenant, run, actor, &wish)
         }
         Control::PauseWorkflow { workflow } => pause(tx, tenant, "workflow", workflow),

@@ -113,6 +113,8 @@ pub fn fork(tx: &Tx<'_>, tenant: &TenantId, run: &NewRun, item: &CommitItem) -> 
 }
 
 pub struct Reopening<'a> {
+    /// However it ended, and for nothing else that waits for it.
+    pub to_take_back: bool,
     pub revision: u64,
     pub reason: &'a str,
     pub requeue: &'a [TaskId],
@@ -127,6 +129,10 @@ pub fn reopen(
     wish: &Reopening<'_>,
 ) -> WorldResult<Controlled> {
     let key = reopenable(tx, tenant, run, wish)?;
+    if wish.to_take_back {
+        tx.run(sql!("commit", "delete_inbox"), params![key])?;
+        tx.run(sql!("commit", "delete_timers"), params![key])?;
+    }
     tx.run(sql!("control", "reopen_row"), params![key, tx.now.millis()])?;
     tx.run(sql!("control", "reopen_place"), params![key, tx.now.millis(), tx.next_number()])?;
     // What it told its parent is void, unless it was consumed. Whoever claimed the parent has it in hand already.
@@ -159,7 +165,7 @@ fn reopenable(tx: &Tx<'_>, tenant: &TenantId, run: &RunId, wish: &Reopening<'_>)
         Ok((row.take::<i64>()?, row.take::<String>()?, row.take::<i64>()?))
     })?;
     let (key, status, revision) = ended.ok_or_else(|| WorldError::NotFound(format!("run {run}")))?;
-    if status != "failed" {
+    if status != "failed" && !wish.to_take_back {
         return Err(WorldError::Conflict(format!("run {run} is {status}, not failed")));
     }
     if revision != int(wish.revision) {

@@ -2,9 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::stage::{Script, Stage, Way, code, script};
+use super::stage::{Script, Stage, WAYS, Way, code, script};
 use crate::event::EventData;
-use crate::graph::machine::COMPENSATION;
+use crate::failure::Failure;
+use crate::fold::End;
+use crate::id::MessageId;
+use crate::message::{Cancel, Compensate, MessageBody, TaskCompleted};
+use crate::payload::Payload;
+use crate::run::{Compensation, Status};
 
 fn undoable(id: &str, dependents: &[&str]) -> Value {
     json!({"id": id, "type": "task", "dependents": dependents, "compensator": {"action": format!("undo_{id}"), "timeout_sec": 60, "retry": 3}})
@@ -31,7 +36,7 @@ fn a_failed_run_takes_back_what_it_did_the_last_thing_first() {
     let names: Vec<&str> = stage.calls[4..].iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["undo_c", "undo_b", "undo_a"]);
     assert_eq!(stage.calls[5].1, json!({"config": {}, "input": {"paid": 5}, "node": "b"}));
-    assert!(stage.state.awaiting.contains(COMPENSATION), "it is not to be opened again");
+    assert!(stage.state.awaiting.contains(Compensation::DONE), "it is not to be opened again");
 }
 
 #[test]
@@ -95,6 +100,109 @@ fn a_cancelled_run_with_nothing_to_undo_ends_at_once() {
     let stage = played(&graph, script);
     assert_eq!((stage.outcome().status, stage.outcome().elapsed), ("cancelled", 10));
     assert!(stage.kinds().contains(&"approval_decided"));
+}
+
+#[test]
+fn a_cancelled_run_says_what_it_could_not_take_back() {
+    let mut script = script().silent("d").failing("undo b", "REFUND");
+    script.cancel_at = Some(10);
+    let stage = played(&order_graph(), script);
+    let Some(End::Cancelled(reason)) = &stage.end else { panic!("{:?}", stage.end) };
+    assert_eq!(reason, "cancelled; compensation_failed: still to be undone: b (REFUND: it broke)");
+    assert_eq!(stage.calls.len(), 7);
+    assert!(stage.state.awaiting.contains(Compensation::FAILED));
+}
+
+#[test]
+fn a_cancel_does_not_call_off_what_a_failed_run_takes_back() {
+    let mut script = script().failing("d", "X").silent("undo b");
+    script.cancel_at = Some(10);
+    let mut stage = played(&order_graph(), script);
+    let last = stage.last.clone().unwrap();
+    assert!(last.state.cancelling && !last.cancel_open && last.end.is_none(), "{last:?}");
+    assert!(stage.state.awaiting.contains(Compensation::UNDER_WAY));
+    let task = stage.program.waiting(stage.state.snapshot.as_ref().unwrap()).unwrap()[0].command.unwrap();
+    let done = TaskCompleted { task, attempt: 1, output: Payload::null() };
+    stage.expect(11_000, MessageId::task(task), MessageBody::TaskCompleted(done));
+    stage.play();
+    assert_eq!(stage.calls.last().unwrap().0, "undo_a");
+    let Some(End::Cancelled(reason)) = &stage.end else { panic!("{:?}", stage.end) };
+    assert_eq!(reason, "cancelled; node_failed:d: X: it broke");
+    assert!(stage.state.awaiting.contains(Compensation::DONE));
+}
+
+#[test]
+fn a_second_cancel_ends_a_run_at_once_and_it_says_that_something_is_left() {
+    let mut script = script().silent("d").silent("undo b");
+    script.cancel_at = Some(10);
+    let mut stage = played(&order_graph(), script);
+    let again = MessageBody::Cancel(Cancel::because("now"));
+    stage.expect(20_000, MessageId::new("again"), again);
+    stage.play();
+    assert_eq!(stage.end, Some(End::Cancelled("now".into())));
+    assert!(stage.last.as_ref().unwrap().cancel_open);
+    assert_eq!(Compensation::of(Status::Cancelled, &stage.state.awaiting), Compensation::Failed);
+}
+
+/// Opens a run that has ended, to take back what it did.
+fn taken_back(stage: &mut Stage, failure: Option<Failure>) {
+    stage.end = None;
+    let asked = Compensate { reason: "not wanted".into(), failure };
+    stage.expect(stage.now, MessageId::new("compensate"), MessageBody::Compensate(asked));
+    stage.play();
+}
+
+#[test]
+fn a_completed_run_takes_back_what_it_did_when_it_is_asked_to() {
+    for way in WAYS {
+        let mut stage = Stage::new(&order_graph(), script().with("d", [json!("all of it")]), way);
+        stage.play();
+        assert_eq!(stage.outcome().status, "completed");
+        taken_back(&mut stage, None);
+        let outcome = stage.outcome();
+        assert_eq!((outcome.status, outcome.output), ("completed", json!("all of it")));
+        let names: Vec<&str> = stage.calls[4..].iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["undo_c", "undo_b", "undo_a"]);
+        assert!(stage.state.awaiting.contains(Compensation::DONE));
+        assert_eq!(stage.program.undoable(stage.state.snapshot.as_ref().unwrap()).unwrap(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_completed_run_that_cannot_take_everything_back_fails_and_says_what_is_left() {
+    let mut stage = played(&order_graph(), script().failing("undo b", "REFUND"));
+    taken_back(&mut stage, None);
+    let failure = stage.outcome().failure.unwrap();
+    assert_eq!(failure.to_string(), "compensation_failed: still to be undone: b (REFUND: it broke)");
+    assert!(stage.state.awaiting.contains(Compensation::FAILED));
+}
+
+#[test]
+fn what_a_second_cancel_called_off_can_be_taken_back_later() {
+    let mut script = script().silent("d").silent("undo b");
+    script.cancel_at = Some(10);
+    let mut stage = played(&order_graph(), script);
+    stage.expect(20_000, MessageId::new("again"), MessageBody::Cancel(Cancel::because("now")));
+    stage.play();
+    assert_eq!(stage.program.undoable(stage.state.snapshot.as_ref().unwrap()).unwrap(), ["b", "a"]);
+    stage.answers("undo b");
+    taken_back(&mut stage, None);
+    assert_eq!(stage.end, Some(End::Cancelled("cancelled".into())));
+    let names: Vec<&str> = stage.calls[4..].iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["undo_c", "undo_b", "undo_b", "undo_a"]);
+    assert!(stage.state.awaiting.contains(Compensation::DONE));
+}
+
+#[test]
+fn a_run_past_its_deadline_takes_back_what_it_did_and_fails_as_before() {
+    let mut stage = played(&order_graph(), script().silent("d"));
+    stage.expect(50_000, MessageId::deadline(), MessageBody::DeadlineReached);
+    stage.play();
+    let failure = stage.outcome().failure.unwrap();
+    taken_back(&mut stage, Some(failure.clone()));
+    assert_eq!(stage.outcome().failure.unwrap(), failure);
+    assert_eq!(stage.calls.len(), 7);
+    assert!(stage.state.awaiting.contains(Compensation::DONE));
 }
 
 #[test]

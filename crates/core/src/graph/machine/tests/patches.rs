@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::stage::{Stage, Way, play, script, stage};
+use super::stage::{Stage, WAYS, Way, code, payload, play, script, stage};
 use crate::event::EventData;
+use crate::id::MessageId;
+use crate::message::{MessageBody, Patched, Replay};
 
 fn chain() -> Value {
     json!({"nodes": [{"id": "a", "type": "task", "dependents": ["b"]}, {"id": "b", "type": "task", "dependents": []}]})
@@ -13,6 +15,30 @@ fn insert_c() -> Value {
     json!([
         {"op": "add", "path": "/nodes/-", "value": {"id": "c", "type": "task"}},
         {"op": "add", "path": "/nodes/1/dependents/-", "value": "c"}])
+}
+
+#[test]
+fn a_node_that_failed_begins_anew_with_its_tokens_and_the_config_of_now() {
+    for way in WAYS {
+        let graph = json!({"nodes": [{"id": "a", "type": "task", "dependents": ["b"]},
+            {"id": "b", "type": "task", "config": {"size": 1}, "retry": 1}]});
+        let mut stage = Stage::new(&graph, script().with("a", [json!(7)]).failing("b", "X"), way);
+        stage.play();
+        assert_eq!(code(&stage.outcome()), "node_failed:b");
+        let task = stage.program.waiting(stage.state.snapshot.as_ref().unwrap()).unwrap()[0].command.unwrap();
+        stage.end = None;
+        let operations = payload(&json!([{"op": "replace", "path": "/nodes/1/config/size", "value": 2}]));
+        let patch = Patched { operations, reason: "larger".into() };
+        stage.expect(stage.now, MessageId::new("p"), MessageBody::Patch(patch));
+        let replay = |node: &str| {
+            MessageBody::Replay(Replay { node: node.into(), command: task, reason: "larger".into() })
+        };
+        stage.expect(stage.now, MessageId::new("other"), replay("a"));
+        stage.expect(stage.now, MessageId::new("again"), replay("b"));
+        stage.play();
+        assert_eq!(stage.calls.len(), 3, "only the one that failed: {:?}", stage.calls);
+        assert_eq!(stage.calls[2].1, json!({"config": {"size": 2}, "input": 7}));
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ use crate::id::{CommandId, MessageId, RunId, TenantId, Version};
 use crate::message::*;
 use crate::payload::{Blobs, Payload};
 use crate::program::RunFacts;
+use crate::run::Compensation;
 use crate::time::Timestamp;
 
 use super::laws::Laws;
@@ -195,6 +196,11 @@ impl Stage {
         self.pending.push((at, Message { id, at: Timestamp(at), actor, trace: None, body }));
     }
 
+    /// Somebody answers for a node that nobody answered for.
+    pub fn answers(&mut self, node: &str) {
+        self.script.silent.retain(|silent| silent != node);
+    }
+
     /// The message that comes next: the earliest, and of those the first that was planned.
     fn next(&self) -> Option<usize> {
         self.deliverable().into_iter().min_by_key(|place| (self.pending[*place].0, *place))
@@ -297,7 +303,7 @@ impl Stage {
                     let text = task.input.resolve(&self.blobs).unwrap();
                     self.calls.push((task.name.clone(), serde_json::from_slice(text).unwrap()));
                     let who = if task.name.starts_with("rhythm.sandbox") { task.name } else { node };
-                    let who = if self.state.awaiting.contains(super::super::COMPENSATION) {
+                    let who = if self.state.awaiting.contains(Compensation::UNDER_WAY) {
                         format!("undo {who}")
                     } else {
                         who

@@ -1,0 +1,68 @@
+//! A failed node once more, from the command line: as it was, with another config, and what is refused.
+
+mod rig;
+
+use rig::Rig;
+use serde_json::json;
+
+/// Nobody signals in time, so `wait` fails.
+const SHOP: &str = "metadata: {name: shop}
+nodes:
+  - {id: pack, type: task, config: {task: echo}, dependents: [wait]}
+  - {id: wait, type: signal, config: {name: go, timeout: 1ms}, dependents: [ship]}
+  - {id: ship, type: task, config: {task: echo}}
+";
+
+fn failed(rig: &Rig) -> String {
+    rig.write("shop.graph.yaml", SHOP);
+    rig.ok(&["workflows", "register", "shop.graph.yaml"]);
+    let run = rig.ok(&["start", "shop"]);
+    let shown = rig.until(&["runs", "show", &run], |shown| shown["status"] == "failed");
+    assert_eq!(shown["failure"]["code"], "node_failed:wait");
+    run
+}
+
+fn a_failed_node_is_tried_again_with_another_config(rig: &Rig) {
+    let _worker = rig.worker(&[]);
+    let run = failed(rig);
+    rig.write("config.json", r#"{"name": "go", "timeout": "1h"}"#);
+    let retry = ["runs", "retry", &run, "--node", "wait", "--config", "@config.json", "--reason", "longer"];
+    let said = rig.json(&retry);
+    let config = json!({"name": "go", "timeout": "1h"});
+    assert_eq!(said, json!({"run": run, "retried": true, "node": "wait", "config": config}));
+    rig.ok(&["runs", "signal", &run, "go"]);
+    rig.until(&["runs", "show", &run], |shown| shown["status"] == "completed");
+    let patch = rig.json(&["runs", "patches", &run])["rows"][0].clone();
+    assert_eq!(
+        (&patch["outcome"], &patch["author"], &patch["reason"]),
+        (&json!("adopted"), &json!("user:tester"), &json!("longer"))
+    );
+    assert_eq!(rig.json(&["verify", &run])["verified"], json!(true));
+    rig.fails(&retry, 4, "ENGINE006");
+}
+
+fn what_cannot_be_tried_again_is_refused(rig: &Rig) {
+    let _worker = rig.worker(&[]);
+    let run = failed(rig);
+    for (node, config, exit, code) in [
+        ("ghost", None, 3, "ENGINE023"),
+        ("pack", None, 4, "ENGINE024"),
+        ("wait", Some("{}"), 4, "ENGINE017"),
+        ("wait", Some("{"), 2, "CLI001"),
+    ] {
+        let mut args = vec!["runs", "retry", &run, "--node", node, "--reason", "x"];
+        args.extend(config.into_iter().flat_map(|config| ["--config", config]));
+        rig.fails(&args, exit, code);
+    }
+    rig.fails(&["runs", "retry", &run, "--node", "wait"], 2, "CLI005");
+    rig.fails(&["runs", "retry", &run, "--config", "{}", "--reason", "x"], 2, "CLI005");
+    assert_eq!(rig.json(&["runs", "show", &run])["status"], "failed");
+
+    rig.write("plain.graph.yaml", "nodes:\n  - {id: a, type: signal, config: {name: go}}\n");
+    rig.ok(&["workflows", "register", "plain.graph.yaml"]);
+    let waiting = rig.ok(&["start", "plain"]);
+    rig.until(&["runs", "show", &waiting], |shown| shown["status"] == "waiting");
+    rig.fails(&["runs", "retry", &waiting, "--node", "a", "--reason", "x"], 4, "ENGINE025");
+}
+
+on_both_worlds!(a_failed_node_is_tried_again_with_another_config, what_cannot_be_tried_again_is_refused);

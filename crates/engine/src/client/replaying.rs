@@ -1,0 +1,187 @@
+//! A failed node once more: as it was, or with another config, which is a patch of its run.
+
+use rhythm_core::graph::machine::codes;
+use rhythm_core::message::{Message, MessageBody, Patched, Replay};
+use rhythm_core::{BlockedCode, CommandId, MessageId, Payload, RunId, Status, Timestamp};
+use serde_json::{Value, json};
+
+use super::Client;
+use super::recovery::again;
+use crate::error::EngineError;
+use crate::patches::{PatchRun, preview, program_of, unreadable};
+use crate::world::*;
+
+/// A node to try again.
+#[derive(Clone, Debug, Default)]
+pub struct RetryNode {
+    pub node: String,
+    /// Replaces what the node's config is in this run.
+    pub config: Option<Value>,
+    pub reason: String,
+}
+
+/// What stopped a run at a node.
+enum Stopped {
+    /// The run has failed of it.
+    Failed,
+    /// The run is held for the node's task.
+    Held(DeadLetter),
+}
+
+impl Client {
+    /// Tries the node again that failed a run, or that a run is held for. With a config its work begins anew, with the tokens
+    /// it has; without one what it asked for is tried again as it was.
+    pub async fn retry_node(&self, run: &RunId, wish: RetryNode) -> Result<(), EngineError> {
+        let picture = self.picture(run).await?;
+        let program = program_of(self, &picture.row).await?;
+        let snapshot = picture.row.state.snapshot.as_ref();
+        let (document, graph) = program.document_of(snapshot).map_err(unreadable)?;
+        if graph.find(&wish.node).is_none() {
+            return Err(EngineError::UnknownNode { run: run.to_string(), node: wish.node });
+        }
+        // What each node waited for when the run stopped.
+        let mut asked: Vec<(String, CommandId)> = Vec::new();
+        if let Some(snapshot) = snapshot {
+            for wait in program.waiting(snapshot).map_err(unreadable)? {
+                let commands = wait.command.into_iter().chain(wait.timers);
+                asked.extend(commands.map(|command| (wait.node.clone(), command)));
+            }
+        }
+        let stopped = what_stopped(&picture, &wish.node, &asked)?;
+        let Some(config) = &wish.config else {
+            return match stopped {
+                Stopped::Failed => self.retry_run(run, &wish.reason).await,
+                Stopped::Held(letter) => self.requeue_dead(&letter.task).await,
+            };
+        };
+        let operations = Payload::of(&replacing(&document, &wish.node, config)).unwrap_or_default();
+        if let Some(would) = preview(self, run, operations.clone()).await?.refused {
+            let of = format!("the config of node {} of run {run}", wish.node);
+            return Err(EngineError::PatchRefused { of, code: would.code, message: would.message });
+        }
+        match stopped {
+            Stopped::Failed => self.replay_failed(&picture, wish, operations, &asked).await,
+            Stopped::Held(letter) => self.replay_held(run, wish, operations, &letter).await,
+        }
+    }
+
+    /// Opens the run with the patch and then what makes the node begin anew, in one.
+    async fn replay_failed(
+        &self,
+        picture: &Picture,
+        wish: RetryNode,
+        operations: Payload,
+        asked: &[(String, CommandId)],
+    ) -> Result<(), EngineError> {
+        let (run, revision) = (&picture.summary.id, picture.summary.revision);
+        let patch = Patched { operations: self.store(operations).await?, reason: wish.reason.clone() };
+        let mut redeliver = vec![self.asks(format!("patch:{}", self.fresh_id()), MessageBody::Patch(patch))];
+        let mut superseded = None;
+        if let Some(cause) = &picture.failed_by {
+            let command =
+                answered(&cause.body).filter(|command| asked.contains(&(wish.node.clone(), *command)));
+            // One that failed as soon as it began has asked for nothing: what led to it leads to it again.
+            redeliver.push(match command {
+                Some(command) => {
+                    superseded = Some(run.task(command));
+                    let (node, reason) = (wish.node, wish.reason.clone());
+                    let body = MessageBody::Replay(Replay { node, command, reason });
+                    self.asks(format!("replay:{}", self.fresh_id()), body)
+                }
+                None => again(cause, revision),
+            });
+        }
+        let (requeue, reason) = (Vec::new(), wish.reason);
+        self.control(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await?;
+        // What the new try takes the place of is nobody's concern any more.
+        let letter = picture.dead.iter().find(|letter| Some(&letter.task) == superseded.as_ref());
+        if let Some(letter) = letter {
+            let task = letter.task.clone();
+            match self.control(Control::DiscardDead { task, message: None }).await {
+                Ok(_) | Err(EngineError::World(WorldError::NotFound(_))) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The run takes back the task it is held for when it begins the node anew.
+    async fn replay_held(
+        &self,
+        run: &RunId,
+        wish: RetryNode,
+        operations: Payload,
+        letter: &DeadLetter,
+    ) -> Result<(), EngineError> {
+        let reason = wish.reason.clone();
+        self.patch(run, PatchRun { operations, reason, id: None }).await?;
+        let command = letter.number.unwrap_or_default();
+        let body = MessageBody::Replay(Replay { node: wish.node, command, reason: wish.reason });
+        self.send(run, MessageId::new(format!("replay:{}", self.fresh_id())), body).await
+    }
+
+    fn asks(&self, id: String, body: MessageBody) -> Message {
+        let (id, at, actor) = (MessageId::new(id), Timestamp::default(), self.actor.clone());
+        Message { id, at, actor, trace: None, body }
+    }
+}
+
+fn what_stopped(
+    picture: &Picture,
+    node: &str,
+    asked: &[(String, CommandId)],
+) -> Result<Stopped, EngineError> {
+    let summary = &picture.summary;
+    let run = summary.id.to_string();
+    let not_failed = |failed: Option<&str>| {
+        let (run, failed) = (summary.id.to_string(), failed.map(str::to_owned));
+        Err(EngineError::NodeNotFailed { run, node: node.to_owned(), failed })
+    };
+    match summary.status {
+        Status::Completed | Status::Cancelled => Err(EngineError::Ended(run)),
+        Status::Failed if picture.is_compensated() => Err(EngineError::Compensated(run)),
+        Status::Failed => {
+            let code = picture.failure.as_ref().map(|failure| failure.code.as_str()).unwrap_or_default();
+            match code.strip_prefix(codes::NODE_FAILED).and_then(|rest| rest.strip_prefix(':')) {
+                Some(failed) if failed == node => Ok(Stopped::Failed),
+                failed => not_failed(failed),
+            }
+        }
+        Status::Pending | Status::Running | Status::Waiting => {
+            let held = |blocked: &rhythm_core::Blocked| blocked.code == BlockedCode::DeadLetter;
+            if !summary.blocked.as_ref().is_some_and(held) {
+                return Err(EngineError::NotStopped(run));
+            }
+            let of_node = |letter: &&DeadLetter| {
+                let number = letter.number.filter(|_| letter.held);
+                number.is_some_and(|number| asked.contains(&(node.to_owned(), number)))
+            };
+            match picture.dead.iter().find(of_node) {
+                Some(letter) => Ok(Stopped::Held(letter.clone())),
+                None => not_failed(None),
+            }
+        }
+    }
+}
+
+/// What a message answers, or what a node waited for that is begun anew.
+fn answered(body: &MessageBody) -> Option<CommandId> {
+    match body {
+        MessageBody::TaskCompleted(done) => Some(done.task),
+        MessageBody::TaskFailed(failed) => Some(failed.task),
+        MessageBody::ChildCompleted(done) => Some(done.child),
+        MessageBody::ChildFailed(failed) => Some(failed.child),
+        MessageBody::TimerFired(fired) => Some(fired.timer),
+        MessageBody::ApprovalDecided(decided) => Some(decided.approval),
+        MessageBody::Replay(replay) => Some(replay.command),
+        _ => None,
+    }
+}
+
+/// The patch that gives a node another config.
+fn replacing(document: &Value, node: &str, config: &Value) -> Value {
+    let nodes = document.get("nodes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let is_it = |found: &Value| ["id", "node_id"].iter().any(|key| found.get(key) == Some(&json!(node)));
+    let place = nodes.iter().position(is_it).unwrap_or(nodes.len());
+    json!([{"op": "add", "path": format!("/nodes/{place}/config"), "value": config}])
+}
