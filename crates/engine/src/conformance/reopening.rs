@@ -139,7 +139,7 @@ pub async fn an_ended_run_is_opened_to_take_back_what_it_did(stage: &dyn Stage) 
         assert_eq!(after.row.state.snapshot, before.row.state.snapshot);
         assert_eq!(play.history(&run).await.last().unwrap().data.kind(), "reopened");
         let claimed = play.claim().await;
-        assert_eq!((&claimed.run.id, ids(&claimed.messages)), (&run, vec!["compensate:1".to_owned()]));
+        assert_eq!((&claimed.run.id, ids(&claimed.messages)), (&run, vec!["compensate:1"]));
         play.done(&Draft::of(&claimed).completed()).await;
         assert_eq!(play.picture(&run).await.summary.status, Status::Completed);
     }
