@@ -149,11 +149,23 @@ impl Checks {
                 self.judge(&Applied::ClaimRuns(request, &fresh), at);
             }
             Applied::Commit(commit, committed) => match self.once.commit(commit, committed) {
-                Some((commit, committed)) => self.judge(&Applied::Commit(&commit, &committed), at),
-                None => self.judge(applied, at),
+                Some((commit, committed)) => self.committed(&commit, &committed, at),
+                None => self.committed(commit, committed, at),
             },
             applied => self.judge(applied, at),
         }
+    }
+
+    /// Runs that begin with their first commit are created by it.
+    fn committed(&mut self, commit: &Commit, committed: &Committed, at: &Moment<'_>) {
+        for (item, outcome) in commit.items.iter().zip(&committed.outcomes) {
+            if let (Some(new), CommitOutcome::Done(_)) = (&item.new, outcome) {
+                self.tick("begun run", 1);
+                let request = CreateRuns { tenant: commit.tenant.clone(), runs: vec![NewRun::clone(new)] };
+                self.judge(&Applied::CreateRuns(&request, &[Creation::Created]), at);
+            }
+        }
+        self.judge(&Applied::Commit(commit, committed), at);
     }
 
     fn judge(&mut self, applied: &Applied<'_>, at: &Moment<'_>) {

@@ -105,7 +105,7 @@ impl Caller {
         }
     }
 
-    async fn until_known(&mut self, act: &Act) {
+    pub async fn until_known(&mut self, act: &Act) {
         loop {
             let outcome = self.perform(act).await;
             self.network.trace.note(self.owner, "client", &(act, outcome.is_ok()), || match &outcome {

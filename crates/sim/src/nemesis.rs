@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rhythm_core::Timestamp;
+use rhythm_core::{Millis, Timestamp};
+use rhythm_engine::client::Client;
 use rhythm_engine::drive::Stopper;
 use rhythm_engine::world::{Clock, World};
 
@@ -16,7 +17,7 @@ use crate::kernel::{Kernel, NOBODY, Owner};
 use crate::network::Network;
 use crate::process::{Setup, boot};
 use crate::sim_world::SimWorld;
-use crate::workload::Action;
+use crate::workload::{Act, Action};
 
 /// The world's clock: virtual time, and where it jumped to.
 pub struct WorldClock {
@@ -77,13 +78,44 @@ impl Nemesis {
                 setup.name = format!("{}-{}", setup.name, owner.0);
             }
             self.network.trace.mark(owner, "process starts", || setup.name.clone());
-            let stopper = boot(&self.network, &self.ledger, (self.doors)(), &setup, (owner, self.seed));
+            let door = (self.doors)();
+            let (stopper, client) =
+                boot(&self.network, &self.ledger, door, &setup, &self.log, (owner, self.seed));
             self.occupy(place, owner, stopper);
+            if setup.own_starts > 0 {
+                let starts = self.clone().start_within(owner, client, setup.own_starts);
+                self.network.kernel.spawn(owner, Box::pin(starts));
+            }
             while !self.network.kernel.is_dead(owner) {
                 self.network.kernel.sleep(100).await;
             }
             self.network.trace.mark(owner, "process is gone", String::new);
             self.network.kernel.sleep(dice.skewed(10_000)).await;
+        }
+    }
+
+    /// A process that works starts runs, too: such as others start, under names of its own.
+    async fn start_within(self: Arc<Self>, owner: Owner, client: Client, count: u64) {
+        let dice = Dice::new(self.seed, &format!("starts of {}", owner.0));
+        let (network, log) = (self.network.clone(), self.log.clone());
+        let mut caller = Caller { owner, network, client, log, dice };
+        for number in 0..count {
+            self.network.kernel.sleep(caller.dice.skewed(20_000)).await;
+            if self.network.faults().is_calm() || self.actions.is_empty() {
+                return;
+            }
+            let action = caller.dice.pick(&self.actions);
+            if let Act::Start { workflow, input, priority, .. } = &action.act {
+                let start = Act::Start {
+                    run: format!("p{}-{number}", owner.0),
+                    workflow: workflow.clone(),
+                    input: input.clone(),
+                    delay: Millis::ZERO,
+                    deadline: None,
+                    priority: *priority,
+                };
+                caller.until_known(&start).await;
+            }
         }
     }
 

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use rhythm_core::{Millis, WorkerId};
+use rhythm_engine::client::Client;
 use rhythm_engine::config::{Batches, Config};
 use rhythm_engine::drive::{Driver, Stopper};
 use rhythm_engine::host::{Host, Spawned};
+use rhythm_engine::nearby::Nearby;
 use rhythm_engine::process::Process;
 use rhythm_engine::programs::Programs;
 use rhythm_engine::time::{Monotonic, WorldTime};
@@ -16,6 +18,7 @@ use rhythm_engine::world::World;
 use serde::{Deserialize, Serialize};
 
 use crate::checks::Objection;
+use crate::client::{ClientLog, client_on};
 use crate::dice::Dice;
 use crate::handlers::{Ledger, handlers};
 use crate::kernel::{Kernel, Owner};
@@ -38,6 +41,9 @@ pub struct Setup {
     pub results: Batches,
     /// How much faster its counter runs than virtual time, in thousandths.
     pub drift: i64,
+    /// How many runs each of its lives starts by itself.
+    #[serde(default)]
+    pub own_starts: u64,
 }
 
 impl Setup {
@@ -55,6 +61,7 @@ impl Setup {
                 beside: dice.index(3) + 1,
             },
             drift: i64::try_from(dice.number(0..41)).unwrap_or(0) - 20,
+            own_starts: dice.number(0..4),
         }
     }
 
@@ -76,6 +83,7 @@ impl Setup {
             limits: Vec::new(),
             results: Batches::default(),
             drift: 0,
+            own_starts: 0,
         }
     }
 }
@@ -140,14 +148,15 @@ impl Monotonic for Drifting {
     }
 }
 
-/// Starts a process; it runs as `owner` until it is stopped or killed.
+/// Starts a process; it runs as `owner` until it is stopped or killed. Also gives the client of those who live in it.
 pub fn boot(
     network: &Arc<Network>,
     ledger: &Arc<Ledger>,
     world: Arc<dyn World>,
     setup: &Setup,
+    log: &Arc<ClientLog>,
     (owner, seed): (Owner, u64),
-) -> Stopper {
+) -> (Stopper, Client) {
     let kernel = network.kernel.clone();
     let world: Arc<dyn World> = Arc::new(SimWorld::of_worker(network.clone(), owner, world));
     let mut config = Config::new(WorkerId::new(setup.name.clone()));
@@ -162,11 +171,14 @@ pub fn boot(
     config.run_batch = setup.run_batch;
     config.grace = Millis(2_000);
     let clock = Arc::new(Drifting { kernel: kernel.clone(), drift: setup.drift });
+    let nearby = Arc::<Nearby>::default();
+    let client = client_on(world.clone(), log).beside(nearby.clone());
     let process = Arc::new(Process::new(world, config, Programs::default(), WorldTime::new(clock)));
     let worker = Worker::new(process.clone(), handlers(network, ledger, owner, seed), "sim".into(), owner.0);
     let dice = Mutex::new(Dice::new(seed, &format!("host of {}", owner.0)));
     let host = Arc::new(SimHost { kernel: kernel.clone(), owner, dice });
     let driver = Driver::on(host, process, Arc::new(worker));
+    nearby.move_in(&driver);
     let stopper = driver.stopper();
     let life = {
         let network = network.clone();
@@ -185,5 +197,5 @@ pub fn boot(
         }
     };
     network.kernel.spawn(owner, Box::pin(life));
-    stopper
+    (stopper, client)
 }

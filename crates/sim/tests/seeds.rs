@@ -69,7 +69,7 @@ fn every_fault_strikes_and_every_command_and_message_is_used() {
     assert_eq!(missing, Vec::<&str>::new(), "faults that never struck");
     // These come with forks, or are listed beside the history.
     let later = ["forked", "step_retrying", "paused", "resumed", "reopened", "warning"];
-    let others = ["cancel_task", "cancel_timer", "cancel_child", "fused commit", "stale commit"];
+    let others = ["cancel_task", "cancel_timer", "cancel_child", "fused commit", "begun run", "stale commit"];
     let wanted = EventData::TYPES.iter().filter(|kind| !later.contains(kind)).chain(&others);
     let unused: Vec<&&str> = wanted.filter(|what| !tally.contains_key(**what)).collect();
     assert_eq!(unused, Vec::<&&str>::new(), "never seen in any history");

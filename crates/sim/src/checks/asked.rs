@@ -161,6 +161,7 @@ impl Asked {
         }
         let since = match item.fence {
             Fence::Claim(claim) => self.runs_claimed.get(&(item.run.clone(), claim)).copied(),
+            Fence::Fused if item.new.is_some() => item.created_at,
             Fence::Fused => {
                 let claimed = |task: &FinishedTask| self.tasks_claimed.get(&(task.task.clone(), task.claim));
                 item.finished.iter().filter_map(claimed).min().copied()
