@@ -10,6 +10,7 @@ use rhythm_engine::client::{Client, EnqueueTask, StartRun};
 use rhythm_engine::config::Config;
 use rhythm_engine::drive::{Driver, HostClock, wait_for_run, wait_for_task};
 use rhythm_engine::memory::MemoryWorld;
+use rhythm_engine::nearby::Nearby;
 use rhythm_engine::process::Process;
 use rhythm_engine::programs::Programs;
 use rhythm_engine::time::WorldTime;
@@ -229,4 +230,42 @@ async fn a_handler_that_blocks_its_thread_does_not_stop_the_others() {
     assert_eq!(DONE.load(Ordering::SeqCst), 50);
     stopper.stop();
     running.await.unwrap().unwrap();
+}
+
+/// Ordinary runs are offered to everybody; what begins with its first step never waits in the queue.
+#[tokio::test]
+async fn a_run_started_beside_its_idle_worker_begins_with_its_first_step() {
+    let theatre = Theatre::new();
+    let nearby = Arc::<Nearby>::default();
+    let beside =
+        Theatre { client: theatre.client.clone().beside(nearby.clone()), memory: theatre.memory.handle() };
+    let plan = json!({"steps": [{"task": {"name": "echo"}}]});
+    // Nobody lives there yet.
+    let offers = theatre.memory.handle().wakeups().runs;
+    let first = beside.start(plan.clone()).await;
+    assert!(offers.has_changed().unwrap());
+
+    let driver = theatre.driver(handlers(), |config| config);
+    nearby.move_in(&driver);
+    let stopper = driver.stopper();
+    let running = tokio::spawn(async move { driver.run(Duration::from_secs(5)).await });
+    wait_for_run(&beside.client, &first).await.unwrap();
+    for _ in 0..3 {
+        // Whatever the last one left to do is done.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let mut offers = theatre.memory.handle().wakeups().runs;
+        offers.mark_unchanged();
+        let run = beside.start(plan.clone()).await;
+        let begun = theatre.client.picture(&run).await.unwrap();
+        assert!(begun.row.revision > 0, "it is under way when the caller hears of it");
+        let ended = wait_for_run(&beside.client, &run).await.unwrap();
+        assert_eq!(ended.summary.status, Status::Completed);
+        assert!(!offers.has_changed().unwrap(), "it was offered to everybody");
+    }
+
+    // A worker that stops begins nothing.
+    stopper.stop();
+    running.await.unwrap().unwrap();
+    let late = beside.start(plan).await;
+    assert_eq!(theatre.client.picture(&late).await.unwrap().row.revision, 0);
 }

@@ -106,7 +106,10 @@ impl State {
         if self.tenant(by.tenant).paused_workflows.contains(&new.workflow) {
             return false;
         }
+        // Nobody is told: it has no place in the queue.
+        let hint = self.hint;
         let created = self.create_run(by.tenant, new.clone(), created_at) == Creation::Created;
+        self.hint = hint;
         if created {
             self.tenant(by.tenant).queue.remove(&new.id);
         }
