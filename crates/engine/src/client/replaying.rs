@@ -2,7 +2,7 @@
 
 use rhythm_core::graph::machine::codes;
 use rhythm_core::message::{Message, MessageBody, Patched, Replay};
-use rhythm_core::{BlockedCode, CommandId, MessageId, Payload, RunId, Status, Timestamp};
+use rhythm_core::{BlockedCode, CommandId, MessageId, Payload, RunId, Status, TaskId, Timestamp};
 use serde_json::{Value, json};
 
 use super::Client;
@@ -25,7 +25,7 @@ enum Stopped {
     /// The run has failed of it.
     Failed,
     /// The run is held for the node's task.
-    Held(DeadLetter),
+    Held { task: TaskId, command: CommandId },
 }
 
 impl Client {
@@ -51,7 +51,7 @@ impl Client {
         let Some(config) = &wish.config else {
             return match stopped {
                 Stopped::Failed => self.retry_run(run, &wish.reason).await,
-                Stopped::Held(letter) => self.requeue_dead(&letter.task).await,
+                Stopped::Held { task, .. } => self.requeue_dead(&task).await,
             };
         };
         let operations = Payload::of(&replacing(&document, &wish.node, config)).unwrap_or_default();
@@ -61,7 +61,7 @@ impl Client {
         }
         match stopped {
             Stopped::Failed => self.replay_failed(&picture, wish, operations, &asked).await,
-            Stopped::Held(letter) => self.replay_held(run, wish, operations, &letter).await,
+            Stopped::Held { command, .. } => self.replay_held(run, wish, operations, command).await,
         }
     }
 
@@ -111,11 +111,10 @@ impl Client {
         run: &RunId,
         wish: RetryNode,
         operations: Payload,
-        letter: &DeadLetter,
+        command: CommandId,
     ) -> Result<(), EngineError> {
         let reason = wish.reason.clone();
         self.patch(run, PatchRun { operations, reason, id: None }).await?;
-        let command = letter.number.unwrap_or_default();
         let body = MessageBody::Replay(Replay { node: wish.node, command, reason: wish.reason });
         self.send(run, MessageId::new(format!("replay:{}", self.fresh_id())), body).await
     }
@@ -152,14 +151,12 @@ fn what_stopped(
             if !summary.blocked.as_ref().is_some_and(held) {
                 return Err(EngineError::NotStopped(run));
             }
-            let of_node = |letter: &&DeadLetter| {
-                let number = letter.number.filter(|_| letter.held);
-                number.is_some_and(|number| asked.contains(&(node.to_owned(), number)))
+            let waited_for = |letter: &DeadLetter| {
+                let command = letter.number.filter(|_| letter.held)?;
+                let task = letter.task.clone();
+                asked.contains(&(node.to_owned(), command)).then_some(Stopped::Held { task, command })
             };
-            match picture.dead.iter().find(of_node) {
-                Some(letter) => Ok(Stopped::Held(letter.clone())),
-                None => not_failed(None),
-            }
+            picture.dead.iter().find_map(waited_for).map_or_else(|| not_failed(None), Ok)
         }
     }
 }

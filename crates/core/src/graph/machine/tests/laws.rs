@@ -13,6 +13,7 @@ use crate::graph::machine::memory::{Memory, Stage};
 use crate::graph::machine::{GraphProgram, WaitingFor};
 use crate::id::CommandId;
 use crate::message::{Message, MessageBody};
+use crate::program::Snapshot;
 use routes::GoneOn;
 
 /// The first thing a graph with such a limit asks for: fires when the run has taken too long, and may be left over.
@@ -73,6 +74,13 @@ impl Laws {
         }
     }
 
+    /// A failed run is opened again: what it waits for is tried anew, whatever became of it.
+    pub fn reopen(&mut self, program: &GraphProgram, snapshot: &Snapshot) {
+        for waiting in program.waiting(snapshot).unwrap() {
+            self.outstanding.extend(waiting.command.into_iter().chain(waiting.timers));
+        }
+    }
+
     fn keep_books(&mut self, memory: &Memory, message: &Message, done: &Advanced) {
         match &message.body {
             MessageBody::TaskCompleted(told) => drop(self.outstanding.remove(&told.task)),
@@ -80,8 +88,11 @@ impl Laws {
             MessageBody::ChildCompleted(told) => drop(self.outstanding.remove(&told.child)),
             MessageBody::ChildFailed(told) => drop(self.outstanding.remove(&told.child)),
             MessageBody::TimerFired(told) => drop(self.outstanding.remove(&told.timer)),
+            // It had ended: nobody is waited for any more.
+            MessageBody::Compensate(_) => self.outstanding.clear(),
             _ => {}
         }
+        let has_ended = done.cancel_open || matches!(message.body, MessageBody::Compensate(_));
         if done.cancel_open {
             // A compensator under way is called off as well; that it was is an answer still to come.
             self.outstanding.retain(
@@ -95,7 +106,7 @@ impl Laws {
                 Command::StartTimer(timer) => assert!(self.outstanding.insert(timer.timer), "asked twice"),
                 Command::CancelTask(gone) | Command::CancelTimer(gone) | Command::CancelChild(gone) => {
                     // Whoever cancels a run stops all of it anyway.
-                    let was_open = self.outstanding.remove(gone) || done.cancel_open;
+                    let was_open = self.outstanding.remove(gone) || has_ended;
                     assert!(was_open, "{gone:?} was called off and is not open");
                 }
                 Command::SendSignal(_) => {}

@@ -26,7 +26,7 @@ fn a_node_that_failed_begins_anew_with_its_tokens_and_the_config_of_now() {
         stage.play();
         assert_eq!(code(&stage.outcome()), "node_failed:b");
         let task = stage.program.waiting(stage.state.snapshot.as_ref().unwrap()).unwrap()[0].command.unwrap();
-        stage.end = None;
+        stage.reopen();
         let operations = payload(&json!([{"op": "replace", "path": "/nodes/1/config/size", "value": 2}]));
         let patch = Patched { operations, reason: "larger".into() };
         stage.expect(stage.now, MessageId::new("p"), MessageBody::Patch(patch));

@@ -196,6 +196,12 @@ impl Stage {
         self.pending.push((at, Message { id, at: Timestamp(at), actor, trace: None, body }));
     }
 
+    /// A failed run is opened again.
+    pub fn reopen(&mut self) {
+        self.end = None;
+        self.laws.reopen(&self.program, self.state.snapshot.as_ref().unwrap());
+    }
+
     /// Somebody answers for a node that nobody answered for.
     pub fn answers(&mut self, node: &str) {
         self.script.silent.retain(|silent| silent != node);
