@@ -39,14 +39,12 @@ impl Rehearsal {
     }
 
     fn send(&mut self, id: &str, body: MessageBody) -> Advanced {
+        self.send_as(Actor::system(), id, body)
+    }
+
+    fn send_as(&mut self, actor: Actor, id: &str, body: MessageBody) -> Advanced {
         self.now += 10;
-        let message = Message {
-            id: MessageId::new(id),
-            at: Timestamp(self.now),
-            actor: Actor::system(),
-            trace: None,
-            body,
-        };
+        let message = Message { id: MessageId::new(id), at: Timestamp(self.now), actor, trace: None, body };
         match advance(&self.drill, &self.facts, &self.state, &message, Timestamp(self.now), &self.blobs) {
             Ok(Advance::Advanced(advanced)) => {
                 self.state = advanced.state.clone();
@@ -235,6 +233,24 @@ fn a_second_cancel_ends_the_run_at_once() {
     run.start();
     run.cancel();
     assert!(matches!(run.cancel().end, Some(End::Cancelled(_))));
+}
+
+/// One that was opened again and failed again, for example. One that was itself ended at once does insist.
+#[test]
+fn a_parent_that_asks_again_does_not_insist() {
+    let mut run = Rehearsal::of(json!({"steps": [{"task": task("a")}], "cleanup": [{"task": task("undo")}]}));
+    run.start();
+    let parent = Actor::run(&crate::RunId::new("parent"));
+    let ask = |run: &mut Rehearsal, id: &str, at_once| {
+        let cancel = Cancel { at_once, ..Cancel::because("its parent was cancelled") };
+        run.send_as(parent.clone(), id, MessageBody::Cancel(cancel))
+    };
+    assert!(ask(&mut run, "first", false).cancel_open);
+    let again = ask(&mut run, "second", false);
+    assert!(!again.cancel_open && again.end.is_none() && again.commands.is_empty());
+    run.verify();
+    assert!(matches!(ask(&mut run, "third", true).end, Some(End::Cancelled(_))));
+    run.verify();
 }
 
 #[test]
