@@ -226,7 +226,8 @@ fn first_claim(run: &NewRun, tenant: &TenantId, now: Timestamp) -> ClaimedRun {
         workflow: run.workflow.clone(),
         version: run.version.clone(),
         kind: run.kind,
-        state: RunState::default(),
+        // What it does comes after its creation, whatever becomes of the clock meanwhile.
+        state: RunState { at: now, ..RunState::default() },
         revision: 0,
         arrived: 0,
         paused: false,
