@@ -128,35 +128,29 @@ impl Client {
     /// Starts runs; gives their ids in order. A key that was used before with the same input gives the run
     /// it started then.
     pub async fn start_runs(&self, starts: Vec<StartRun>) -> Result<Vec<RunId>, EngineError> {
+        if let [only] = &starts[..]
+            && let Some(run) = self.start_nearby(only).await?
+        {
+            return Ok(vec![run]);
+        }
         let mut pinned: BTreeMap<(String, Option<Version>), Definition> = BTreeMap::new();
         let mut runs = Vec::with_capacity(starts.len());
         for start in starts {
             let start = self.without_tag(start).await?;
             let key = (start.workflow.clone(), start.version.clone());
             if !pinned.contains_key(&key) {
-                pinned.insert(key.clone(), self.definition(&start).await?);
+                let definition = self.definition(&start).await?;
+                if start.version.is_none() {
+                    self.nearby.saw(&self.tenant, &definition);
+                }
+                pinned.insert(key.clone(), definition);
             }
             self.check_input(&pinned[&key], &start.input).await?;
-            let input = self.store(start.input).await?;
-            let derived = start.key.as_ref().map(|key| RunId::for_key(&self.tenant, &start.workflow, key));
-            runs.push(NewRun {
-                id: start.id.or(derived).unwrap_or_else(|| RunId::new((self.ids)())),
-                workflow: start.workflow,
-                version: pinned[&key].version.clone(),
-                kind: pinned[&key].kind,
-                input,
-                priority: start.priority,
-                delay: start.delay,
-                deadline: start.deadline,
-                tags: start.tags,
-                parent: None,
-                actor: self.actor.clone(),
-                trace: start.trace,
-            });
+            runs.push(self.new_run(start, &pinned[&key]).await?);
         }
         let ids: Vec<RunId> = runs.iter().map(|run| run.id.clone()).collect();
         if let [only] = &runs[..]
-            && self.nearby.begin(&self.tenant, only).await?
+            && self.nearby.begin(&self.tenant, only, false).await?
         {
             return Ok(ids);
         }
@@ -165,6 +159,37 @@ impl Client {
             Some(place) => Err(EngineError::KeyConflict(ids[place].to_string())),
             None => Ok(ids),
         }
+    }
+
+    /// A run that the worker here begins at once, provided that what was last seen of its workflow is still so.
+    async fn start_nearby(&self, start: &StartRun) -> Result<Option<RunId>, EngineError> {
+        let plain = start.tag.is_none() && start.version.is_none() && start.delay == Millis::ZERO;
+        let seen = plain.then(|| self.nearby.last_seen(&self.tenant, &start.workflow)).flatten();
+        let Some(definition) = seen else { return Ok(None) };
+        // Another version may take what this one does not.
+        if self.check_input(&definition, &start.input).await.is_err() {
+            return Ok(None);
+        }
+        let run = self.new_run(start.clone(), &definition).await?;
+        Ok(self.nearby.begin(&self.tenant, &run, true).await?.then_some(run.id))
+    }
+
+    async fn new_run(&self, start: StartRun, definition: &Definition) -> Result<NewRun, EngineError> {
+        let derived = start.key.as_ref().map(|key| RunId::for_key(&self.tenant, &start.workflow, key));
+        Ok(NewRun {
+            id: start.id.or(derived).unwrap_or_else(|| RunId::new((self.ids)())),
+            workflow: start.workflow,
+            version: definition.version.clone(),
+            kind: definition.kind,
+            input: self.store(start.input).await?,
+            priority: start.priority,
+            delay: start.delay,
+            deadline: start.deadline,
+            tags: start.tags,
+            parent: None,
+            actor: self.actor.clone(),
+            trace: start.trace,
+        })
     }
 
     pub async fn start_run(&self, start: StartRun) -> Result<RunId, EngineError> {

@@ -132,6 +132,7 @@ macro_rules! conformance_tests {
                 a_first_commit_of_a_known_run_is_refused
                 a_refused_first_commit_leaves_the_others_alone
                 nothing_begins_while_its_workflow_is_paused
+                a_run_may_begin_with_the_current_version_only
                 of_two_who_begin_a_run_one_does
             }
             forks {

@@ -160,12 +160,17 @@ impl Driver {
     }
 
     /// Creates a run with its first step, if that can be done here and now.
-    pub async fn begin(self: &Arc<Self>, tenant: &TenantId, run: &NewRun) -> WorldResult<bool> {
+    pub async fn begin(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+        run: &NewRun,
+        if_current: bool,
+    ) -> WorldResult<bool> {
         let _settling = self.settling.read().await;
         if *tenant != self.process.config.tenant || self.is_stopping() {
             return Ok(false);
         }
-        let begun = self.engine.begin(run).await?;
+        let begun = self.engine.begin(run, if_current).await?;
         let taken = begun.is_some();
         self.launch(begun.unwrap_or_default());
         Ok(taken)

@@ -116,7 +116,7 @@ impl Engine {
 
     /// Creates a run with its first step, if it can be stepped here and nobody has to wait for it: `None` when not, and then
     /// nothing was written.
-    pub async fn begin(&self, run: &NewRun) -> WorldResult<Option<Vec<Attempt>>> {
+    pub async fn begin(&self, run: &NewRun, if_current: bool) -> WorldResult<Option<Vec<Attempt>>> {
         let process = &self.process;
         let serves = run.delay == Millis::ZERO && process.programs.kinds().contains(&run.kind);
         let idle =
@@ -134,6 +134,7 @@ impl Engine {
         // Nothing can have been sent to a run that does not exist.
         item.more = false;
         item.new = Some(Box::new(run.clone()));
+        item.if_current = if_current;
         match process.push(process.batch(vec![item], Vec::new(), vec![aftermath])).await {
             Ok(settled) if settled.iter().any(|settled| matches!(settled, Settled::Stale { .. })) => Ok(None),
             Ok(settled) => Ok(Some(self.worker.absorb(settled, &Turns::new()).await)),

@@ -263,6 +263,14 @@ async fn a_run_started_beside_its_idle_worker_begins_with_its_first_step() {
         assert!(!offers.has_changed().unwrap(), "it was offered to everybody");
     }
 
+    // What it knows of the workflow is looked at again when somebody has changed it.
+    let other = json!({"steps": [{"task": {"name": "echo"}}, {"task": {"name": "echo"}}]}).to_string();
+    theatre.client.register("main", WorkflowKind::Drill, &other).await.unwrap();
+    let start = StartRun { workflow: "main".into(), ..StartRun::default() };
+    let run = beside.client.start_run(start).await.unwrap();
+    let ended = wait_for_run(&beside.client, &run).await.unwrap();
+    assert_eq!(ended.row.version, rhythm_core::Version::of(other.as_bytes()));
+
     // A worker that stops begins nothing.
     stopper.stop();
     running.await.unwrap().unwrap();

@@ -131,3 +131,25 @@ pub async fn of_two_who_begin_a_run_one_does(stage: &dyn Stage) {
         assert_eq!(play.picture(&id.as_str().into()).await.row.revision, 1);
     }
 }
+
+/// Whoever knows a workflow from earlier need not look again: its commit does.
+pub async fn a_run_may_begin_with_the_current_version_only(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let [one, two] = ["one", "two"].map(|source| definition("drill", source));
+    let register = async |definition: &Definition| {
+        let (tenant, definitions) = (play.tenant.clone(), vec![definition.clone()]);
+        play.world.register(Register { tenant, definitions }).await.unwrap();
+    };
+    let begin = async |id: &str, definition: &Definition| {
+        let new = NewRun { version: definition.version.clone(), ..new_run(id) };
+        beginning(&play, new).await.with(|item| item.if_current = true)
+    };
+    play.refused(&begin("nobody", &one).await).await;
+    register(&one).await;
+    play.done(&begin("first", &one).await).await;
+    register(&two).await;
+    play.refused(&begin("passed", &one).await).await;
+    assert_eq!(play.find(&"passed".into()).await, None);
+    play.done(&begin("second", &two).await).await;
+    play.done(&begin("pinned", &one).await.with(|item| item.if_current = false)).await;
+}

@@ -36,7 +36,7 @@ impl State {
             return outcome;
         }
         if let Some(new) = &item.new
-            && !self.create_begun(by, new, item.created_at.unwrap_or(by.now))
+            && !self.create_begun(by, new, &item)
         {
             return CommitOutcome::Stale;
         }
@@ -102,10 +102,13 @@ impl State {
     }
 
     /// A run that its first commit follows at once.
-    fn create_begun(&mut self, by: &Committer<'_>, new: &NewRun, created_at: Timestamp) -> bool {
-        if self.tenant(by.tenant).paused_workflows.contains(&new.workflow) {
+    fn create_begun(&mut self, by: &Committer<'_>, new: &NewRun, item: &CommitItem) -> bool {
+        let tenant = self.tenant(by.tenant);
+        let passed = item.if_current && tenant.current.get(&new.workflow) != Some(&new.version);
+        if passed || tenant.paused_workflows.contains(&new.workflow) {
             return false;
         }
+        let created_at = item.created_at.unwrap_or(by.now);
         // Nobody is told: it has no place in the queue.
         let hint = self.hint;
         let created = self.create_run(by.tenant, new.clone(), created_at) == Creation::Created;

@@ -197,6 +197,8 @@ pub struct CommitItem {
     /// The run does not exist: it is created with this commit, at `created_at`, and has no place in the queue before. An id
     /// that is known, or a workflow that is paused, makes the item stale. Under [`Fence::Fused`], without a delay.
     pub new: Option<Box<NewRun>>,
+    /// With `new`: the item is also stale when another version of the workflow is current.
+    pub if_current: bool,
     /// When the run was created, if the caller knows: worlds that keep histories by that need not look it up.
     pub created_at: Option<Timestamp>,
     /// Chosen by the caller; a repeated id gets the first answer.
@@ -238,6 +240,7 @@ impl CommitItem {
         Self {
             run,
             new: None,
+            if_current: false,
             created_at: None,
             commit,
             fence,

@@ -78,18 +78,19 @@ impl<'a> Batch<'a> {
     /// Runs that are created with their first commit.
     async fn begin(&mut self) -> Result<(), Fault> {
         let mut columns = RunColumns::default();
-        let mut created = Vec::new();
+        let (mut created, mut if_current) = (Vec::new(), Vec::new());
         for Transition { by, item } in self.items {
             if let (Some(new), Some(at)) = (&item.new, item.created_at) {
                 columns.push(&by.tenant, new);
                 created.push(at.millis());
+                if_current.push(item.if_current);
             }
         }
         if columns.is_empty() {
             return Ok(());
         }
         let (tenants, ids) = (columns.tenant.clone(), columns.id.clone());
-        self.pipeline.add(sql::BEGIN_RUNS, columns.into_begun(created)).await?;
+        self.pipeline.add(sql::BEGIN_RUNS, columns.into_begun(created, if_current)).await?;
         self.pipeline.add(sql::REFUSE_ENDED_RUNS, params![tenants, ids]).await?;
         Ok(())
     }

@@ -240,8 +240,8 @@ impl<'a> RunColumns<'a> {
         self.id.is_empty()
     }
 
-    /// For runs that begin at these moments.
-    pub fn into_begun(self, created: Vec<i64>) -> Vec<Owned<'a>> {
+    /// For runs that begin at these moments, some of them only with the current version.
+    pub fn into_begun(self, created: Vec<i64>, if_current: Vec<bool>) -> Vec<Owned<'a>> {
         params![
             self.tenant,
             self.id,
@@ -256,7 +256,8 @@ impl<'a> RunColumns<'a> {
             self.parent_child,
             self.priority,
             self.deadline,
-            created
+            created,
+            if_current
         ]
     }
 

@@ -87,7 +87,7 @@ impl Committer<'_> {
             if found.is_some() {
                 return Ok(CommitOutcome::Stale);
             }
-            if self.create(new, item.created_at.unwrap_or(tx.now))? {
+            if self.create(new, item)? {
                 found = tx.one(sql!("commit", "current"), id, current)?;
             }
         }
@@ -111,10 +111,19 @@ impl Committer<'_> {
         Ok(CommitOutcome::Done(Done { revision: run.revision + 1, arrived, claimed }))
     }
 
-    /// The run that begins with this commit, unless its id is known or its workflow paused.
-    fn create(&self, new: &NewRun, created_at: Timestamp) -> WorldResult<bool> {
+    /// The run that begins with this commit, unless its id is known, its workflow paused or its version passed.
+    fn create(&self, new: &NewRun, item: &CommitItem) -> WorldResult<bool> {
         let tenant = &self.request.tenant;
-        Ok(!self.tx.is_workflow_paused(tenant, &new.workflow)?
+        let workflow = params![tenant.as_str(), new.workflow];
+        let current = !item.if_current
+            || self
+                .tx
+                .one(sql!("definitions", "current_version"), workflow, |row| row.take::<String>())?
+                .as_deref()
+                == Some(new.version.as_str());
+        let created_at = item.created_at.unwrap_or(self.tx.now);
+        Ok(current
+            && !self.tx.is_workflow_paused(tenant, &new.workflow)?
             && runs::create_begun(self.tx, tenant, new, created_at)? == Creation::Created)
     }
 

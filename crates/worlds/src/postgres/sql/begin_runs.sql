@@ -10,8 +10,11 @@ WITH fresh AS (
             unnest($4::text[]) AS version, unnest($5::text[]) AS kind, unnest($6::text[]) AS input,
             unnest($7::text[]) AS actor, unnest($8::text[]) AS trace, unnest($9::text[]) AS tags,
             unnest($10::text[]) AS parent, unnest($11::bigint[]) AS parent_child, unnest($12::int[]) AS priority,
-            unnest($13::bigint[]) AS deadline, unnest($14::bigint[]) AS created) AS i
+            unnest($13::bigint[]) AS deadline, unnest($14::bigint[]) AS created, unnest($15::bool[]) AS if_current) AS i
     WHERE NOT EXISTS (SELECT FROM ended_run AS e WHERE e.id = ANY (ARRAY[i.id]) AND e.tenant = i.tenant)
+        AND (NOT i.if_current OR i.version = (
+            SELECT d.version FROM definition AS d WHERE d.tenant = i.tenant AND d.workflow = i.workflow
+            ORDER BY d.made_current DESC LIMIT 1))
     ON CONFLICT DO NOTHING
     RETURNING tenant, id, deadline_at
 ),

@@ -10,6 +10,8 @@ WHERE tenant = ?1 AND workflow = ?2 AND version = ?3;
 -- name: current
 SELECT workflow, version, kind, source, compiled, format FROM definition
 WHERE tenant = ?1 AND workflow = ?2 ORDER BY number DESC LIMIT 1;
+-- name: current_version
+SELECT version FROM definition WHERE tenant = ?1 AND workflow = ?2 ORDER BY number DESC LIMIT 1;
 -- name: put_blob
 INSERT INTO blob (tenant, hash, bytes, content, seen_at) VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (hash, tenant) DO UPDATE SET seen_at = excluded.seen_at, unused = 0;
