@@ -46,3 +46,38 @@ fn ids(operations: &Value) -> Vec<String> {
 fn expectations(scenario: &Scenario) -> impl Iterator<Item = &Expectation> {
     scenario.expect.iter().chain(scenario.any_of.iter().flatten())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn scenario(written: serde_json::Value) -> Scenario {
+        serde_json::from_str(&written.to_string()).expect("a scenario")
+    }
+
+    #[test]
+    fn names_of_nothing_are_told_once_each_and_those_a_patch_would_add_are_known() {
+        let scenario = scenario(json!({
+            "tasks": {"a": [{"ok": 1}], "tpyo": [{"ok": 1}], "*": [{"ok": 1}]},
+            "decisions": {"manger": [{"decision": "approve"}]},
+            "duplicate": ["b"],
+            "patches": [{"after": "a", "operations": [{"op": "add", "path": "/nodes/-", "value": {"id": "new"}}]}],
+            "any_of": [{"not_executed": ["new", "x"]}, {"not_executed": ["x"], "counts": {"a": 1}}],
+        }));
+        let known = BTreeSet::from(["a".to_owned(), "b".to_owned()]);
+        let expected = [
+            "tasks: there is no node tpyo",
+            "decisions: there is no node manger",
+            "not_executed: there is no node x",
+        ];
+        assert_eq!(about(&scenario, &known), expected);
+        assert_eq!(expects_nothing(&scenario), None);
+    }
+
+    #[test]
+    fn a_scenario_that_expects_nothing_is_told() {
+        assert!(expects_nothing(&scenario(json!({"source": "return 1"}))).is_some());
+    }
+}
