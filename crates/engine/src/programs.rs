@@ -11,7 +11,7 @@ use crate::definitions::graph;
 use crate::world::{Definition, DefinitionQuery, World, WorldResult};
 
 /// Turns a definition of one kind into a program.
-pub type Loader = fn(&Definition) -> Result<Arc<dyn Program>, ProgramError>;
+type Loader = Box<dyn Fn(&Definition) -> Result<Arc<dyn Program>, ProgramError> + Send + Sync>;
 
 /// Names one version of a workflow.
 type Key = (TenantId, String, Version);
@@ -45,8 +45,11 @@ impl Default for Programs {
 
 impl Programs {
     /// Teaches this process a kind of workflow.
-    pub fn add_kind(&mut self, kind: WorkflowKind, loader: Loader) {
-        self.loaders.insert(kind, loader);
+    pub fn add_kind<L>(&mut self, kind: WorkflowKind, loader: L)
+    where
+        L: Fn(&Definition) -> Result<Arc<dyn Program>, ProgramError> + Send + Sync + 'static,
+    {
+        self.loaders.insert(kind, Box::new(loader));
     }
 
     /// The kinds any definition of which can be stepped here.

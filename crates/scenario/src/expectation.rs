@@ -97,6 +97,13 @@ impl Words {
 }
 
 impl Expectation {
+    /// The nodes it is about, each with its key.
+    pub fn names(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let counts = self.counts.keys().map(|name| ("counts", name));
+        let before = self.before.iter().flat_map(|(a, b)| [a, b]).map(|name| ("before", name));
+        counts.chain(before).chain(self.not_executed.iter().map(|name| ("not_executed", name)))
+    }
+
     /// What is wrong, each with its key, what was expected and what happened.
     pub fn problems(&self, outcome: &Outcome) -> Vec<String> {
         let mut problems = Vec::new();

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rhythm_core::WorkflowKind;
-use rhythm_core::graph::document;
+use rhythm_core::graph::{Context, compile, document};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::expectation::Expectation;
@@ -76,7 +76,7 @@ pub struct Signal {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decision {
-    pub decision: String,
+    pub decision: Says,
     #[serde(default)]
     pub by: String,
     #[serde(default)]
@@ -85,6 +85,27 @@ pub struct Decision {
     pub data: Value,
     #[serde(default, deserialize_with = "moment")]
     pub at: f64,
+}
+
+/// What a person says, or that nobody says anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Says {
+    #[serde(alias = "approved")]
+    Approve,
+    #[serde(alias = "rejected")]
+    Reject,
+    Timeout,
+}
+
+impl Says {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Reject => "reject",
+            Self::Timeout => "timeout",
+        }
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -157,6 +178,11 @@ impl Scenario {
         if !document["limits"].is_object() {
             document["limits"] = Value::Object(Map::new());
         }
+        // Several names mean the same: the scenario's takes the place of all of them.
+        let meant: Vec<String> = self.limits.iter().filter_map(|(name, given)| limit(name, given)).collect();
+        if let Some(own) = document["limits"].as_object_mut() {
+            own.retain(|name, given| limit(name, given).is_none_or(|limit| !meant.contains(&limit)));
+        }
         for (name, limit) in &self.limits {
             document["limits"][name] = limit.clone();
         }
@@ -190,6 +216,20 @@ impl Scenario {
         };
         self.workflows.iter().map(other).collect()
     }
+}
+
+/// Which of a graph's limits is meant by a name: the one that is another where it is given.
+fn limit(name: &str, given: &Value) -> Option<String> {
+    let limits = |written: Value| {
+        let graph = json!({"nodes": [{"id": "a", "type": "task"}], "limits": written});
+        let graph = compile(&graph.to_string(), &Context::default()).graph?;
+        serde_json::to_value(graph.limits).ok()
+    };
+    // A value that is the usual one would show nothing.
+    let written = if given.is_number() { json!(7) } else { given.clone() };
+    let (with, without) = (limits(json!({name: written}))?, limits(json!({}))?);
+    let changed = with.as_object()?.iter().find(|(key, value)| without.get(*key) != Some(value))?;
+    Some(changed.0.clone())
 }
 
 /// All scenarios of files and, below folders, of every scenario file in the order of their names.
@@ -309,9 +349,12 @@ fn scenario(value: &Ordered) -> Result<Scenario, String> {
             }
         }
     }
-    match scenario.expect.is_some() && scenario.any_of.is_some() {
-        true => Err("write one of `expect` and `any_of`".into()),
-        false => Ok(scenario),
+    match (&scenario.expect, &scenario.any_of) {
+        (Some(_), Some(_)) => Err("write one of `expect` and `any_of`".into()),
+        (None, Some(none)) if none.is_empty() => {
+            Err("any_of: an empty list is never right: write what may come of it".into())
+        }
+        _ => Ok(scenario),
     }
 }
 
@@ -343,6 +386,17 @@ mod tests {
         assert!(mistake(0).contains("expekt"), "{}", mistake(0));
         assert_eq!(mistake(1), "write one of `expect` and `any_of`");
         assert_eq!((found[0].name.as_str(), mistake(2)), ("n", ""));
+    }
+
+    #[test]
+    fn what_cannot_be_right_and_what_nobody_can_say_is_refused() {
+        let found = read(
+            r#"[{"source": "return 1", "any_of": []},
+                {"source": "return 1", "decisions": {"a": [{"decision": "aprove"}]}, "expect": {}}]"#,
+        );
+        let mistake = |place: usize| found[place].mistake.as_deref().unwrap_or_default();
+        assert_eq!(mistake(0), "any_of: an empty list is never right: write what may come of it");
+        assert!(mistake(1).starts_with("decisions.a[0].decision: unknown variant"), "{}", mistake(1));
     }
 
     #[test]

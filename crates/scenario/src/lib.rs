@@ -7,15 +7,17 @@
 
 mod expectation;
 mod file;
+mod notes;
 mod ordered;
 mod outcome;
+mod riding;
 mod script;
 pub mod stage;
 mod stand_in;
 mod suite;
 
 pub use expectation::Expectation;
-pub use file::{Cancel, Decision, FileError, Patch, Scenario, Signal, read_files};
+pub use file::{Cancel, Decision, FileError, Patch, Says, Scenario, Signal, read_files};
 pub use outcome::{Call, Ending, Fault, Outcome, Rejection};
 pub use script::{Answer, Script};
 pub use suite::{Options, Report, run, run_all};

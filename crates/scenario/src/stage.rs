@@ -3,12 +3,14 @@
 
 mod ending;
 mod graph;
+mod people;
 mod tasks;
 mod watch;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rhythm_core::graph::Graph;
 use rhythm_core::message::{Cancel, Message, MessageBody, SignalReceived};
 use rhythm_core::{
     Actor, Event, Failure, MessageId, Millis, Payload, RunId, TaskId, TenantId, Timestamp, WorkerId,
@@ -28,9 +30,11 @@ use rhythm_engine::world::*;
 
 use crate::file::{Scenario, Subject};
 use crate::outcome::{Call, Outcome, Rejection};
+use crate::riding::{Rides, Riding};
 use crate::script::{Script, payload, seconds};
-use crate::stand_in;
+use crate::stand_in::Cast;
 use graph::Graphs;
+use people::Said;
 
 /// How messages reach the run. The outcome must not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,11 +83,20 @@ pub struct Played {
     pub outcome: Outcome,
     /// Of the run and its inline children.
     pub histories: BTreeMap<RunId, Vec<Event>>,
+    /// What the outcome does not show, but whoever wrote the scenario should know.
+    pub notes: Vec<String>,
+}
+
+impl Played {
+    fn rejected(rejections: Vec<Rejection>) -> Self {
+        let (outcome, histories, notes) = (Outcome::rejected(rejections), BTreeMap::new(), Vec::new());
+        Self { outcome, histories, notes }
+    }
 }
 
 /// What happens in a scenario. The error says what kept it from being played.
-pub async fn play(scenario: &Scenario, way: Way, seed: u64) -> Result<Outcome, String> {
-    play_at(&Place::in_memory(START), scenario, way, seed).await.map(|played| played.outcome)
+pub async fn play(scenario: &Scenario, way: Way, seed: u64) -> Result<Played, String> {
+    play_at(&Place::in_memory(START), scenario, way, seed).await
 }
 
 /// The same on any world that has nothing else to do.
@@ -103,15 +116,14 @@ pub async fn play_at(place: &Place, scenario: &Scenario, way: Way, seed: u64) ->
         }
     }
     if !refused.is_empty() {
-        return Ok(Played { outcome: Outcome::rejected(refused), histories: BTreeMap::new() });
+        return Ok(Played::rejected(refused));
     }
     match stage.start(name, scenario).await {
         Ok(()) => {}
         Err(EngineError::World(error)) => return Err(error.to_string()),
         Err(error) => {
             let (code, message) = (error.code().to_owned(), error.to_string());
-            let outcome = Outcome::rejected(vec![Rejection { code, message }]);
-            return Ok(Played { outcome, histories: BTreeMap::new() });
+            return Ok(Played::rejected(vec![Rejection { code, message }]));
         }
     }
     stage.perform().await.map_err(|error| error.to_string())?;
@@ -122,7 +134,7 @@ pub async fn play_at(place: &Place, scenario: &Scenario, way: Way, seed: u64) ->
             stage.events
         ));
     }
-    stage.played().await.map_err(|error| error.to_string())
+    stage.played(scenario).await.map_err(|error| error.to_string())
 }
 
 struct Stage {
@@ -150,6 +162,9 @@ struct Stage {
     /// What is played is a graph: its order is one of nodes.
     is_graph: bool,
     graphs: Graphs,
+    cast: Arc<Cast>,
+    rides: Arc<Rides>,
+    notes: Vec<String>,
     events: u64,
     /// Something has happened that may have cancelled tasks.
     unsettled: bool,
@@ -166,16 +181,14 @@ enum Act {
     Answer {
         task: Box<ClaimedTask>,
         result: Result<Payload, Failure>,
+        /// Nobody wrote it: the attempt takes too long.
+        late: bool,
     },
     /// It is held, and will never be answered.
     Hold(Box<ClaimedTask>),
     Send(Message),
     /// What a person says about a node's question.
-    Decide {
-        run: RunId,
-        node: String,
-        message: Message,
-    },
+    Decide(Box<Said>),
 }
 
 impl Stage {
@@ -183,8 +196,9 @@ impl Stage {
         let Place { world, clock, tenant } = place.clone();
         let client =
             Client::new(world.clone(), tenant, Actor("scenario".into())).with_ids(|| "scenario".into());
-        let engine = engine(place);
         let run = RunId::new("scenario");
+        let (cast, rides) = (Arc::new(Cast::of(scenario)), Arc::new(Rides::of(scenario, run.clone())));
+        let engine = engine(place, &cast, &rides);
         let mut stage = Self {
             way,
             seed,
@@ -205,6 +219,9 @@ impl Stage {
             further: BTreeMap::new(),
             is_graph: false,
             graphs: Graphs::new(scenario),
+            cast,
+            rides,
+            notes: Vec::new(),
             events: 0,
             unsettled: false,
         };
@@ -256,8 +273,11 @@ impl Stage {
             Ok(defined) => defined,
             Err(refused) => return Ok(Err(rejections(refused))),
         };
-        if subject.kind == WorkflowKind::Graph {
-            stand_in::replace(&mut defined.definition, scenario);
+        self.cast.replace(&mut defined.definition);
+        if !named && subject.kind == WorkflowKind::Graph {
+            let graph: Option<Graph> = serde_json::from_slice(&defined.definition.compiled).ok();
+            let nodes = graph.map(|graph| graph.nodes.into_iter().map(|node| node.id).collect());
+            self.rides.are_about(nodes.unwrap_or_default());
         }
         if named {
             defined.definition.workflow.clone_from(&subject.name);
@@ -299,14 +319,13 @@ impl Stage {
             if swept.changed > 0 {
                 continue;
             }
+            if self.people_are_late_next().await? {
+                return Ok(());
+            }
             let planned =
                 self.plans.iter().filter(|plan| !matches!(plan.act, Act::Hold(_))).map(|plan| plan.at);
             let late = self.deadlines.values().copied();
-            let scripted = planned.chain(late).min();
-            if scripted.is_none() && self.only_people_are_late().await? {
-                return Ok(());
-            }
-            let Some(next) = scripted.into_iter().chain(swept.next_due).min() else { return Ok(()) };
+            let Some(next) = planned.chain(late).chain(swept.next_due).min() else { return Ok(()) };
             self.clock.set(next.max(self.clock.now()));
             self.act().await?;
             self.sweep().await?;
@@ -348,7 +367,7 @@ impl Stage {
             }
             self.look().await?;
             if self.way == Way::Reloaded && ticked.runs > 0 {
-                self.engine = engine(&self.place());
+                self.engine = engine(&self.place(), &self.cast, &self.rides);
             }
             let handed_out = self.hand_out().await?;
             self.stop_unwanted().await?;
@@ -374,16 +393,12 @@ impl Stage {
         let mut cancels = Vec::new();
         for plan in due {
             match plan.act {
-                Act::Answer { task, result } => {
+                Act::Answer { task, result, .. } => {
                     self.fire_timers_before(&task).await?;
                     let result = self.with_patch(&task, result).await?;
                     self.finish(&task, result, None).await?;
                 }
-                Act::Decide { run, node, message } => {
-                    self.patch_before(&run, &node).await?;
-                    let again = usize::from(self.duplicated.contains(&node));
-                    self.deliver_to(&run, message, again).await?;
-                }
+                Act::Decide(said) => self.decide(&said).await?,
                 Act::Send(message) if matches!(message.body, MessageBody::Cancel(_)) => cancels.push(message),
                 Act::Send(message) => self.deliver(message).await?,
                 Act::Hold(_) => {}
@@ -398,16 +413,12 @@ impl Stage {
         Ok(())
     }
 
-    async fn deliver(&self, message: Message) -> Result<(), EngineError> {
-        self.deliver_to(&self.run, message, 0).await
-    }
-
-    async fn deliver_to(&self, run: &RunId, mut message: Message, again: usize) -> Result<(), EngineError> {
+    async fn deliver(&self, mut message: Message) -> Result<(), EngineError> {
         if let MessageBody::Signal(signal) = &mut message.body {
             signal.payload = self.client.store(signal.payload.clone()).await?;
         }
-        for _ in 0..self.times() + again {
-            let deliveries = vec![Delivery { to: run.clone(), message: message.clone() }];
+        for _ in 0..self.times() {
+            let deliveries = vec![Delivery { to: self.run.clone(), message: message.clone() }];
             self.world.deliver(Deliver { tenant: self.client.tenant().clone(), deliveries }).await?;
         }
         Ok(())
@@ -436,7 +447,7 @@ fn no_inputs() -> Payload {
 }
 
 /// A process of its own: it has loaded nothing yet.
-fn engine(place: &Place) -> Engine {
+fn engine(place: &Place, cast: &Arc<Cast>, rides: &Arc<Rides>) -> Engine {
     let config = Config {
         tenant: place.tenant.clone(),
         incarnation: format!("{WORKER}#{}", rhythm_engine::client::fresh_id()),
@@ -447,7 +458,14 @@ fn engine(place: &Place) -> Engine {
     };
     let time = WorldTime::new(Arc::new(Virtual(place.clock.clone())));
     let mut programs = Programs::default();
-    programs.add_kind(WorkflowKind::Graph, stand_in::load);
+    let (cast, rides) = (cast.clone(), rides.clone());
+    programs.add_kind(WorkflowKind::Graph, move |definition| {
+        let program = cast.program(definition)?;
+        Ok(match rides.nodes().is_empty() {
+            true => Arc::new(program),
+            false => Arc::new(Riding { program, rides: rides.clone() }),
+        })
+    });
     let process = Arc::new(Process::new(place.world.clone(), config, programs, time));
     let worker = Worker::new(process.clone(), Handlers::default(), String::new(), 0);
     Engine::new(process, Arc::new(worker))

@@ -1,10 +1,11 @@
 //! Nodes of a graph whose work the script does: whatever they are, they ask for a task and get its answer.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rhythm_core::graph::ir::{Config, Node, NodeKind};
 use rhythm_core::graph::{Graph, GraphProgram, Registry, document, patch};
-use rhythm_core::{Program, ProgramError};
+use rhythm_core::{ProgramError, WorkflowKind};
 use rhythm_engine::world::Definition;
 use serde_json::Value;
 
@@ -14,69 +15,98 @@ use crate::script::{ANY, Answer};
 /// Begins the names of tasks that no graph asks for by itself.
 const STAND_IN: &str = "stand-in:";
 
-/// Lets the script answer for the nodes it names.
-pub fn replace(definition: &mut Definition, scenario: &Scenario) {
-    let Ok(mut graph) = serde_json::from_slice::<Graph>(&definition.compiled) else { return };
-    for node in &mut graph.nodes {
-        if is_scripted(node, scenario) {
-            take_over(node);
-        }
-        // Whoever answers for a node needs no config to do so.
-        if matches!(node.config, Config::Unresolved(_)) && has_answers(&node.id, scenario) {
-            node.config = Config::default();
-        }
-    }
-    definition.compiled = serde_json::to_vec(&graph).unwrap_or_default();
+/// What decides which nodes the script plays, in the graphs of a scenario and in what patches make of them.
+pub struct Cast {
+    answers: BTreeMap<String, Vec<Answer>>,
+    /// Nodes people decide about.
+    decided: BTreeSet<String>,
+    /// Those the scenario brings along.
+    workflows: BTreeSet<String>,
+    /// What the scenario knows by a reference.
+    content: BTreeMap<String, Value>,
 }
 
-pub fn load(definition: &Definition) -> Result<Arc<dyn Program>, ProgramError> {
-    Ok(Arc::new(program(definition)?))
-}
-
-pub fn program(definition: &Definition) -> Result<GraphProgram, ProgramError> {
-    let bad = |problem: String| ProgramError::BadDefinition(problem);
-    let graph = serde_json::from_slice(&definition.compiled).map_err(|error| bad(error.to_string()))?;
-    let document = document::read(&definition.source).map_err(|wrong| bad(wrong.title))?;
-    let compile = patch::compiler(Registry::built_in().clone());
-    let again = move |document: &Value, base: &Graph| compile(document, base).map(|made| keep(base, made));
-    GraphProgram::new(graph, document.to_json(), Arc::new(again))
-}
-
-/// What a patch makes of the document has the same stand-ins.
-fn keep(base: &Graph, mut made: Graph) -> Graph {
-    for node in &mut made.nodes {
-        let Some(known) = base.find(&node.id).map(|place| &base.nodes[place]) else { continue };
-        if known.task.as_ref().is_some_and(|task| task.starts_with(STAND_IN)) {
-            take_over(node);
-        }
-        if matches!((&node.config, &known.config), (Config::Unresolved(_), Config::Inline(_))) {
-            node.config = known.config.clone();
+impl Cast {
+    pub fn of(scenario: &Scenario) -> Self {
+        Self {
+            answers: scenario.tasks.clone(),
+            decided: scenario.decisions.keys().cloned().collect(),
+            workflows: scenario.workflows.keys().cloned().collect(),
+            content: scenario.content(),
         }
     }
-    made
-}
 
-fn take_over(node: &mut Node) {
-    node.kind = NodeKind::Task;
-    node.task = Some(format!("{STAND_IN}{}", node.id));
-}
-
-fn has_answers(node: &str, scenario: &Scenario) -> bool {
-    scenario.tasks.contains_key(node) || scenario.tasks.contains_key(ANY)
-}
-
-/// Nodes that ask for a task anyway need nobody in their place. Those that compute or wait do so unless they are named.
-fn is_scripted(node: &Node, scenario: &Scenario) -> bool {
-    let answers = scenario.tasks.get(&node.id);
-    match &node.kind {
-        NodeKind::Task | NodeKind::Http | NodeKind::Agent | NodeKind::Transform | NodeKind::Registered(_) => {
-            false
+    /// Lets the script answer for the nodes it names.
+    pub fn replace(&self, definition: &mut Definition) {
+        if definition.kind != WorkflowKind::Graph {
+            return;
         }
-        NodeKind::Human => answers.is_some() && !scenario.decisions.contains_key(&node.id),
-        NodeKind::Child => answers.is_some() || is_elsewhere(node, scenario),
-        NodeKind::Parallel if starts_workflows(node) => answers.is_some() || is_elsewhere(node, scenario),
-        NodeKind::Parallel => answers.is_some_and(|answers| are_lists(answers)),
-        _ => answers.is_some(),
+        let Ok(mut graph) = serde_json::from_slice::<Graph>(&definition.compiled) else { return };
+        self.play(&mut graph);
+        definition.compiled = serde_json::to_vec(&graph).unwrap_or_default();
+    }
+
+    pub fn program(self: &Arc<Self>, definition: &Definition) -> Result<GraphProgram, ProgramError> {
+        let bad = |problem: String| ProgramError::BadDefinition(problem);
+        let graph = serde_json::from_slice(&definition.compiled).map_err(|error| bad(error.to_string()))?;
+        let document = document::read(&definition.source).map_err(|wrong| bad(wrong.title))?;
+        let (cast, compile) = (self.clone(), patch::compiler(Registry::built_in().clone()));
+        // What a patch makes of the document is played by the same cast.
+        let again = move |document: &Value, base: &Graph| {
+            let mut base = base.clone();
+            base.contents.extend(cast.content.clone());
+            let mut made = compile(document, &base)?;
+            cast.play(&mut made);
+            Ok(made)
+        };
+        GraphProgram::new(graph, document.to_json(), Arc::new(again))
+    }
+
+    fn play(&self, graph: &mut Graph) {
+        for node in &mut graph.nodes {
+            if self.plays(node) {
+                // It stays what it is to whoever asks for its type.
+                node.kind = NodeKind::Registered(patch::type_name(&node.kind).to_owned());
+                node.task = Some(format!("{STAND_IN}{}", node.id));
+            }
+            // Whoever answers for a node needs no config to do so.
+            if matches!(node.config, Config::Unresolved(_)) && self.answers_for(&node.id) {
+                node.config = Config::default();
+            }
+            // Policies are real, but nothing is left to chance.
+            let undoing = node.compensator.as_mut().and_then(|compensator| compensator.retry.as_mut());
+            for policy in node.retry.as_mut().into_iter().chain(undoing) {
+                policy.jitter = 0.0;
+            }
+        }
+    }
+
+    fn answers_for(&self, node: &str) -> bool {
+        [node, ANY].iter().any(|name| self.answers.contains_key(*name)) || self.decided.contains(node)
+    }
+
+    /// Nodes that ask for a task anyway need nobody in their place. Those that compute or wait do so unless they are
+    /// named.
+    fn plays(&self, node: &Node) -> bool {
+        let answers = self.answers.get(&node.id);
+        match &node.kind {
+            NodeKind::Task
+            | NodeKind::Http
+            | NodeKind::Agent
+            | NodeKind::Transform
+            | NodeKind::Registered(_) => false,
+            NodeKind::Human => answers.is_some() && !self.decided.contains(&node.id),
+            NodeKind::Child => answers.is_some() || self.is_elsewhere(node),
+            NodeKind::Parallel if starts_workflows(node) => answers.is_some() || self.is_elsewhere(node),
+            NodeKind::Parallel => answers.is_some_and(|answers| are_lists(answers)),
+            _ => answers.is_some(),
+        }
+    }
+
+    /// A workflow the scenario does not bring along is work like any other.
+    fn is_elsewhere(&self, node: &Node) -> bool {
+        let named = workflow(node).is_some_and(|name| self.workflows.contains(name));
+        !named && self.answers.contains_key(ANY)
     }
 }
 
@@ -84,12 +114,6 @@ fn is_scripted(node: &Node, scenario: &Scenario) -> bool {
 fn are_lists(answers: &[Answer]) -> bool {
     let mut given = answers.iter().filter_map(|answer| answer.ok.as_ref()).peekable();
     given.peek().is_some() && given.all(|ok| ok.get().trim_start().starts_with('['))
-}
-
-/// A workflow the scenario does not bring along is work like any other.
-fn is_elsewhere(node: &Node, scenario: &Scenario) -> bool {
-    let named = workflow(node).is_some_and(|name| scenario.workflows.contains_key(name));
-    !named && scenario.tasks.contains_key(ANY)
 }
 
 fn starts_workflows(node: &Node) -> bool {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::file::Scenario;
 use crate::outcome::Outcome;
-use crate::stage::{Way, play};
+use crate::stage::{Played, Way, play};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -26,6 +26,9 @@ pub struct Report {
     pub name: String,
     pub passed: bool,
     pub problems: Vec<String>,
+    /// What is no problem, but makes the scenario tell less than it seems to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Absent when it could not be played at all.
     pub outcome: Option<Outcome>,
 }
@@ -35,28 +38,31 @@ pub fn run(scenario: &Scenario, options: Options) -> Report {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let played =
         runtime.map_err(|error| error.to_string()).map(|runtime| runtime.block_on(judge(scenario, options)));
-    let (problems, outcome) = played.unwrap_or_else(|problem| (vec![problem], None));
-    Report { name: scenario.name.clone(), passed: problems.is_empty(), problems, outcome }
+    let (problems, played) = played.unwrap_or_else(|problem| (vec![problem], None));
+    let (outcome, notes) = played.map(|played| (played.outcome, played.notes)).unzip();
+    let (name, notes) = (scenario.name.clone(), notes.unwrap_or_default());
+    Report { name, passed: problems.is_empty(), problems, notes, outcome }
 }
 
-async fn judge(scenario: &Scenario, options: Options) -> (Vec<String>, Option<Outcome>) {
+async fn judge(scenario: &Scenario, options: Options) -> (Vec<String>, Option<Played>) {
     if let Some(mistake) = &scenario.mistake {
         return (vec![mistake.clone()], None);
     }
-    let outcome = match play(scenario, Way::Straight, options.seed).await {
-        Ok(outcome) => outcome,
+    let played = match play(scenario, Way::Straight, options.seed).await {
+        Ok(played) => played,
         Err(problem) => return (vec![problem], None),
     };
-    let mut problems = expected(scenario, &outcome);
+    let outcome = &played.outcome;
+    let mut problems = expected(scenario, outcome);
     let others = Way::ALL.into_iter().filter(|way| options.three_ways && *way != Way::Straight);
     for way in others {
         match play(scenario, way, options.seed).await {
-            Ok(other) if other == outcome => {}
-            Ok(other) => problems.push(difference(way, &outcome, &other)),
+            Ok(other) if other.outcome == *outcome => {}
+            Ok(other) => problems.push(difference(way, outcome, &other.outcome)),
             Err(problem) => problems.push(format!("{}: {problem}", word(way))),
         }
     }
-    (problems, Some(outcome))
+    (problems, Some(played))
 }
 
 fn expected(scenario: &Scenario, outcome: &Outcome) -> Vec<String> {

@@ -79,8 +79,10 @@ impl Test {
             } else {
                 let word = if report.passed { "ok    " } else { "FAILED" };
                 let problems = report.problems.iter().map(|problem| format!("        {problem}"));
+                let notes = report.notes.iter().map(|note| format!("        note: {note}"));
                 let place = if report.passed { "" } else { &place };
-                let lines = std::iter::once(format!("{word}  {place}{}", report.name)).chain(problems);
+                let first = std::iter::once(format!("{word}  {place}{}", report.name));
+                let lines = first.chain(problems).chain(notes);
                 lines.into_iter().try_for_each(|line| out.line(line))
             };
         });

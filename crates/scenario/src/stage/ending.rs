@@ -10,7 +10,9 @@ use rhythm_engine::error::EngineError;
 use rhythm_engine::world::*;
 
 use super::{Played, Stage};
-use crate::outcome::{Ending, Fault, Outcome, value};
+use crate::file::Scenario;
+use crate::notes;
+use crate::outcome::{Call, Ending, Fault, Outcome, value};
 
 impl Stage {
     /// What the run waits for: a flow knows it itself, what it started and forgot is not among it.
@@ -45,22 +47,28 @@ impl Stage {
         Ok(kinds.into_iter().map(str::to_owned).collect())
     }
 
-    pub(super) async fn played(mut self) -> Result<Played, EngineError> {
+    pub(super) async fn played(mut self, scenario: &Scenario) -> Result<Played, EngineError> {
         let mut histories = BTreeMap::new();
         for run in self.seen.keys() {
             histories.insert(run.clone(), self.client.history(run).await?);
         }
         let mut outcome = self.outcome().await?;
-        if let Some(node) = self.graphs.without_ride(&outcome.order) {
-            let problem = format!("patches: {node} has no answer from outside that a patch could ride on");
-            return Err(EngineError::Invalid(problem));
-        }
         if self.is_graph {
             let history = histories.get(&self.run).map(Vec::as_slice).unwrap_or_default();
             let counted = recount(history).map_err(|wrong| EngineError::Invalid(wrong.to_string()))?;
             outcome.counter = i64::try_from(counted).ok();
         }
-        Ok(Played { outcome, histories })
+        let mut notes = self.notes;
+        if self.is_graph {
+            let mut known = self.graphs.nodes;
+            known.extend(self.rides.own().iter().cloned());
+            known.extend(outcome.calls.iter().map(|Call(name, _)| name.clone()));
+            notes.extend(notes::about(scenario, &known));
+            let left = self.rides.nodes().into_iter().filter(|node| known.contains(node));
+            notes.extend(left.map(|node| format!("patches: {node} had no result that one could ride on")));
+        }
+        notes.extend(notes::expects_nothing(scenario));
+        Ok(Played { outcome, histories, notes })
     }
 
     async fn outcome(&mut self) -> Result<Outcome, EngineError> {

@@ -70,18 +70,18 @@ impl Stage {
                 self.script.next(&task.name)
             }
         };
-        let answered = answer.and_then(|answer| Some((now.plus(answer.delay()), answer.result()?)));
+        let answered = answer.and_then(|answer| Some((now.plus(answer.delay()), answer.result()?, false)));
         // Only a timeout that was asked for counts: others may take as long as the script says.
         let timeout = task.options.timeout.map(|timeout| {
             let message = format!("the attempt took longer than {timeout}");
-            (now.plus(timeout), Err(Failure::new(codes::TIMEOUT, message)))
+            (now.plus(timeout), Err(Failure::new(codes::TIMEOUT, message)), true)
         });
-        let deadline = task.deadline_at.map(|deadline| (deadline.max(now), Err(too_late())));
+        let deadline = task.deadline_at.map(|deadline| (deadline.max(now), Err(too_late()), true));
         // The answer wins when it comes at the last moment.
-        let end = [answered, timeout, deadline].into_iter().flatten().min_by_key(|(at, _)| *at);
+        let end = [answered, timeout, deadline].into_iter().flatten().min_by_key(|(at, ..)| *at);
         let task = Box::new(task);
         match end {
-            Some((at, result)) => self.plan(at, Act::Answer { task, result }),
+            Some((at, result, late)) => self.plan(at, Act::Answer { task, result, late }),
             None => self.plan(now, Act::Hold(task)),
         }
         Ok(())
@@ -104,7 +104,7 @@ impl Stage {
             Act::Answer { task, .. } | Act::Hold(task) => {
                 Some(TaskClaim { task: task.id.clone(), claim: task.claim })
             }
-            Act::Send(_) | Act::Decide { .. } => None,
+            Act::Send(_) | Act::Decide(_) => None,
         };
         let tasks: Vec<Beat> =
             self.plans.iter().filter_map(held).map(|claim| Beat { claim, progress: None }).collect();

@@ -39,17 +39,38 @@ impl Stage {
                 }
             }
             self.watch_graph(&run, &rows).await?;
-            if self.way == Way::Twice {
-                self.repeat(&run, &rows).await?;
-            }
+            let again: Vec<Message> = match self.way {
+                Way::Twice => rows.iter().filter_map(Event::to_message).collect(),
+                Way::Straight | Way::Reloaded => self.duplicated_answers(&rows),
+            };
+            self.repeat(&run, again).await?;
         }
         Ok(())
     }
 
+    /// What has made nodes consume their tokens that are to be answered twice.
+    fn duplicated_answers(&self, rows: &[Event]) -> Vec<Message> {
+        let (mut last, mut again) = (None, Vec::new());
+        if self.duplicated.is_empty() {
+            return again;
+        }
+        for row in rows {
+            last = row.to_message().or(last);
+            let EventData::NodeConsumed(moved) = &row.data else { continue };
+            if self.duplicated.contains(&moved.to) {
+                again.extend(last.take());
+            }
+        }
+        again
+    }
+
     /// Delivers again what was consumed.
-    async fn repeat(&self, run: &RunId, rows: &[Event]) -> Result<(), EngineError> {
+    async fn repeat(&self, run: &RunId, messages: Vec<Message>) -> Result<(), EngineError> {
+        if messages.is_empty() {
+            return Ok(());
+        }
         let again = |message: Message| Delivery { to: run.clone(), message };
-        let deliveries: Vec<Delivery> = rows.iter().filter_map(Event::to_message).map(again).collect();
+        let deliveries: Vec<Delivery> = messages.into_iter().map(again).collect();
         self.world.deliver(Deliver { tenant: self.client.tenant().clone(), deliveries }).await?;
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::{Machine, Stop, Stopped, codes};
 use crate::command::Command;
 use crate::duration;
 use crate::failure::Failure;
-use crate::graph::ir::{Branch, Config, Node, NodeIndex, NodeKind};
+use crate::graph::ir::{Branch, Config, Human, Node, NodeIndex, NodeKind};
 use crate::graph::reference::{self, Source};
 use crate::id::CommandId;
 use crate::payload::Payload;
@@ -92,6 +92,7 @@ impl Machine<'_> {
         let plan = self.plan.clone();
         let config = match &plan.node(place).config {
             Config::Inline(config) => config,
+            Config::Unresolved(_) if needs_no_config(plan.node(place)) => return Ok(Value::Null),
             Config::Unresolved(reference) => {
                 let message = format!("the config {reference} is not there");
                 return Err(Trouble::Node(Failure::permanent(codes::UNRESOLVABLE, message)));
@@ -167,6 +168,16 @@ impl Machine<'_> {
             (_, Some(until)) => instant(until),
             _ => Trouble::bad_config("a delay has `for` or `until`"),
         }
+    }
+}
+
+/// What these do stands elsewhere. Whom a person's question goes to may stand in the config: a question that nothing else says
+/// anything about is not put to everybody because its config is lost.
+fn needs_no_config(node: &Node) -> bool {
+    match node.kind {
+        NodeKind::Conditional | NodeKind::Loop => true,
+        NodeKind::Human => node.human.as_ref().is_some_and(|human| *human != Human::default()),
+        _ => false,
     }
 }
 

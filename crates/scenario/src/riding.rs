@@ -1,0 +1,265 @@
+//! Patches that ride on a node's result: they are applied in the transition that brings it, just before it.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use rhythm_core::graph::ir::NodeKind;
+use rhythm_core::graph::machine::{Waiting, WaitingFor};
+use rhythm_core::graph::{Graph, GraphProgram};
+use rhythm_core::message::{Message, MessageBody, Patched};
+use rhythm_core::program::Session;
+use rhythm_core::{
+    Actor, CommandId, EventData, MessageId, Payload, Program, ProgramError, Progress, RunId, Snapshot, Step,
+    StepInput, Transition,
+};
+
+use crate::file::{Patch, Scenario};
+
+/// The patches that have not ridden yet, in the order of the scenario.
+pub struct Rides {
+    left: Mutex<Vec<(usize, Patch)>>,
+    run: RunId,
+    /// The nodes of the run that is played: its children have patches only for others.
+    own: OnceLock<Vec<String>>,
+}
+
+impl Rides {
+    pub fn of(scenario: &Scenario, run: RunId) -> Self {
+        let left = Mutex::new(scenario.patches.iter().cloned().enumerate().collect());
+        Self { left, run, own: OnceLock::new() }
+    }
+
+    pub fn are_about(&self, nodes: Vec<String>) {
+        self.own.get_or_init(|| nodes);
+    }
+
+    /// The nodes of the run that is played, as it begins.
+    pub fn own(&self) -> &[String] {
+        self.own.get().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Those after this node, which are not given to anybody else.
+    pub fn take(&self, node: &str) -> Vec<Patch> {
+        let riding = self.left().extract_if(.., |(_, patch)| patch.after == node).collect::<Vec<_>>();
+        riding.into_iter().map(|(_, patch)| patch).collect()
+    }
+
+    /// The nodes whose results somebody still waits for.
+    pub fn nodes(&self) -> Vec<String> {
+        self.left().iter().map(|(_, patch)| patch.after.clone()).collect()
+    }
+
+    fn left(&self) -> MutexGuard<'_, Vec<(usize, Patch)>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A graph whose results may bring patches along.
+pub struct Riding {
+    pub program: GraphProgram,
+    pub rides: Arc<Rides>,
+}
+
+impl Program for Riding {
+    fn step(&self, input: StepInput<'_>) -> Result<Step, ProgramError> {
+        let mut before = Before::default();
+        loop {
+            let snapshot = before.snapshot.as_ref().or(input.snapshot);
+            let input = StepInput { snapshot, ..input };
+            let transition = match self.program.step(input)? {
+                Step::Transition(transition) => transition,
+                more => return Ok(more),
+            };
+            let next = self.riding(&before, input, &transition)?;
+            let Some((number, patch)) = next else { return Ok(self.whole(before, transition)) };
+            let message = self.message(input, number, &patch)?;
+            match self.program.step(StepInput { message: &message, ..input })? {
+                // It has brought about the end by itself.
+                Step::Transition(last) if last.progress != Progress::Waiting => {
+                    before.applied.push(number);
+                    return Ok(self.whole(before, last));
+                }
+                Step::Transition(transition) => before.add(number, transition),
+                more => return Ok(more),
+            }
+        }
+    }
+
+    fn session<'a>(&'a self, _: &Snapshot) -> Option<Box<dyn Session + 'a>> {
+        None
+    }
+}
+
+/// What the patches did before the message.
+#[derive(Default)]
+struct Before {
+    snapshot: Option<Snapshot>,
+    applied: Vec<usize>,
+    made: Vec<Transition>,
+}
+
+impl Before {
+    fn add(&mut self, number: usize, transition: Transition) {
+        self.snapshot = Some(transition.snapshot.clone());
+        self.applied.push(number);
+        self.made.push(transition);
+    }
+
+    /// One transition of all.
+    fn then(self, last: Transition) -> Transition {
+        let Some(first) = self.made.into_iter().reduce(join) else { return last };
+        match last.progress {
+            // A failure leaves everything as it was before; but what was told stays told.
+            Progress::Failed(_) => Transition { events: [first.events, last.events].concat(), ..last },
+            _ => join(first, last),
+        }
+    }
+}
+
+fn join(first: Transition, then: Transition) -> Transition {
+    Transition {
+        commands: [first.commands, then.commands].concat(),
+        events: [first.events, then.events].concat(),
+        blobs: [first.blobs, then.blobs].concat(),
+        ..then
+    }
+}
+
+impl Riding {
+    /// What came of it all: those that were applied do not ride again.
+    fn whole(&self, before: Before, last: Transition) -> Step {
+        self.rides.left().retain(|(number, _)| !before.applied.contains(number));
+        Step::Transition(before.then(last))
+    }
+
+    /// The first patch that rides on what this message brings, and has not been applied yet.
+    fn riding(
+        &self,
+        before: &Before,
+        input: StepInput<'_>,
+        after: &Transition,
+    ) -> Result<Option<(usize, Patch)>, ProgramError> {
+        let mut left = self.rides.left().clone();
+        left.retain(|(number, patch)| !before.applied.contains(number) && self.concerns(input, &patch.after));
+        if left.is_empty() {
+            return Ok(None);
+        }
+        let waiting = |snapshot: Option<&Snapshot>| {
+            snapshot.map_or_else(|| Ok(Vec::new()), |snapshot| self.program.waiting(snapshot))
+        };
+        let results = Results {
+            before: waiting(input.snapshot)?,
+            after: waiting(Some(&after.snapshot))?,
+            graph: self.graph(input.snapshot)?,
+        };
+        let nodes = results.of(&input.message.body, after);
+        Ok(left.into_iter().find(|(_, patch)| nodes.contains(&patch.after)))
+    }
+
+    fn graph(&self, snapshot: Option<&Snapshot>) -> Result<Graph, ProgramError> {
+        snapshot.map_or_else(|| Ok(self.program.graph().clone()), |snapshot| self.program.graph_of(snapshot))
+    }
+
+    fn concerns(&self, input: StepInput<'_>, node: &str) -> bool {
+        input.facts.run == self.rides.run || !self.rides.own().iter().any(|known| known == node)
+    }
+
+    /// As somebody would have sent it: an agent's patches come in its name.
+    fn message(&self, input: StepInput<'_>, number: usize, patch: &Patch) -> Result<Message, ProgramError> {
+        let graph = self.graph(input.snapshot)?;
+        let is_agent = graph.find(&patch.after).is_some_and(|at| graph.nodes[at].kind == NodeKind::Agent);
+        let author = if is_agent { format!("agent:{}", patch.after) } else { "scenario".to_owned() };
+        let operations = Payload::of(&patch.operations).unwrap_or_default();
+        let body = MessageBody::Patch(Patched { operations, reason: "it rides on a result".into() });
+        let id = MessageId::new(format!("patch:{number}"));
+        Ok(Message { id, at: input.at, actor: Actor(author), trace: None, body })
+    }
+}
+
+/// How a run stands before a message and after it.
+struct Results {
+    before: Vec<Waiting>,
+    after: Vec<Waiting>,
+    graph: Graph,
+}
+
+impl Results {
+    /// The nodes that have their result by this message, whatever comes of it.
+    fn of(&self, body: &MessageBody, transition: &Transition) -> Vec<String> {
+        let answered = self.answered(body);
+        let mut nodes: Vec<String> = Vec::new();
+        if let Some(wait) = answered
+            && self.is_result(wait, body)
+        {
+            nodes.push(wait.node.clone());
+        }
+        // A failure is no result, and who has one already only learns where it goes.
+        let others: Vec<&Waiting> = self.before.iter().filter(|wait| !self.may_end(wait)).collect();
+        let is_other = |token: u64| others.iter().any(|wait| wait.tokens.first() == Some(&token));
+        for event in &transition.events {
+            let EventData::NodeConsumed(moved) = event else { continue };
+            let asks = self.kind(&moved.to) == Some(&NodeKind::Human);
+            if !asks && !is_other(moved.visit.unwrap_or(moved.token)) {
+                nodes.push(moved.to.clone());
+            }
+        }
+        // Where it goes is asked outside: the result is there. A filter may ask about its items first.
+        let routing = self.after.iter().filter(|wait| {
+            wait.what == WaitingFor::Routing
+                && self.kind(&wait.node) != Some(&NodeKind::Filter)
+                && !wait.tokens.first().is_some_and(|token| is_other(*token))
+        });
+        nodes.extend(routing.map(|wait| wait.node.clone()));
+        nodes
+    }
+
+    fn answered(&self, body: &MessageBody) -> Option<&Waiting> {
+        let by = |command: CommandId| {
+            let mut waits = self.before.iter();
+            waits.find(|wait| wait.command == Some(command) || wait.timers.contains(&command))
+        };
+        match body {
+            MessageBody::TaskCompleted(done) => by(done.task),
+            MessageBody::ChildCompleted(done) => by(done.child),
+            MessageBody::ApprovalDecided(decided) => by(decided.approval),
+            MessageBody::TimerFired(fired) => by(fired.timer),
+            MessageBody::Signal(signal) => {
+                let named =
+                    |wait: &&Waiting| matches!(&wait.what, WaitingFor::Signal(name) if *name == signal.name);
+                self.before.iter().filter(named).min_by_key(|wait| wait.command)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether an answer to this is the node's result.
+    fn is_result(&self, wait: &Waiting, body: &MessageBody) -> bool {
+        let fired = matches!(body, MessageBody::TimerFired(_));
+        match &wait.what {
+            WaitingFor::Task | WaitingFor::Child => {
+                !fired && self.kind(&wait.node) != Some(&NodeKind::Parallel)
+            }
+            WaitingFor::Signal(_) => !fired,
+            WaitingFor::Timer => self.kind(&wait.node) == Some(&NodeKind::Delay),
+            // Others may be asked before it is given up.
+            WaitingFor::Approval => {
+                let open = self.after.iter().any(|other| other.command == wait.command);
+                self.kind(&wait.node) == Some(&NodeKind::Human) && !(fired && open)
+            }
+            WaitingFor::Routing | WaitingFor::Compensation | WaitingFor::Join(_) => false,
+        }
+    }
+
+    /// Whether it has its result once its tokens are gone, and not before.
+    fn may_end(&self, wait: &Waiting) -> bool {
+        match wait.what {
+            WaitingFor::Join(_) => true,
+            WaitingFor::Routing => self.kind(&wait.node) == Some(&NodeKind::Filter),
+            WaitingFor::Task | WaitingFor::Child => self.kind(&wait.node) == Some(&NodeKind::Parallel),
+            _ => false,
+        }
+    }
+
+    fn kind(&self, node: &str) -> Option<&NodeKind> {
+        self.graph.find(node).map(|place| &self.graph.nodes[place].kind)
+    }
+}
