@@ -67,8 +67,11 @@ impl Machine<'_> {
     pub fn try_child(&mut self, mut visit: Visit, attempt: u32) -> Stopped {
         let (plan, place) = (self.plan.clone(), self.place(&visit.node));
         let input = self.input_of(&visit)?;
-        let begun = self.config_of(place);
-        match begun.and_then(|config| self.start_child(plan.node(place), &config, input, attempt)) {
+        let config = match visit.config {
+            Some(config) => Ok(Value::clone(&*self.look(config)?)),
+            None => self.config_of(place),
+        };
+        match config.and_then(|config| self.start_child(plan.node(place), &config, input, attempt)) {
             Ok(wait) => {
                 visit.wait = wait;
                 self.memory.open.insert(visit.tokens[0].id, visit);

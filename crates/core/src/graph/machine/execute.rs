@@ -42,7 +42,7 @@ impl Trouble {
 
 impl Machine<'_> {
     pub fn execute(&mut self, mut visit: Visit) -> Stopped {
-        match self.perform(&visit) {
+        match self.perform(&mut visit) {
             Ok(Begun::Gives(value)) => self.result(visit, None, value, 1),
             Ok(Begun::Waits(wait)) => {
                 if let Wait::Person(question) = &wait {
@@ -58,10 +58,12 @@ impl Machine<'_> {
         }
     }
 
-    fn perform(&mut self, visit: &Visit) -> Result<Begun, Trouble> {
+    fn perform(&mut self, visit: &mut Visit) -> Result<Begun, Trouble> {
         let (plan, place) = (self.plan.clone(), self.place(&visit.node));
         let node = plan.node(place);
         let config = self.config_of(place)?;
+        let needed_again = node.compensator.is_some() || node.kind == NodeKind::Child && node.retry.is_some();
+        visit.config = needed_again.then(|| self.made(config.clone()));
         let input = self.input_of(visit)?;
         Ok(match &node.kind {
             NodeKind::Conditional | NodeKind::Loop => Begun::Gives(input),

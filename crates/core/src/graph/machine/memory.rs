@@ -111,6 +111,9 @@ pub struct Visit {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub consumed: bool,
     pub since: Timestamp,
+    /// What its config came to when it began, where that is needed again: to try a child once more, or to undo.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<ValueId>,
     pub wait: Wait,
 }
 
@@ -159,6 +162,9 @@ pub struct Done {
 pub struct Undo {
     pub node: NodeId,
     pub value: ValueId,
+    /// What the node's config was at that time. Absent where its compensator came later, or an older build wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<ValueId>,
 }
 
 /// A run that takes back what it did, the last thing first.
@@ -171,9 +177,9 @@ pub struct Undoing {
     pub completed: bool,
     /// The compensator under way.
     pub task: CommandId,
-    pub node: NodeId,
     /// What it takes back.
-    pub value: ValueId,
+    #[serde(flatten)]
+    pub undo: Undo,
     /// What could not be undone, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<(NodeId, Failure)>,
@@ -213,11 +219,16 @@ impl Memory {
         let mut named: BTreeSet<ValueId> = tokens.map(|token| token.value).collect();
         named.insert(self.inputs);
         named.extend(self.done.values().map(|done| done.value));
-        named.extend(self.undo.iter().map(|undo| undo.value));
-        if let Stage::Undoing(undoing) = &self.stage {
-            named.insert(undoing.value);
+        let under_way = match &self.stage {
+            Stage::Undoing(undoing) => Some(&undoing.undo),
+            _ => None,
+        };
+        for undo in self.undo.iter().chain(under_way) {
+            named.insert(undo.value);
+            named.extend(undo.config);
         }
         for visit in self.open.values() {
+            named.extend(visit.config);
             match &visit.wait {
                 Wait::Fan(fan) => named.extend(fan.values()),
                 Wait::Routing(routing) => drop(named.insert(routing.value)),

@@ -4,7 +4,7 @@
 
 use super::execute::Trouble;
 use super::look::object;
-use super::memory::{Memory, NodeId, Stage, Undo, Undoing, Wait};
+use super::memory::{Memory, NodeId, Stage, Undoing, Wait};
 use super::{Machine, Stopped, codes};
 use crate::command::Command;
 use crate::event::{EventData, Warning};
@@ -66,8 +66,8 @@ impl Machine<'_> {
                 let before = self.memory.clone();
                 self.begin_undo(&before, asked_for)?
             }
-            Stage::Undoing(Undoing { failure, completed, node, value, left, .. }) => {
-                self.memory.undo.push(Undo { node, value });
+            Stage::Undoing(Undoing { failure, completed, undo, left, .. }) => {
+                self.memory.undo.push(undo);
                 self.undo_next(Aim { failure: failure.or(asked_for), completed, left })?
             }
             Stage::Ended => self.undo_next(Aim { completed: true, ..Aim::default() })?,
@@ -78,15 +78,12 @@ impl Machine<'_> {
 
     /// An answer to the compensator under way; all others came too late.
     pub fn undone(&mut self, body: &MessageBody) -> Stopped<Option<Progress>> {
-        let Stage::Undoing(Undoing { failure, completed, task, node, mut left, .. }) =
-            self.memory.stage.clone()
-        else {
-            return Ok(None);
-        };
+        let Stage::Undoing(undoing) = self.memory.stage.clone() else { return Ok(None) };
+        let Undoing { failure, completed, task, undo, mut left } = undoing;
         match body {
             MessageBody::TaskCompleted(done) if done.task == task => {}
             MessageBody::TaskFailed(failed) if failed.task == task => {
-                self.not_undone(&mut left, node, failed.failure.clone());
+                self.not_undone(&mut left, undo.node, failed.failure.clone());
             }
             _ => return Ok(None),
         }
@@ -98,13 +95,18 @@ impl Machine<'_> {
             let plan = self.plan.clone();
             let Some(place) = plan.place(&undo.node) else { continue };
             let Some(compensator) = &plan.node(place).compensator else { continue };
-            let config = match self.config_of(place) {
-                Ok(config) => config.to_string(),
-                Err(Trouble::Stop(stop)) => return Err(stop),
-                Err(Trouble::Node(trouble)) => {
-                    self.not_undone(&mut aim.left, undo.node, trouble);
-                    continue;
-                }
+            self.need(undo.config.into_iter().chain([undo.value]))?;
+            // The node may have run since with another config: what it did then was taken back before.
+            let config = match undo.config {
+                Some(config) => self.text(config)?.to_owned(),
+                None => match self.config_of(place) {
+                    Ok(config) => config.to_string(),
+                    Err(Trouble::Stop(stop)) => return Err(stop),
+                    Err(Trouble::Node(trouble)) => {
+                        self.not_undone(&mut aim.left, undo.node, trouble);
+                        continue;
+                    }
+                },
             };
             let name = serde_json::Value::from(&*undo.node).to_string();
             let input = object(&[("config", &config), ("input", self.text(undo.value)?), ("node", &name)]);
@@ -116,8 +118,7 @@ impl Machine<'_> {
             };
             let task = self.run_task(compensator.task.clone(), input, options);
             let Aim { failure, completed, left } = aim;
-            let Undo { node, value } = undo;
-            self.memory.stage = Stage::Undoing(Undoing { failure, completed, task, node, value, left });
+            self.memory.stage = Stage::Undoing(Undoing { failure, completed, task, undo, left });
             return Ok(Progress::Waiting);
         }
         let Aim { failure, completed, left } = aim;

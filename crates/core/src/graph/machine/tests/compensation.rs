@@ -216,3 +216,24 @@ fn a_result_that_cannot_be_routed_is_taken_back_too() {
     assert_eq!((code(&stage.outcome()), stage.calls[1].0.as_str()), ("unauthorized_route", "undo_a"));
     assert_eq!(stage.path(), [">a"]);
 }
+
+#[test]
+fn each_pass_is_taken_back_with_the_config_it_had() {
+    let node = json!({"id": "a", "type": "task", "config": {"order": "$nodes.p.id"}, "compensator": {"action": "refund"},
+        "loop": {"loop_back_to": "p", "max_iterations": 2, "timeout_path": ["b"]}});
+    let graph = json!({"nodes": [{"id": "p", "type": "task", "dependents": ["a"]}, node, {"id": "b", "type": "task"}]});
+    let script = script()
+        .with("p", [json!({"id": 1}), json!({"id": 2})])
+        .with("a", [json!({"charge": "c1"}), json!({"charge": "c2"})])
+        .failing("b", "X");
+    let stage = super::stage::stage(&graph, script);
+    let refunds: Vec<&Value> =
+        stage.calls.iter().filter(|(name, _)| name == "refund").map(|(_, input)| input).collect();
+    assert_eq!(
+        refunds,
+        [
+            &json!({"config": {"order": 2}, "input": {"charge": "c2"}, "node": "a"}),
+            &json!({"config": {"order": 1}, "input": {"charge": "c1"}, "node": "a"}),
+        ]
+    );
+}
