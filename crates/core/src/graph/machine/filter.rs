@@ -12,7 +12,7 @@ use super::memory::{NodeId, Visit, Wait};
 use super::values::ValueId;
 use super::{Machine, Stopped};
 use crate::graph::condition::{Answers, Verdict};
-use crate::graph::ir::Config;
+use crate::graph::ir::{Config, Node};
 use crate::graph::reference;
 use crate::id::CommandId;
 use crate::payload::Payload;
@@ -131,6 +131,14 @@ impl Machine<'_> {
 }
 
 impl Sifting {
+    /// The condition a filter asks about, as it is written.
+    pub fn asked_of(node: &Node) -> Option<&Value> {
+        match &node.config {
+            Config::Inline(config) => config.get("condition"),
+            Config::Unresolved(_) => None,
+        }
+    }
+
     pub fn values(&self) -> impl Iterator<Item = ValueId> + use<> {
         self.condition.into_iter().chain([self.items])
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::approval::PatchQuestion;
+use super::filter::Sifting;
 use super::memory::{self, Stage, Visit, Wait};
 use super::plan::Plan;
 use super::values::ValueId;
@@ -120,9 +121,11 @@ impl Machine<'_> {
     fn consider(&mut self, author: &Author, operations: &Value) -> Stopped {
         match self.checked(author, operations) {
             Ok((plan, changed)) => self.adopt(author, operations, plan, changed),
-            Err(refused) => self.refuse(author, operations, refused),
+            Err(refused) => {
+                self.refuse(author, operations, refused);
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     fn checked(&self, author: &Author, operations: &Value) -> Result<(Plan, Changed), Refused> {
@@ -187,7 +190,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn adopt(&mut self, author: &Author, operations: &Value, plan: Plan, changed: Changed) {
+    fn adopt(&mut self, author: &Author, operations: &Value, plan: Plan, changed: Changed) -> Stopped {
         self.events.push(EventData::PatchAdopted(PatchAdopted {
             author: author.name.clone(),
             reason: author.reason.clone(),
@@ -197,7 +200,35 @@ impl Machine<'_> {
         self.memory.passes.retain(|node, _| plan.place(node).is_some());
         let Changed { document, graph, .. } = changed;
         self.memory.patched = Some(Box::new(memory::Patched { document, graph }));
-        self.plan = Arc::new(plan);
+        let before = std::mem::replace(&mut self.plan, Arc::new(plan));
+        self.ask_anew(&before)
+    }
+
+    /// An answer is about the condition that was asked: where that is another one now, so is the question.
+    fn ask_anew(&mut self, before: &Plan) -> Stopped {
+        let plan = self.plan.clone();
+        let changed = |visit: &Visit| {
+            let (old, new) = (before.place(&visit.node), plan.place(&visit.node));
+            let (Some(old), Some(new)) = (old, new) else { return false };
+            let (old, new) = (before.node(old), plan.node(new));
+            match &visit.wait {
+                Wait::Routing(routing) => routing.asked_of(old) != routing.asked_of(new),
+                Wait::Sifting(_) => Sifting::asked_of(old) != Sifting::asked_of(new),
+                _ => false,
+            }
+        };
+        let open = self.memory.open.iter();
+        let moot: Vec<u64> = open.filter(|(_, visit)| changed(visit)).map(|(number, _)| *number).collect();
+        for number in moot {
+            let Some(mut visit) = self.memory.open.remove(&number) else { continue };
+            let wait = std::mem::replace(&mut visit.wait, Wait::Nothing);
+            self.commands.extend(wait.stops());
+            match wait {
+                Wait::Routing(routing) => self.reroute(visit, routing)?,
+                _ => self.execute(visit)?,
+            }
+        }
+        Ok(())
     }
 
     fn refuse(&mut self, author: &Author, operations: &Value, refused: Refused) {
