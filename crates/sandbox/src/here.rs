@@ -52,15 +52,13 @@ mod tests {
     fn what_takes_too_long_is_given_up_on() {
         let asked = json!({"language": "jq", "filter": "[range(100000000)] | length"});
         let asked = serde_json::from_value(asked).unwrap();
-        assert_eq!(
-            evaluate_within(Duration::from_millis(20), asked),
-            Err(SandboxError::limit(Limit::Time))
-        );
+        assert_eq!(evaluate_within(Duration::from_millis(20), asked), Err(SandboxError::limit(Limit::Time)));
     }
 
     #[test]
     fn the_time_a_program_asks_for_is_no_matter_of_the_clock() {
-        let code = "def evaluate(output, context):\n    for i in range(20000):\n        x = i\n    return True\n";
+        let code =
+            "def evaluate(output, context):\n    for i in range(20000):\n        x = i\n    return True\n";
         let asked = json!({"language": "program", "code": code, "timeout_ms": 1});
         assert_eq!(answer(asked), Ok(json!(true)));
         let code = "def evaluate(output, context):\n    for i in range(1000000000):\n        x = i\n    return True\n";

@@ -241,7 +241,8 @@ impl Machine<'_> {
             Wait::Person(question) => Some(format!("@approval:{}", question.approval)),
             _ => None,
         });
-        waits.collect()
+        let proposals = self.memory.proposals.keys().map(|approval| format!("@approval:{approval}"));
+        waits.chain(proposals).collect()
     }
 
     fn number(&mut self) -> CommandId {

@@ -34,6 +34,11 @@ impl<'d, 'c> Compiler<'d, 'c> {
         let looping = self.looping(index, tree, routing_config.filter(|_| ir_kind == NodeKind::Loop));
         let human = (ir_kind == NodeKind::Human).then(|| self.human(tree, found.tree()));
         let limits = self.node_limits(tree);
+        // What binds an agent stands beside its config, or in it.
+        let bound = |key: &str| match given(tree, "agent_config") {
+            Some(own) if given(tree, key).is_none() && given(own, key).is_some() => own,
+            _ => tree,
+        };
         let node = Node {
             id: id.to_owned(),
             task: self.task(&ir_kind, tree, found.tree(), id),
@@ -54,8 +59,12 @@ impl<'d, 'c> Compiler<'d, 'c> {
             compensator: self.compensator(tree),
             can_emit_to: self.targets(tree, "can_emit_to"),
             max_fanout: self.report.count(tree, "max_fanout").or(limits.max_fanout),
-            requires_approval: self.report.flag(tree, "requires_approval").unwrap_or(false),
-            allowed_tools: given(tree, "allowed_tools").map(|_| self.report.texts(tree, "allowed_tools")),
+            requires_approval: self
+                .report
+                .flag(bound("requires_approval"), "requires_approval")
+                .unwrap_or(false),
+            allowed_tools: given(bound("allowed_tools"), "allowed_tools")
+                .map(|_| self.report.texts(bound("allowed_tools"), "allowed_tools")),
             human,
             agent_config: self.report.block(tree, "agent_config").map(Tree::to_json),
             is_entry: false,

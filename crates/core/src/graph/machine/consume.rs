@@ -119,6 +119,11 @@ impl<'a> Machine<'a> {
 
     /// Gives an answer to the visit that waits for it.
     fn hand_over(&mut self, command: CommandId, answer: Answer<'_>) -> Stopped<bool> {
+        if let (Answer::Decided(decided), Some(proposal)) = (&answer, self.memory.proposals.remove(&command))
+        {
+            self.proposal_decided(&proposal, decided)?;
+            return Ok(true);
+        }
         let Some(number) = self.memory.visit_of(command) else { return Ok(false) };
         let Some(mut visit) = self.memory.open.remove(&number) else { return Ok(false) };
         let wait = std::mem::replace(&mut visit.wait, Wait::Nothing);

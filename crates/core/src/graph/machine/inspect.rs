@@ -67,6 +67,11 @@ impl GraphProgram {
                 }),
             }
         }
+        for (approval, proposal) in &memory.proposals {
+            let (node, command) = (proposal.node.to_string(), Some(*approval));
+            let (what, tokens, timers) = (WaitingFor::Approval, Vec::new(), Vec::new());
+            all.push(Waiting { node, what, command, tokens, timers, since: None });
+        }
         for (node, tokens) in &memory.parked {
             let senders =
                 tokens.iter().filter_map(|token| token.from.as_deref()).map(str::to_owned).collect();

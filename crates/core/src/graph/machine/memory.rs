@@ -50,6 +50,9 @@ pub struct Memory {
     /// How often each node has asked a person.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub asked: BTreeMap<NodeId, u32>,
+    /// Patches an agent sent on its own, by the question whether they may be adopted.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub proposals: BTreeMap<CommandId, Proposal>,
     /// What each node gave when it last ended.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub done: BTreeMap<NodeId, Done>,
@@ -157,6 +160,15 @@ pub struct Done {
     pub attempt: u32,
 }
 
+/// A patch that waits for a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// The agent's.
+    pub node: NodeId,
+    /// `{operations, reason}`
+    pub patch: ValueId,
+}
+
 /// A result with a compensator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Undo {
@@ -219,6 +231,7 @@ impl Memory {
         let mut named: BTreeSet<ValueId> = tokens.map(|token| token.value).collect();
         named.insert(self.inputs);
         named.extend(self.done.values().map(|done| done.value));
+        named.extend(self.proposals.values().map(|proposal| proposal.patch));
         let under_way = match &self.stage {
             Stage::Undoing(undoing) => Some(&undoing.undo),
             _ => None,
@@ -256,7 +269,7 @@ impl Memory {
 
     /// Nobody is anywhere.
     pub fn is_idle(&self) -> bool {
-        self.queued.is_empty() && self.parked.is_empty() && self.open.is_empty()
+        self.queued.is_empty() && self.parked.is_empty() && self.open.is_empty() && self.proposals.is_empty()
     }
 
     /// Whose answer it is.

@@ -69,7 +69,15 @@ impl Machine<'_> {
         let Some(first) = tokens.first() else { return Ok(()) };
         self.begun += 1;
         let (node, since) = (first.to.clone(), self.input.at);
-        self.execute(Visit { node, tokens, joined, consumed: false, since, config: None, wait: Wait::Nothing })
+        self.execute(Visit {
+            node,
+            tokens,
+            joined,
+            consumed: false,
+            since,
+            config: None,
+            wait: Wait::Nothing,
+        })
     }
 
     /// What a visit leaves behind: its tokens are consumed, and one goes to each target.

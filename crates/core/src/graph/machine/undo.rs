@@ -40,16 +40,19 @@ impl Machine<'_> {
             let work: Vec<Command> = work.filter(|command| target(command) != answered).collect();
             self.commands.extend(work);
         }
-        for visit in std::mem::take(&mut self.memory.open).into_values() {
-            if let Wait::Person(question) = visit.wait {
-                self.events.push(EventData::ApprovalDecided(ApprovalDecided {
-                    approval: question.approval,
-                    decision: "cancelled".to_owned(),
-                    by: "system".to_owned(),
-                    comments: String::new(),
-                    data: Payload::null(),
-                }));
-            }
+        let visits = std::mem::take(&mut self.memory.open).into_values();
+        let asked = visits.filter_map(|visit| match visit.wait {
+            Wait::Person(question) => Some(question.approval),
+            _ => None,
+        });
+        for approval in asked.chain(std::mem::take(&mut self.memory.proposals).into_keys()) {
+            self.events.push(EventData::ApprovalDecided(ApprovalDecided {
+                approval,
+                decision: "cancelled".to_owned(),
+                by: "system".to_owned(),
+                comments: String::new(),
+                data: Payload::null(),
+            }));
         }
         self.memory.queued.clear();
         self.memory.parked.clear();

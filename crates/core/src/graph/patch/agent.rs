@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{Refused, codes, type_name};
-use crate::graph::ir::{Graph, Node, NodeKind};
+use crate::graph::ir::{Graph, Node, NodeIndex, NodeKind};
 
 /// So many agents may be in a graph that an agent has patched, and so many may it add.
 const MOST_AGENTS: usize = 5;
@@ -33,9 +33,8 @@ fn check_number(known: &BTreeSet<&str>, after: &Graph) -> Result<(), Refused> {
 
 /// Limits, permissions and whom to ask were set for the agents of this graph, this one among them.
 fn check_bounds(before: &Graph, after: &Graph, agent: &Node) -> Result<(), Refused> {
-    let refuse = |what: String| {
-        Refused::because(codes::UNAUTHORIZED, format!("{} may not change {what}", agent.id))
-    };
+    let refuse =
+        |what: String| Refused::because(codes::UNAUTHORIZED, format!("{} may not change {what}", agent.id));
     if before.limits != after.limits {
         return refuse("the limits of the graph".to_owned());
     }
@@ -76,17 +75,15 @@ fn check_types(before: &Graph, after: &Graph, agent: &Node) -> Result<(), Refuse
 }
 
 /// Ways to nodes that were there before, back as well as forward.
-fn check_targets(
-    known: &BTreeSet<&str>,
-    before: &Graph,
-    after: &Graph,
-    agent: &Node,
-) -> Result<(), Refused> {
+fn check_targets(known: &BTreeSet<&str>, before: &Graph, after: &Graph, agent: &Node) -> Result<(), Refused> {
     let Some(targets) = allowed(agent, &["allowed_targets"]) else { return Ok(()) };
     let edges = |graph: &Graph| -> BTreeSet<(String, String)> {
-        let to = |node: &Node| node.exits().into_iter().flat_map(|exit| exit.to.to_vec()).collect::<Vec<_>>();
-        let of = |node: &Node| to(node).into_iter().map(|to| (node.id.clone(), graph.nodes[to].id.clone()));
-        graph.nodes.iter().flat_map(|node| of(node).collect::<Vec<_>>()).collect()
+        let id = |place: &NodeIndex| graph.nodes[*place].id.clone();
+        let of = |node: &Node| -> Vec<(String, String)> {
+            let targets = node.exits().into_iter().flat_map(|exit| exit.to);
+            targets.map(|to| (node.id.clone(), id(to))).collect()
+        };
+        graph.nodes.iter().flat_map(of).collect()
     };
     let old = edges(before);
     let mut new = edges(after).into_iter().filter(|edge| !old.contains(edge));

@@ -242,6 +242,23 @@ fn a_patched_run_takes_back_only_what_it_still_can() {
 }
 
 #[test]
+fn a_patch_an_agent_sends_by_itself_is_put_before_a_person_too() {
+    let graph = json!({"nodes": [
+        {"id": "g", "type": "agent", "agent_config": {"requires_approval": true, "approvers": ["ann"]}, "dependents": ["b"]},
+        {"id": "b", "type": "task", "dependents": []}]});
+    for (decision, patched) in [("approve", "adopted"), ("reject", "patch_rejected")] {
+        let script = script().patched(0, "agent:g", insert_c());
+        let decided = json!({"decision": decision, "by": "ann"});
+        let stage = stage(&graph, script.clone().decides("g", [decided]));
+        assert_eq!((stage.patches(), stage.outcome().status), (vec![patched], "completed"));
+        let stage = super::stage::stage(&graph, script);
+        assert!(stage.patches().is_empty());
+        assert_eq!((stage.outcome().status, stage.outcome().waiting), ("waiting", vec!["g".to_owned()]));
+        assert!(stage.state.awaiting.iter().any(|name| name.starts_with("@approval:")));
+    }
+}
+
+#[test]
 fn a_condition_that_is_another_one_since_is_asked_anew() {
     let ask = |says: &str| json!({"type": "python_sandbox", "code": format!("def evaluate(output, context):\n    return {says}\n")});
     let rule = |says: &str, to: &str| json!({"condition": ask(says), "next_nodes": [to]});
