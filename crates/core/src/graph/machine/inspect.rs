@@ -81,7 +81,7 @@ impl GraphProgram {
             all.push(Waiting { node, what, command: None, tokens, timers: Vec::new(), since });
         }
         if let Stage::Undoing(undoing) = &memory.stage {
-            let (node, command) = (undoing.undo.node.to_string(), Some(undoing.task));
+            let (node, command) = (undoing.node.to_string(), Some(undoing.task));
             let (what, tokens, timers) = (WaitingFor::Compensation, Vec::new(), Vec::new());
             all.push(Waiting { node, what, command, tokens, timers, since: None });
         }
@@ -92,7 +92,7 @@ impl GraphProgram {
     pub fn undoable(&self, snapshot: &Snapshot) -> Result<Vec<String>, ProgramError> {
         let memory = Memory::load(snapshot)?;
         let under_way = match &memory.stage {
-            Stage::Undoing(undoing) => Some(&undoing.undo.node),
+            Stage::Undoing(undoing) => Some(&undoing.node),
             _ => None,
         };
         let others = memory.undo.iter().rev().map(|undo| &undo.node);

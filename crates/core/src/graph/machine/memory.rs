@@ -189,9 +189,11 @@ pub struct Undoing {
     pub completed: bool,
     /// The compensator under way.
     pub task: CommandId,
-    /// What it takes back.
-    #[serde(flatten)]
-    pub undo: Undo,
+    pub node: NodeId,
+    /// What it takes back, and the config of that.
+    pub value: ValueId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<ValueId>,
     /// What could not be undone, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<(NodeId, Failure)>,
@@ -232,13 +234,13 @@ impl Memory {
         named.insert(self.inputs);
         named.extend(self.done.values().map(|done| done.value));
         named.extend(self.proposals.values().map(|proposal| proposal.patch));
-        let under_way = match &self.stage {
-            Stage::Undoing(undoing) => Some(&undoing.undo),
-            _ => None,
-        };
-        for undo in self.undo.iter().chain(under_way) {
+        for undo in &self.undo {
             named.insert(undo.value);
             named.extend(undo.config);
+        }
+        if let Stage::Undoing(undoing) = &self.stage {
+            named.insert(undoing.value);
+            named.extend(undoing.config);
         }
         for visit in self.open.values() {
             named.extend(visit.config);

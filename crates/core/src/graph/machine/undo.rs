@@ -4,7 +4,7 @@
 
 use super::execute::Trouble;
 use super::look::object;
-use super::memory::{Memory, NodeId, Stage, Undoing, Wait};
+use super::memory::{Memory, NodeId, Stage, Undo, Undoing, Wait};
 use super::{Machine, Stopped, codes};
 use crate::command::Command;
 use crate::event::{EventData, Warning};
@@ -69,8 +69,8 @@ impl Machine<'_> {
                 let before = self.memory.clone();
                 self.begin_undo(&before, asked_for)?
             }
-            Stage::Undoing(Undoing { failure, completed, undo, left, .. }) => {
-                self.memory.undo.push(undo);
+            Stage::Undoing(Undoing { failure, completed, node, value, config, left, .. }) => {
+                self.memory.undo.push(Undo { node, value, config });
                 self.undo_next(Aim { failure: failure.or(asked_for), completed, left })?
             }
             Stage::Ended => self.undo_next(Aim { completed: true, ..Aim::default() })?,
@@ -82,11 +82,11 @@ impl Machine<'_> {
     /// An answer to the compensator under way; all others came too late.
     pub fn undone(&mut self, body: &MessageBody) -> Stopped<Option<Progress>> {
         let Stage::Undoing(undoing) = self.memory.stage.clone() else { return Ok(None) };
-        let Undoing { failure, completed, task, undo, mut left } = undoing;
+        let Undoing { failure, completed, task, node, mut left, .. } = undoing;
         match body {
             MessageBody::TaskCompleted(done) if done.task == task => {}
             MessageBody::TaskFailed(failed) if failed.task == task => {
-                self.not_undone(&mut left, undo.node, failed.failure.clone());
+                self.not_undone(&mut left, node, failed.failure.clone());
             }
             _ => return Ok(None),
         }
@@ -121,7 +121,9 @@ impl Machine<'_> {
             };
             let task = self.run_task(compensator.task.clone(), input, options);
             let Aim { failure, completed, left } = aim;
-            self.memory.stage = Stage::Undoing(Undoing { failure, completed, task, undo, left });
+            let Undo { node, value, config } = undo;
+            self.memory.stage =
+                Stage::Undoing(Undoing { failure, completed, task, node, value, config, left });
             return Ok(Progress::Waiting);
         }
         let Aim { failure, completed, left } = aim;
