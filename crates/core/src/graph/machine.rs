@@ -133,6 +133,17 @@ impl Program for GraphProgram {
         })
     }
 
+    fn give_up(&self, input: StepInput<'_>, failure: &Failure) -> Result<Option<Step>, ProgramError> {
+        if input.snapshot.is_none() {
+            return Ok(None);
+        }
+        let machine = self.machine(input)?;
+        match machine.memory.stage {
+            Stage::Running if !machine.memory.undo.is_empty() => machine.fail(failure.clone()).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     fn session<'a>(&'a self, snapshot: &Snapshot) -> Option<Box<dyn Session + 'a>> {
         Some(Box::new(GraphSession::open(self, snapshot)?))
     }
