@@ -100,7 +100,22 @@ impl Machine<'_> {
         if targets.is_empty() {
             self.memory.ends.insert(visit.node);
         }
+        self.forget_loops();
         Ok(())
+    }
+
+    /// A loop nobody is in any more has been left, whichever way.
+    fn forget_loops(&mut self) {
+        if self.memory.passes.is_empty() {
+            return;
+        }
+        let plan = self.plan.clone();
+        let mut occupied = self.active();
+        occupied.extend(self.memory.parked.keys().filter_map(|node| plan.place(node)));
+        self.memory.passes.retain(|node, _| {
+            let stretch = plan.place(node).and_then(|place| plan.stretch(place));
+            stretch.is_some_and(|stretch| stretch.iter().any(|place| occupied.contains(place)))
+        });
     }
 
     fn check_route(&self, node: &Node, hop: u32, targets: &[NodeIndex]) -> Stopped {
