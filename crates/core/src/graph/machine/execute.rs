@@ -71,7 +71,11 @@ impl Machine<'_> {
             NodeKind::Aggregate => Begun::Gives(self.aggregate(&config, input)?),
             NodeKind::Delay => {
                 let fire_at = self.due(&config)?;
-                Begun::Waits(Wait::Timer(self.timer(fire_at)))
+                let given_up = node.patience().map(|patience| self.input.at.plus(patience));
+                Begun::Waits(match given_up.filter(|given_up| *given_up < fire_at) {
+                    Some(given_up) => Wait::InVain(self.timer(given_up)),
+                    None => Wait::Timer(self.timer(fire_at)),
+                })
             }
             NodeKind::Signal => Begun::Waits(self.wait_for_signal(node, &config)?),
             NodeKind::Child => Begun::Waits(self.start_child(node, &config, input, 1)?),
@@ -158,7 +162,8 @@ impl Machine<'_> {
         };
         let timeout = config.get("timeout").filter(|timeout| !timeout.is_null()).map(length).transpose()?;
         let signal = self.number();
-        let timer = timeout.or(node.timeout).map(|timeout| self.timer(self.input.at.plus(timeout)));
+        let timeout = timeout.or(node.timeout).into_iter().chain(node.limits.deadline).min();
+        let timer = timeout.map(|timeout| self.timer(self.input.at.plus(timeout)));
         Ok(Wait::Signal { signal, name: name.to_owned(), timer })
     }
 

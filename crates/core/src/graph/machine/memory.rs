@@ -139,6 +139,8 @@ pub enum Wait {
         attempt: u32,
     },
     Timer(CommandId),
+    /// Fires when a delay that is longer than its node may take is given up.
+    InVain(CommandId),
     Signal {
         signal: CommandId,
         name: String,
@@ -292,11 +294,11 @@ impl Wait {
         match self {
             Self::Nothing => Vec::new(),
             Self::Task(task) => vec![*task],
-            Self::Timer(timer) => vec![*timer],
+            Self::Timer(timer) | Self::InVain(timer) => vec![*timer],
             Self::Child { child, timer, .. } => some(*child, timer),
             Self::Pause { timer, .. } => vec![*timer],
             Self::Signal { signal, timer, .. } => some(*signal, timer),
-            Self::Fan(fan) => fan.open.keys().copied().collect(),
+            Self::Fan(fan) => fan.open.keys().copied().chain(fan.timers()).collect(),
             Self::Person(question) => question.commands(),
             Self::Routing(routing) => vec![routing.task],
             Self::Sifting(sifting) => vec![sifting.task],
@@ -305,10 +307,11 @@ impl Wait {
 
     pub fn timers(&self) -> Vec<CommandId> {
         match self {
-            Self::Timer(timer) | Self::Pause { timer, .. } => vec![*timer],
+            Self::Timer(timer) | Self::InVain(timer) | Self::Pause { timer, .. } => vec![*timer],
+            Self::Fan(fan) => fan.timers().collect(),
             Self::Child { timer, .. } | Self::Signal { timer, .. } => timer.iter().copied().collect(),
             Self::Person(question) => question.timers().collect(),
-            Self::Nothing | Self::Task(_) | Self::Fan(_) | Self::Sifting(_) | Self::Routing(_) => Vec::new(),
+            Self::Nothing | Self::Task(_) | Self::Sifting(_) | Self::Routing(_) => Vec::new(),
         }
     }
 
@@ -320,9 +323,12 @@ impl Wait {
             Self::Sifting(sifting) => vec![Command::CancelTask(sifting.task)],
             Self::Child { child, .. } => vec![Command::CancelChild(*child)],
             Self::Fan(fan) => fan.stops(),
-            Self::Nothing | Self::Timer(_) | Self::Pause { .. } | Self::Signal { .. } | Self::Person(_) => {
-                Vec::new()
-            }
+            Self::Nothing
+            | Self::Timer(_)
+            | Self::InVain(_)
+            | Self::Pause { .. }
+            | Self::Signal { .. }
+            | Self::Person(_) => Vec::new(),
         }
     }
 }

@@ -83,7 +83,6 @@ fn failure_of_run(node: &str, cause: &Failure) -> Failure {
         code: format!("{}:{node}", codes::NODE_FAILED),
         message: cause.to_string(),
         kind,
-        retryable: false,
         ..cause.clone()
     }
 }
