@@ -106,6 +106,11 @@ impl Machine<'_> {
         if !plan.refers(place) {
             return Ok(config.clone());
         }
+        self.resolved(config)
+    }
+
+    /// What a value comes to, with all that is referred to in it.
+    fn resolved(&mut self, config: &Value) -> Result<Value, Trouble> {
         let mut values = std::collections::BTreeMap::new();
         let sources = reference::sources(config);
         let named = |source: &Source| match source {
@@ -123,10 +128,11 @@ impl Machine<'_> {
     }
 
     /// `{config, input}`, unless the task is one of ours that has a form of its own.
-    fn task_input(&self, node: &Node, config: Value, input: ValueId) -> Stopped<Payload> {
+    fn task_input(&mut self, node: &Node, config: Value, input: ValueId) -> Result<Payload, Trouble> {
         if node.kind == NodeKind::Http {
             return Ok(Payload::of(&request(config)).expect("values always serialise"));
         }
+        let own = node.agent_config.as_ref().map(|own| self.resolved(own)).transpose()?;
         let input = self.text(input)?;
         if node.kind == NodeKind::Transform {
             let filter = config.get("jq").cloned().unwrap_or_default().to_string();
@@ -134,8 +140,10 @@ impl Machine<'_> {
         }
         let config = config.to_string();
         let mut parts = vec![("config", config.as_str()), ("input", input)];
-        let own = node.agent_config.as_ref().map(Value::to_string);
+        let own = own.as_ref().map(Value::to_string);
         parts.extend(own.as_deref().map(|own| ("agent_config", own)));
+        let tools = node.allowed_tools.as_ref().map(|tools| Value::from(tools.as_slice()).to_string());
+        parts.extend(tools.as_deref().map(|tools| ("allowed_tools", tools)));
         let choice = match &node.branch {
             Some(Branch::AgentDriven { available_next_nodes, .. }) => {
                 let ids = available_next_nodes.iter().map(|place| &*self.plan.node(*place).id);
