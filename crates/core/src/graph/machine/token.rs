@@ -179,14 +179,13 @@ impl Machine<'_> {
         }
     }
 
-    /// Of the one terminal node that ran, else of each. Where none ran, nodes at which a path ended count instead: it
-    /// then ended by an empty exit.
+    /// Of the one terminal node that ran, else of each: `{}` where every path ended by an empty exit.
     pub fn output(&mut self) -> Stopped<Payload> {
         let plan = self.plan.clone();
         let is_terminal =
             |node: &Arc<str>| plan.place(node).is_some_and(|place| plan.node(place).is_terminal);
-        let (terminal, others): (Vec<_>, Vec<_>) = self.memory.ends.iter().cloned().partition(is_terminal);
-        let mut ended = if terminal.is_empty() { others } else { terminal };
+        let mut ended: Vec<Arc<str>> =
+            self.memory.ends.iter().filter(|node| is_terminal(node)).cloned().collect();
         ended.sort_by_key(|node| plan.place(node));
         let values = ended.iter().filter_map(|node| Some((node.clone(), self.memory.done.get(node)?.value)));
         let values: Vec<(Arc<str>, ValueId)> = values.collect();
