@@ -196,6 +196,7 @@ impl Machine<'_> {
         for name in names {
             let target = name.as_str().and_then(|name| plan.place(name));
             match target.filter(|target| available.contains(target)) {
+                Some(target) if chosen.contains(&target) => {}
                 Some(target) => chosen.push(target),
                 None => {
                     let message =
