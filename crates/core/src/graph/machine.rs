@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::condition::Conditions;
 use super::document;
 use super::ir::{Graph, NodeIndex};
 use super::node_type::Registry;
@@ -75,6 +76,8 @@ pub struct GraphProgram {
     /// What patches are applied to.
     document: Arc<Value>,
     compile: Compiler,
+    /// Those of this graph: what a patch has left as it was is not compiled again.
+    conditions: Conditions,
 }
 
 impl fmt::Debug for GraphProgram {
@@ -86,7 +89,9 @@ impl fmt::Debug for GraphProgram {
 impl GraphProgram {
     /// Takes a compiled form with the document it was compiled from, and who compiles patched ones.
     pub fn new(graph: Graph, document: Value, compile: Compiler) -> Result<Self, ProgramError> {
-        Ok(Self { plan: Arc::new(Plan::new(graph)?), document: Arc::new(document), compile })
+        let mut conditions = Conditions::default();
+        let plan = Arc::new(Plan::new(graph, &mut conditions)?);
+        Ok(Self { plan, document: Arc::new(document), compile, conditions })
     }
 
     /// Reads a stored compiled form and its source. Patches may use the types of the registry, and those the graph uses.
@@ -104,7 +109,7 @@ impl GraphProgram {
     /// The graph a run goes by: its own once it was patched.
     fn plan_of(&self, memory: &Memory) -> Result<Arc<Plan>, ProgramError> {
         let plan = match &memory.patched {
-            Some(patched) => Arc::new(Plan::new(patched.graph.clone())?),
+            Some(patched) => Arc::new(Plan::new(patched.graph.clone(), &mut self.conditions.clone())?),
             None => self.plan.clone(),
         };
         let visited = memory.open.values().map(|visit| &visit.node);

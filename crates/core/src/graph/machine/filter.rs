@@ -11,7 +11,7 @@ use super::execute::{Begun, Trouble};
 use super::memory::{NodeId, Visit, Wait};
 use super::values::ValueId;
 use super::{Machine, Stopped};
-use crate::graph::condition::{Answers, Verdict};
+use crate::graph::condition::{Answers, Conditions, Verdict};
 use crate::graph::ir::{Config, Node};
 use crate::graph::reference;
 use crate::id::CommandId;
@@ -81,7 +81,7 @@ impl Machine<'_> {
         let fresh;
         let condition = match (sifting.condition, &plan.rules[self.place(node)].filter) {
             (Some(source), _) => {
-                fresh = Prepared::of(&*self.look(source)?, plan.ids());
+                fresh = Prepared::of(&*self.look(source)?, plan.ids(), &mut Conditions::default());
                 &fresh
             }
             (None, Some(prepared)) => prepared,

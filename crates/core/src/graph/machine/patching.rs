@@ -158,7 +158,7 @@ impl Machine<'_> {
             };
             patch::check_agent(&self.plan.graph, &changed.graph, node)?;
         }
-        let plan = Plan::new(changed.graph.clone())
+        let plan = Plan::new(changed.graph.clone(), &mut self.program.conditions.clone())
             .map_err(|error| Refused { code: codes::INVALID_GRAPH, message: error.to_string() })?;
         self.compare(&plan)?;
         Ok((plan, changed))

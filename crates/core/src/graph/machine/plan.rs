@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::decide::Rules;
 use super::memory::NodeId;
+use crate::graph::condition::Conditions;
 use crate::graph::ir::{Config, Graph, Node, NodeIndex};
 use crate::graph::reference;
 use crate::program::ProgramError;
@@ -24,7 +25,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn new(graph: Graph) -> Result<Self, ProgramError> {
+    pub fn new(graph: Graph, known: &mut Conditions) -> Result<Self, ProgramError> {
         let bad = |what: String| ProgramError::BadDefinition(what);
         if graph.format != crate::graph::ir::FORMAT {
             return Err(ProgramError::UnknownFormat { found: graph.format, known: crate::graph::ir::FORMAT });
@@ -44,7 +45,7 @@ impl Plan {
             Config::Unresolved(_) => false,
         });
         let refers = refers.collect();
-        let rules = graph.nodes.iter().map(|node| Rules::of(node, &ids)).collect();
+        let rules = graph.nodes.iter().map(|node| Rules::of(node, &ids, known)).collect();
         let stretches = graph.nodes.iter().map(|_| OnceLock::new()).collect();
         Ok(Self { ids, places, leads_to, stretches, rules, refers, graph })
     }
