@@ -27,6 +27,7 @@ impl<'d, 'c> Compiler<'d, 'c> {
         }
         if let Some(kind) = kind {
             self.check_config(kind, &found, tree);
+            self.check_words(kind, &found);
         }
         let routing_config =
             found.tree().filter(|_| matches!(ir_kind, NodeKind::Conditional | NodeKind::Loop));

@@ -208,6 +208,20 @@ fn request(config: Value) -> Value {
     Value::Object(fields.into_iter().map(body).collect::<Map<_, _>>())
 }
 
+/// What a delay's config says that no delay can do, if it says it without asking the run: the key, and why.
+pub fn impossible_delay(config: &Value) -> Option<(&'static str, String)> {
+    let told = |key: &'static str, trouble| match trouble {
+        Trouble::Node(failure) => Some((key, failure.message)),
+        Trouble::Stop(_) => None,
+    };
+    let given = |key: &str| config.get(key).filter(|value| !value.is_null() && !reference::refers(value));
+    let wrong_length =
+        given("for").and_then(|wait| length(wait).err()).and_then(|trouble| told("for", trouble));
+    wrong_length.or_else(|| {
+        given("until").and_then(|at| instant(at).err()).and_then(|trouble| told("until", trouble))
+    })
+}
+
 fn length(value: &Value) -> Result<Millis, Trouble> {
     #[derive(serde::Deserialize)]
     struct Length(#[serde(with = "duration::lenient")] Millis);
