@@ -76,9 +76,13 @@ pub fn advance(
     let mut page = Page::open(state, message, at);
     match &message.body {
         MessageBody::DeadlineReached => {
+            // It has failed already, or was cancelled, and takes back what it did.
+            if state.awaiting.contains(Compensation::UNDER_WAY) {
+                return Ok(page.close(state.snapshot.clone(), state.awaiting.clone(), Vec::new(), None));
+            }
             let failure = Failure::permanent(codes::DEADLINE_EXCEEDED, "the run's deadline has passed");
-            page.cancel_open = true;
-            return Ok(page.fail(state, failure));
+            let input = StepInput { facts, snapshot: state.snapshot.as_ref(), message, at, blobs };
+            return give_up(program, input, (page, state), failure);
         }
         // A second request, or one for a run that never started, ends it at once.
         MessageBody::Cancel(cancel)
@@ -101,7 +105,33 @@ pub fn advance(
     let input = StepInput { facts, snapshot: state.snapshot.as_ref(), message, at, blobs };
     match program.step(input)? {
         Step::NeedBlobs(wanted) => Ok(Advance::NeedBlobs(wanted)),
-        Step::Transition(transition) => Ok(page.transition(facts, state, transition)),
+        Step::Transition(transition) => match oversize(&transition.snapshot) {
+            Some(failure) => give_up(program, input, (page, state), failure),
+            None => Ok(page.transition(facts, state, transition)),
+        },
+    }
+}
+
+/// The run fails, whatever its program thinks of it; what can be taken back first, is.
+fn give_up(
+    program: &dyn Program,
+    input: StepInput<'_>,
+    (mut page, state): (Page, &RunState),
+    failure: Failure,
+) -> Result<Advance, ProgramError> {
+    // Whoever was cancelled has taken back what it could, or does so.
+    let asked = if page.cancelling { None } else { program.give_up(input, &failure)? };
+    match asked {
+        Some(Step::NeedBlobs(wanted)) => Ok(Advance::NeedBlobs(wanted)),
+        Some(Step::Transition(last))
+            if last.progress == Progress::Waiting && oversize(&last.snapshot).is_none() =>
+        {
+            Ok(page.transition(input.facts, state, last))
+        }
+        _ => {
+            page.cancel_open |= matches!(input.message.body, MessageBody::DeadlineReached);
+            Ok(page.fail(state, failure))
+        }
     }
 }
 
@@ -208,9 +238,6 @@ impl Page {
             self.spill_command(command);
         }
         self.blobs.append(&mut transition.blobs);
-        if let Some(failure) = oversize(&transition.snapshot) {
-            return self.fail(state, failure);
-        }
         let size = transition.snapshot.bytes.len();
         match transition.progress {
             Progress::Completed(_) | Progress::Failed(_) if self.cancelling => {

@@ -128,6 +128,13 @@ pub trait Program: Send + Sync {
     /// Pure and deterministic: equal arguments give equal answers, on every machine and for ever.
     fn step(&self, input: StepInput<'_>) -> Result<Step, ProgramError>;
 
+    /// The run is to fail for a reason that is not in its program, such as its deadline: what the program does before it
+    /// ends, if anything. Nothing when it has nothing to do; the run then fails at once, as it stands.
+    fn give_up(&self, input: StepInput<'_>, failure: &Failure) -> Result<Option<Step>, ProgramError> {
+        let (_, _) = (input, failure);
+        Ok(None)
+    }
+
     /// A run whose snapshot is read once for several messages. Nothing when stepping is as good, or when the snapshot
     /// cannot be read: stepping says why.
     fn session<'a>(&'a self, snapshot: &Snapshot) -> Option<Box<dyn Session + 'a>>;

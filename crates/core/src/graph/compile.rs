@@ -164,7 +164,7 @@ impl<'d> Compiler<'d, '_> {
     fn metadata(&mut self, metadata: Option<&'d Tree>, root: &'d Tree) -> Metadata {
         if let Some(metadata) = metadata {
             self.report.mapping(metadata, "metadata");
-            self.report.keys(metadata, keys::METADATA, "metadata");
+            self.report.keys(metadata, keys::METADATA, report::METADATA);
         }
         let holder = |key: &str| metadata.filter(|metadata| metadata.get(key).is_some()).unwrap_or(root);
         Metadata {

@@ -326,6 +326,11 @@ pub struct Exit<'a> {
 }
 
 impl Node {
+    /// How long one wait of it may take, whether that is for an attempt or for all of them.
+    pub fn patience(&self) -> Option<Millis> {
+        self.timeout.into_iter().chain(self.limits.deadline).min()
+    }
+
     /// Every way tokens can leave it, empty ones too. Lists nothing can use are left out: dependents beside a branch, and
     /// both behind a loop that says where it breaks to.
     pub fn exits(&self) -> Vec<Exit<'_>> {
@@ -360,7 +365,10 @@ impl Node {
             Some(Branch::Conditional { rules, default }) => {
                 rules.iter().flat_map(|rule| &rule.next_nodes).chain(default).copied().collect()
             }
-            _ => Vec::new(),
+            Some(Branch::AgentDriven { available_next_nodes, default }) => {
+                available_next_nodes.iter().chain(default).copied().collect()
+            }
+            None => Vec::new(),
         };
         let all = self.exits().into_iter().flat_map(|exit| exit.to.iter().copied()).chain(rules);
         all.chain(self.dependents.iter().copied()).filter(move |target| Some(*target) != back)

@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::condition::Conditions;
 use super::document;
 use super::ir::{Graph, NodeIndex};
 use super::node_type::Registry;
@@ -42,6 +43,7 @@ use crate::program::{Program, ProgramError, Progress, Session, Snapshot, Step, S
 use crate::run::Compensation;
 use crate::time::Timestamp;
 
+pub(super) use execute::impossible_delay;
 pub use inspect::{Waiting, WaitingFor};
 pub use memory::FORMAT;
 use memory::{Memory, Stage, Wait};
@@ -75,6 +77,8 @@ pub struct GraphProgram {
     /// What patches are applied to.
     document: Arc<Value>,
     compile: Compiler,
+    /// Those of this graph: what a patch has left as it was is not compiled again.
+    conditions: Conditions,
 }
 
 impl fmt::Debug for GraphProgram {
@@ -86,7 +90,9 @@ impl fmt::Debug for GraphProgram {
 impl GraphProgram {
     /// Takes a compiled form with the document it was compiled from, and who compiles patched ones.
     pub fn new(graph: Graph, document: Value, compile: Compiler) -> Result<Self, ProgramError> {
-        Ok(Self { plan: Arc::new(Plan::new(graph)?), document: Arc::new(document), compile })
+        let mut conditions = Conditions::default();
+        let plan = Arc::new(Plan::new(graph, &mut conditions)?);
+        Ok(Self { plan, document: Arc::new(document), compile, conditions })
     }
 
     /// Reads a stored compiled form and its source. Patches may use the types of the registry, and those the graph uses.
@@ -104,7 +110,7 @@ impl GraphProgram {
     /// The graph a run goes by: its own once it was patched.
     fn plan_of(&self, memory: &Memory) -> Result<Arc<Plan>, ProgramError> {
         let plan = match &memory.patched {
-            Some(patched) => Arc::new(Plan::new(patched.graph.clone())?),
+            Some(patched) => Arc::new(Plan::new(patched.graph.clone(), &mut self.conditions.clone())?),
             None => self.plan.clone(),
         };
         let visited = memory.open.values().map(|visit| &visit.node);
@@ -131,6 +137,17 @@ impl Program for GraphProgram {
             Err(Stop::NeedBlobs(blobs)) => Step::NeedBlobs(blobs),
             Err(Stop::Failed(failure)) => machine.fail(*failure)?,
         })
+    }
+
+    fn give_up(&self, input: StepInput<'_>, failure: &Failure) -> Result<Option<Step>, ProgramError> {
+        if input.snapshot.is_none() {
+            return Ok(None);
+        }
+        let machine = self.machine(input)?;
+        match machine.memory.stage {
+            Stage::Running if !machine.memory.undo.is_empty() => machine.fail(failure.clone()).map(Some),
+            _ => Ok(None),
+        }
     }
 
     fn session<'a>(&'a self, snapshot: &Snapshot) -> Option<Box<dyn Session + 'a>> {
@@ -241,7 +258,8 @@ impl Machine<'_> {
             Wait::Person(question) => Some(format!("@approval:{}", question.approval)),
             _ => None,
         });
-        waits.collect()
+        let proposals = self.memory.proposals.keys().map(|approval| format!("@approval:{approval}"));
+        waits.chain(proposals).collect()
     }
 
     fn number(&mut self) -> CommandId {

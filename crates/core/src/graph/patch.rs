@@ -1,21 +1,22 @@
 //! Patches: RFC 6902 lists over a graph's document, applied to a copy and compiled. What the copy is good for is decided
 //! by whoever asked; an agent's is held to what agents may do.
 
+mod agent;
 mod changes;
 mod difference;
 mod operations;
 mod undo;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::document::{DEPTH_LIMIT, SOURCE_LIMIT};
-use super::ir::{Graph, Node, NodeKind};
+use super::ir::{Graph, NodeKind};
 use super::node_type::Registry;
 use super::{Context, compile};
 
+pub use agent::check_agent;
 pub use changes::Changes;
 pub use undo::undo;
 
@@ -46,8 +47,6 @@ pub fn compiler(registry: Registry) -> Compiler {
 
 /// One patch has at most so many operations: every one of them may touch the whole document.
 const MOST_OPERATIONS: usize = 256;
-/// So many agents may be in a graph that an agent has patched, and so many may it add.
-const MOST_AGENTS: usize = 5;
 
 pub mod codes {
     pub const MALFORMED: &str = "malformed_patch";
@@ -121,50 +120,6 @@ pub fn apply(document: &Value, operations: &Value) -> Result<Value, Refused> {
 /// What makes the second document of the first, to the byte.
 pub fn diff(from: &Value, to: &Value) -> Value {
     Value::Array(difference::between(from, to))
-}
-
-/// Whether what an agent wants is what agents may do.
-pub fn check_agent(before: &Graph, after: &Graph, agent: &Node) -> Result<(), Refused> {
-    let is_agent = |node: &&Node| node.kind == NodeKind::Agent;
-    let known: BTreeSet<&str> = before.nodes.iter().map(|node| node.id.as_str()).collect();
-    let added: Vec<&Node> = after.nodes.iter().filter(|node| !known.contains(node.id.as_str())).collect();
-    let (new, all) =
-        (added.iter().copied().filter(is_agent).count(), after.nodes.iter().filter(is_agent).count());
-    if new > MOST_AGENTS || all > MOST_AGENTS {
-        let message = format!("it adds {new} agents and makes them {all}, the limit is {MOST_AGENTS}");
-        return Refused::because(codes::AGENTS, message);
-    }
-    if let Some(types) = allowed(agent, &["allowed_types", "allowed_node_types"])
-        && let Some(node) = added.iter().find(|node| !types.contains(&type_name(&node.kind)))
-    {
-        let message =
-            format!("{} may not add {}, a node of type {}", agent.id, node.id, type_name(&node.kind));
-        return Refused::because(codes::UNAUTHORIZED, message);
-    }
-    if let Some(targets) = allowed(agent, &["allowed_targets"]) {
-        let edges = |graph: &Graph| -> BTreeSet<(String, String)> {
-            let of = |node: &Node| {
-                node.targets().map(|to| (node.id.clone(), graph.nodes[to].id.clone())).collect::<Vec<_>>()
-            };
-            graph.nodes.iter().flat_map(of).collect()
-        };
-        let old = edges(before);
-        let new = edges(after).into_iter().filter(|edge| !old.contains(edge));
-        if let Some((from, to)) =
-            new.into_iter().find(|(_, to)| known.contains(to.as_str()) && !targets.contains(&to.as_str()))
-        {
-            let message = format!("{} may not let {from} emit to {to}", agent.id);
-            return Refused::because(codes::UNAUTHORIZED, message);
-        }
-    }
-    Ok(())
-}
-
-/// A list of names in an agent's config; absent: anything.
-fn allowed<'a>(agent: &'a Node, keys: &[&str]) -> Option<Vec<&'a str>> {
-    let config = agent.agent_config.as_ref()?;
-    let list = keys.iter().find_map(|key| config.get(key)).and_then(Value::as_array)?;
-    Some(list.iter().filter_map(Value::as_str).collect())
 }
 
 pub fn type_name(kind: &NodeKind) -> &str {

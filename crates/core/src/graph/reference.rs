@@ -26,7 +26,8 @@ pub struct Unresolvable {
 struct Reference<'a> {
     text: &'a str,
     source: Source,
-    path: Vec<&'a str>,
+    /// Nothing when what follows the source is no path: it leads nowhere.
+    path: Option<Vec<&'a str>>,
 }
 
 /// Whether anything in here is a reference.
@@ -83,7 +84,7 @@ fn resolve_text<'v>(
 }
 
 impl<'a> Reference<'a> {
-    /// The whole text as a reference.
+    /// The whole text as a reference. Words that only begin like one are a text.
     fn read(text: &'a str) -> Option<Self> {
         let (source, rest) = if let Some(rest) = text.strip_prefix("$inputs") {
             (Source::Inputs, rest)
@@ -96,7 +97,9 @@ impl<'a> Reference<'a> {
             }
             (Source::Node(id.to_owned()), rest)
         };
-        Some(Self { text, source, path: path_of(rest)? })
+        let path = path_of(rest);
+        let is_meant = rest.starts_with(['.', '[']) && !rest.contains(char::is_whitespace);
+        (path.is_some() || is_meant).then_some(Self { text, source, path })
     }
 
     fn follow<'v>(
@@ -110,10 +113,13 @@ impl<'a> Reference<'a> {
                 Source::Node(id) => format!("node {id} has not run"),
             }));
         };
-        let (is_node, first) = (matches!(self.source, Source::Node(_)), self.path.first());
-        let plain = walk(root, &self.path);
+        let Some(path) = &self.path else {
+            return Err(nothing("write names and places, such as `.items[0].price`".to_owned()));
+        };
+        let (is_node, first) = (matches!(self.source, Source::Node(_)), path.first());
+        let plain = walk(root, path);
         let found = match plain {
-            Err(_) if is_node && first == Some(&"output") => walk(root, &self.path[1..]),
+            Err(_) if is_node && first == Some(&"output") => walk(root, &path[1..]),
             plain => plain,
         };
         found.map_err(|missing| nothing(format!("there is no `{missing}`")))
@@ -171,10 +177,11 @@ impl<'a> Iterator for Parts<'a> {
             return None;
         }
         let mut from = 0;
-        while let Some(begin) = text[from..].find("${$").map(|place| from + place) {
+        while let Some(begin) = text[from..].find("${").map(|place| from + place) {
             let inner = &text[begin + 2..];
             let end = inner.find('}');
-            if let Some((end, reference)) = end.and_then(|end| Some((end, Reference::read(&inner[..end])?))) {
+            let read = |end: usize| Some((end, Reference::read(inner[..end].trim())?));
+            if let Some((end, reference)) = end.and_then(read) {
                 self.0 = &inner[end + 1..];
                 return Some((&text[..begin], Some(reference)));
             }
@@ -271,6 +278,16 @@ mod tests {
         ] {
             assert_eq!(resolved(json!(text)), Err(message.to_owned()));
         }
+    }
+
+    #[test]
+    fn what_begins_like_a_reference_and_is_no_path_leads_to_nothing() {
+        for text in ["$nodes.fetch.items[-1]", "see ${$nodes.fetch.items[*]}", "$inputs.names[x]", "$inputs."]
+        {
+            let message = resolved(json!(text)).unwrap_err();
+            assert!(message.contains("leads to nothing: write names and places"), "{message}");
+        }
+        assert_eq!(resolved(json!("for ${ $inputs.id }")), Ok(json!("for 7")));
     }
 
     #[test]

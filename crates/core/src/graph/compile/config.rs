@@ -11,6 +11,7 @@ use crate::flow::diagnostic::{Diagnostic, excerpt};
 use crate::flow::tree::Span;
 use crate::graph::codes;
 use crate::graph::ir::{Config, NodeKind};
+use crate::graph::machine::impossible_delay;
 use crate::graph::node_type::NodeType;
 use crate::schema::{Schema, TOLD};
 
@@ -119,6 +120,16 @@ impl<'d> Compiler<'d, '_> {
             };
             let help = "`rhythm node-types show TYPE` has the schema of its config";
             self.report.wrong(codes::CONFIG, span, misfit.reason, title, help);
+        }
+    }
+
+    /// What the words of a config come to, where a schema cannot tell.
+    pub(super) fn check_words(&mut self, kind: &NodeType, found: &Found<'_>) {
+        let Some(tree) = found.tree().filter(|_| kind.kind() == NodeKind::Delay) else { return };
+        if let Some((key, reason)) = impossible_delay(&tree.to_json()) {
+            let title = format!("`config.{key}` does not fit the type `{}`", kind.name);
+            let help = "write `for: 30s` or `until: \"2030-01-31T09:00:00Z\"`";
+            self.report.wrong(codes::CONFIG, tree.follow([key]).span, reason, title, help);
         }
     }
 

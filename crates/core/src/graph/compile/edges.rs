@@ -125,7 +125,13 @@ fn send(draft: &mut Draft<'_>, edges: Vec<Edge>, report: &mut Report) {
         edge.condition.map(|condition| Rule { condition, next_nodes })
     });
     match &mut draft.node.branch {
-        Some(Branch::Conditional { rules, .. }) => rules.extend(further),
+        Some(Branch::Conditional { rules, default }) => {
+            rules.extend(further);
+            // An edge without a condition beside conditional ones, as without a branch.
+            if !spans.is_empty() && !says_default(draft.tree) {
+                *default = std::mem::take(&mut dependents);
+            }
+        }
         Some(Branch::AgentDriven { .. }) => {
             for span in spans {
                 report.say(
@@ -145,6 +151,12 @@ fn send(draft: &mut Draft<'_>, edges: Vec<Edge>, report: &mut Report) {
         }
     }
     draft.node.dependents = dependents;
+}
+
+/// Whether a node's branch has a default, be it an empty one. That of a `conditional` may stand in its config.
+fn says_default(node: &Tree) -> bool {
+    let holder = given(node, "branch").or_else(|| given(node, "config"));
+    holder.is_some_and(|holder| given(holder, "default").is_some())
 }
 
 /// A join waits for its declared dependencies, then for the senders of its other edges. What loops back is not waited for.

@@ -1,5 +1,5 @@
 //! Every key a document may have, by what it belongs to. Those at the end of a list are for people and drawing tools:
-//! nothing here reads them.
+//! nothing here reads them. A length that may be given in milliseconds may be given in every other unit.
 
 pub const ROOT: &[&str] = &[
     "nodes",
@@ -38,27 +38,29 @@ pub const LIMITS: &[&str] = &[
     "max_bytes",
     "max_payload_bytes",
     "payload_bytes",
+    "max_output_bytes",
+    "max_size_bytes",
     "max_bytes_scanned",
     "max_wall_time",
     "max_wall_time_ms",
-    "max_wall_time_s",
-    "max_wall_time_sec",
-    "max_wall_time_seconds",
     "wall_time",
     "wall_time_ms",
-    "wall_time_s",
-    "wall_time_sec",
-    "wall_time_seconds",
+    "max_wall_clock",
+    "max_wall_clock_ms",
+    "wall_clock",
+    "wall_clock_ms",
+    "max_runtime",
+    "max_runtime_ms",
+    "max_duration",
+    "max_duration_ms",
+    "max_time",
+    "max_time_ms",
+    "time_limit",
+    "time_limit_ms",
     "deadline",
     "deadline_ms",
-    "deadline_s",
-    "deadline_sec",
-    "deadline_seconds",
     "timeout",
     "timeout_ms",
-    "timeout_s",
-    "timeout_sec",
-    "timeout_seconds",
 ];
 
 pub const EDGE: &[&str] =
@@ -78,9 +80,6 @@ pub const NODE: &[&str] = &[
     "retries",
     "timeout",
     "timeout_ms",
-    "timeout_s",
-    "timeout_sec",
-    "timeout_seconds",
     "limits",
     "loop",
     "branch",
@@ -108,8 +107,7 @@ pub const NODE: &[&str] = &[
     "notes",
 ];
 
-pub const NODE_LIMITS: &[&str] =
-    &["deadline", "deadline_ms", "deadline_s", "deadline_sec", "deadline_seconds", "max_hops", "max_fanout"];
+pub const NODE_LIMITS: &[&str] = &["deadline", "deadline_ms", "max_hops", "max_fanout"];
 
 pub const CONFIG_REF: &[&str] = &["type_url", "cas_ref"];
 
@@ -143,31 +141,14 @@ pub const RETRY: &[&str] = &[
     "no_retry_on",
 ];
 
-pub const COMPENSATOR: &[&str] = &[
-    "action",
-    "task",
-    "timeout",
-    "timeout_ms",
-    "timeout_s",
-    "timeout_sec",
-    "timeout_seconds",
-    "retry",
-    "retries",
-    "config",
-    "description",
-];
+pub const COMPENSATOR: &[&str] =
+    &["action", "task", "timeout", "timeout_ms", "retry", "retries", "config", "description"];
 
 pub const HUMAN: &[&str] = &[
     "approvers",
     "approver",
     "timeout",
     "timeout_ms",
-    "timeout_s",
-    "timeout_sec",
-    "timeout_seconds",
-    "timeout_minutes",
-    "timeout_hours",
-    "timeout_days",
     "escalation_policy",
     "escalation",
     "approval_ui_url",
@@ -180,15 +161,4 @@ pub const HUMAN: &[&str] = &[
     "metadata",
 ];
 
-pub const ESCALATION: &[&str] = &[
-    "after",
-    "after_ms",
-    "after_s",
-    "after_sec",
-    "after_seconds",
-    "after_minutes",
-    "after_hours",
-    "after_days",
-    "approvers",
-    "approver",
-];
+pub const ESCALATION: &[&str] = &["after", "after_ms", "approvers", "approver"];

@@ -6,7 +6,7 @@ use crate::document::{Node as Tree, NodeKind as TreeKind};
 use crate::flow::diagnostic::excerpt;
 use crate::flow::tree::Span;
 use crate::graph::codes;
-use crate::graph::ir::{Config, Node, NodeIndex, NodeKind, NodeLimits};
+use crate::graph::ir::{Config, Human, Node, NodeIndex, NodeKind, NodeLimits};
 use crate::graph::node_type::NodeType;
 use crate::task::OnExhausted;
 
@@ -27,13 +27,25 @@ impl<'d, 'c> Compiler<'d, 'c> {
         }
         if let Some(kind) = kind {
             self.check_config(kind, &found, tree);
+            self.check_words(kind, &found);
         }
         let routing_config =
             found.tree().filter(|_| matches!(ir_kind, NodeKind::Conditional | NodeKind::Loop));
         let branch = self.branch(tree, routing_config.filter(|_| ir_kind == NodeKind::Conditional));
         let looping = self.looping(index, tree, routing_config.filter(|_| ir_kind == NodeKind::Loop));
-        let human = (ir_kind == NodeKind::Human).then(|| self.human(tree, found.tree()));
         let limits = self.node_limits(tree);
+        let timeout = self.report.length(tree, "timeout");
+        let human = (ir_kind == NodeKind::Human).then(|| {
+            let human = self.human(tree, found.tree());
+            // A person has as long as the node has.
+            let timeout = [human.timeout, timeout, limits.deadline].into_iter().flatten().min();
+            Human { timeout, ..human }
+        });
+        // What binds an agent stands beside its config, or in it.
+        let bound = |key: &str| match given(tree, "agent_config") {
+            Some(own) if given(tree, key).is_none() && given(own, key).is_some() => own,
+            _ => tree,
+        };
         let node = Node {
             id: id.to_owned(),
             task: self.task(&ir_kind, tree, found.tree(), id),
@@ -49,13 +61,17 @@ impl<'d, 'c> Compiler<'d, 'c> {
             error_path: self.targets(tree, "error_path"),
             on_exhausted: self.on_exhausted(tree),
             retry: self.retry(tree),
-            timeout: self.report.length(tree, "timeout"),
+            timeout,
             limits: NodeLimits { deadline: limits.deadline, max_hops: limits.max_hops },
             compensator: self.compensator(tree),
             can_emit_to: self.targets(tree, "can_emit_to"),
             max_fanout: self.report.count(tree, "max_fanout").or(limits.max_fanout),
-            requires_approval: self.report.flag(tree, "requires_approval").unwrap_or(false),
-            allowed_tools: given(tree, "allowed_tools").map(|_| self.report.texts(tree, "allowed_tools")),
+            requires_approval: self
+                .report
+                .flag(bound("requires_approval"), "requires_approval")
+                .unwrap_or(false),
+            allowed_tools: given(bound("allowed_tools"), "allowed_tools")
+                .map(|_| self.report.texts(bound("allowed_tools"), "allowed_tools")),
             human,
             agent_config: self.report.block(tree, "agent_config").map(Tree::to_json),
             is_entry: false,

@@ -10,6 +10,28 @@ use crate::graph::ir::{Compensator, Limits};
 use crate::retry::{Backoff, PolicyError, RetryPolicy};
 use crate::time::Millis;
 
+/// What people call how long a run may take, and how large a payload may be: nobody's limit is to be ignored over a word.
+const WALL_TIME: [&str; 10] = [
+    "max_wall_time",
+    "wall_time",
+    "max_wall_clock",
+    "wall_clock",
+    "max_runtime",
+    "max_duration",
+    "max_time",
+    "time_limit",
+    "deadline",
+    "timeout",
+];
+const BYTES: [&str; 6] = [
+    "max_bytes",
+    "max_payload_bytes",
+    "payload_bytes",
+    "max_output_bytes",
+    "max_size_bytes",
+    "max_bytes_scanned",
+];
+
 /// `limits` of a node.
 #[derive(Default)]
 pub struct NodeBounds {
@@ -25,10 +47,10 @@ impl<'d> Compiler<'d, '_> {
         self.report.keys(block, keys::LIMITS, "`limits`");
         limits.max_hops = self.report.count(block, "max_hops").unwrap_or(limits.max_hops);
         limits.max_fanout = self.report.count(block, "max_fanout").unwrap_or(limits.max_fanout);
-        for stem in ["max_wall_time", "wall_time", "deadline", "timeout"] {
+        for stem in WALL_TIME {
             limits.wall_time = limits.wall_time.or_else(|| self.report.length(block, stem));
         }
-        for key in ["max_bytes", "max_payload_bytes", "payload_bytes", "max_bytes_scanned"] {
+        for key in BYTES {
             limits.max_bytes = limits.max_bytes.or_else(|| self.report.count(block, key).map(u64::from));
         }
         limits

@@ -47,13 +47,17 @@ impl Report {
 
     /// Tells of keys that are none of these. Whoever mistypes one gets an error: it would be ignored in silence otherwise.
     pub fn keys(&mut self, of: &Node, known: &[&str], what: &str) {
+        let lengths = lengths(known);
         for Entry { key, key_span, .. } in of.entries() {
             let annotation = key.starts_with("x-") || key.starts_with(['_', '$']);
-            if annotation || known.contains(&key.as_str()) {
+            if annotation || known.contains(&key.as_str()) || lengths.contains(key) {
                 continue;
             }
             let title = format!("{what} has no key `{}`", excerpt(key));
-            match closest(key, known.iter().copied()) {
+            // What people note about a graph has no effect on it, however they spell it.
+            let candidates = known.iter().copied().chain(lengths.iter().map(String::as_str));
+            let meant = closest(key, candidates).filter(|_| what != METADATA);
+            match meant {
                 Some(meant) => {
                     let help = format!("did you mean `{meant}`?");
                     self.wrong(codes::MISTYPED_KEY, *key_span, "is not known", title, &help);
@@ -206,17 +210,28 @@ impl Report {
 }
 
 /// Endings of the keys of lengths, and what a bare number is counted in.
-const UNITS: [(&str, u64); 9] = [
+const UNITS: [(&str, u64); 11] = [
     ("", 1000),
     ("_ms", 1),
     ("_s", 1000),
     ("_sec", 1000),
     ("_secs", 1000),
     ("_seconds", 1000),
+    ("_min", 60_000),
+    ("_mins", 60_000),
     ("_minutes", 60_000),
     ("_hours", 3_600_000),
     ("_days", 86_400_000),
 ];
+
+/// Whose keys are for people.
+pub const METADATA: &str = "metadata";
+
+/// What can be given in milliseconds can be given in every unit.
+fn lengths(known: &[&str]) -> Vec<String> {
+    let stems = known.iter().filter_map(|key| key.strip_suffix("_ms")).filter(|stem| known.contains(stem));
+    stems.flat_map(|stem| UNITS.iter().map(move |(unit, _)| format!("{stem}{unit}"))).collect()
+}
 
 fn fraction(number: f64, unit: u64) -> Option<Millis> {
     let millis = (number * unit as f64).round();

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::{Condition, ConditionError};
 
 /// Gives the same compiled condition for the same content.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Conditions(BTreeMap<[u8; 32], Arc<Condition>>);
 
 impl Conditions {

@@ -55,6 +55,10 @@ fn side(fields: &Fields<'_>, name: &str) -> Result<Side, ConditionError> {
 }
 
 fn read_side(source: &Value) -> Result<Side, ConditionError> {
+    // A bare value is itself.
+    if matches!(source, Value::Number(_) | Value::Bool(_) | Value::String(_)) {
+        return Ok(Side::Value(source.clone()));
+    }
     let fields = Fields::of(source)?;
     if let Some(value) = fields.given("value") {
         Size::of(value)
@@ -150,7 +154,11 @@ impl Path {
 
     fn find<'a>(&self, root: &'a Value) -> Option<&'a Value> {
         self.steps.iter().try_fold(root, |value, step| match step {
-            Step::Name(name) => value.get(name),
+            // `items.1.price` is `items[1].price`.
+            Step::Name(name) => match value {
+                Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+                other => other.get(name),
+            },
             Step::Index(index) => value.get(index),
         })
     }

@@ -16,6 +16,8 @@ use cost::Shape;
 #[derive(Debug)]
 pub(super) struct JsonPathCondition {
     path: JsonPath,
+    /// What leads to where several values are looked for: if that is missing, so are they.
+    to_several: Option<JsonPath>,
     shape: Shape,
     test: Test,
     value: Value,
@@ -58,7 +60,8 @@ impl JsonPathCondition {
             (None, _) => return Err(malformed("value", "it is missing")),
         };
         check_value(test, &value)?;
-        Ok(Self { path, shape, test, value })
+        let to_several = one_place(query).and_then(|part| JsonPath::parse(part).ok());
+        Ok(Self { path, to_several, shape, test, value })
     }
 
     pub fn evaluate(&self, scope: &Scope<'_>) -> Verdict {
@@ -71,6 +74,11 @@ impl JsonPathCondition {
     fn try_evaluate(&self, output: &Value) -> Result<bool, Incomparable> {
         let size = Size::of(output)?;
         self.shape.check(size)?;
+        if self.test != Test::Exists
+            && self.to_several.as_ref().is_some_and(|part| part.query(output).is_empty())
+        {
+            return Ok(false);
+        }
         let found = self.path.query(output).all();
         let mut fuel = Fuel::default();
         match self.test {
@@ -140,6 +148,43 @@ impl JsonPathCondition {
             Aggregate::Average => Some(Num::Float(sum().float() / numbers.len() as f64)),
         })
     }
+}
+
+/// The beginning of a query, up to the first part that may find several values; nothing when none does.
+fn one_place(query: &str) -> Option<&str> {
+    let mut at = query.find('$')? + 1;
+    loop {
+        let rest = &query[at..];
+        let step = match rest.chars().next()? {
+            '.' if rest.starts_with("..") || rest.starts_with(".*") => return Some(&query[..at]),
+            '.' => 1 + rest[1..].find(['.', '[']).unwrap_or(rest.len() - 1),
+            '[' => match single(&rest[1..]) {
+                Some(length) => 1 + length,
+                None => return Some(&query[..at]),
+            },
+            _ => return None,
+        };
+        at += step;
+    }
+}
+
+/// The length of `'name']` or `0]`, if that is what follows.
+fn single(rest: &str) -> Option<usize> {
+    let inner = rest.trim_start();
+    let end = match inner.chars().next()? {
+        quote @ ('\'' | '"') => {
+            let mut escaped = false;
+            let close = inner[1..].char_indices().find(|(_, c)| {
+                let closes = *c == quote && !escaped;
+                escaped = *c == '\\' && !escaped;
+                closes
+            });
+            1 + close?.0 + 1
+        }
+        _ => inner.find(|c: char| c != '-' && !c.is_ascii_digit()).filter(|end| *end > 0)?,
+    };
+    let after = inner[end..].trim_start();
+    after.starts_with(']').then(|| rest.len() - after.len() + 1)
 }
 
 fn number(value: &Value) -> Result<Num, Incomparable> {

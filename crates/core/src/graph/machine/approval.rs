@@ -49,6 +49,12 @@ pub enum Decision {
     Failed,
 }
 
+impl Decision {
+    pub fn is_approval(word: &str) -> bool {
+        matches!(word, "approve" | "approved")
+    }
+}
+
 impl Question {
     pub fn commands(&self) -> Vec<CommandId> {
         [Some(self.approval), self.timeout, self.escalation].into_iter().flatten().collect()
@@ -102,7 +108,7 @@ impl Machine<'_> {
     pub fn decided(&mut self, visit: Visit, question: Question, decided: &ApprovalDecided) -> Stopped {
         self.commands.extend(question.timers().map(Command::CancelTimer));
         let decision = match decided.decision.as_str() {
-            "approve" | "approved" => Decision::Approved,
+            word if Decision::is_approval(word) => Decision::Approved,
             TIMEOUT => self.when_overdue(&visit),
             _ => Decision::Rejected,
         };

@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::execute::Trouble;
 use super::memory::{Visit, Wait};
 use super::values::ValueId;
-use super::{Machine, Stopped};
+use super::{Machine, Stopped, codes};
 use crate::command::{ChildSpec, Command};
-use crate::failure::Failure;
+use crate::failure::{Failure, codes as task_codes};
 use crate::graph::ir::Node;
 use crate::id::CommandId;
 use crate::payload::Payload;
@@ -48,13 +48,9 @@ impl Machine<'_> {
         failure: &Failure,
     ) -> Stopped {
         let plan = self.plan.clone();
-        let policy = plan.node(self.place(&visit.node)).retry.as_ref();
-        let key = self.input.facts.run.child(child);
-        let judged = policy.map(|policy| {
-            policy.verdict(key.as_str(), attempt, &failure.code, &failure.kind, failure.retryable)
-        });
-        match judged {
-            Some(Verdict::Retry { delay }) => {
+        let node = plan.node(self.place(&visit.node));
+        match self.pause_before_next(node, (child, attempt), failure) {
+            Some(delay) => {
                 let timer = self.timer(self.input.at.plus(delay));
                 visit.wait = Wait::Pause { timer, attempt: attempt + 1 };
                 self.memory.open.insert(visit.tokens[0].id, visit);
@@ -64,11 +60,29 @@ impl Machine<'_> {
         }
     }
 
+    /// How long a node waits until it tries a failed child again, if it does.
+    pub fn pause_before_next(
+        &self,
+        node: &Node,
+        (child, attempt): (CommandId, u32),
+        failure: &Failure,
+    ) -> Option<Millis> {
+        let key = self.input.facts.run.child(child);
+        let policy = node.retry.as_ref()?;
+        match policy.verdict(key.as_str(), attempt, &failure.code, &failure.kind, is_worth_another(failure)) {
+            Verdict::Retry { delay } => Some(delay),
+            Verdict::Exhausted => None,
+        }
+    }
+
     pub fn try_child(&mut self, mut visit: Visit, attempt: u32) -> Stopped {
         let (plan, place) = (self.plan.clone(), self.place(&visit.node));
         let input = self.input_of(&visit)?;
-        let begun = self.config_of(place);
-        match begun.and_then(|config| self.start_child(plan.node(place), &config, input, attempt)) {
+        let config = match visit.config {
+            Some(config) => Ok(Value::clone(&*self.look(config)?)),
+            None => self.config_of(place),
+        };
+        match config.and_then(|config| self.start_child(plan.node(place), &config, input, attempt)) {
             Ok(wait) => {
                 visit.wait = wait;
                 self.memory.open.insert(visit.tokens[0].id, visit);
@@ -77,5 +91,15 @@ impl Machine<'_> {
             Err(Trouble::Node(failure)) => self.fail_node(visit, None, &failure),
             Err(Trouble::Stop(stop)) => Err(stop),
         }
+    }
+}
+
+/// A run says of its own failure that it is final; another run may come to something else. Not so where a node's work was not
+/// to be tried again, or nothing could have run.
+fn is_worth_another(failure: &Failure) -> bool {
+    let of_a_node = failure.code.strip_prefix(codes::NODE_FAILED).is_some_and(|rest| rest.starts_with(':'));
+    match failure.code.as_str() {
+        task_codes::UNKNOWN_WORKFLOW | task_codes::CANCELLED | task_codes::DEADLINE_EXCEEDED => false,
+        _ => failure.retryable || !of_a_node,
     }
 }

@@ -119,6 +119,11 @@ impl<'a> Machine<'a> {
 
     /// Gives an answer to the visit that waits for it.
     fn hand_over(&mut self, command: CommandId, answer: Answer<'_>) -> Stopped<bool> {
+        if let (Answer::Decided(decided), Some(proposal)) = (&answer, self.memory.proposals.remove(&command))
+        {
+            self.proposal_decided(&proposal, decided)?;
+            return Ok(true);
+        }
         let Some(number) = self.memory.visit_of(command) else { return Ok(false) };
         let Some(mut visit) = self.memory.open.remove(&number) else { return Ok(false) };
         let wait = std::mem::replace(&mut visit.wait, Wait::Nothing);
@@ -149,11 +154,17 @@ impl<'a> Machine<'a> {
                 let message = format!("no signal {name:?} came in time");
                 self.fail_node(visit, Some(signal), &Failure::permanent(task_codes::TIMEOUT, message))?;
             }
+            (Wait::InVain(timer), Answer::Fired) => {
+                let failure =
+                    Failure::permanent(task_codes::TIMEOUT, "the delay is longer than the node may take");
+                self.fail_node(visit, Some(timer), &failure)?;
+            }
             (Wait::Timer(_), Answer::Fired) => {
                 let value = self.input_of(&visit)?;
                 self.result(visit, Some(command), value, 1)?;
             }
             (Wait::Fan(fan), Answer::Given(output, _)) => self.fan_given(visit, fan, command, output)?,
+            (Wait::Fan(fan), Answer::Fired) => self.fan_fired(visit, fan, command)?,
             (Wait::Fan(fan), Answer::Failed(failure)) => self.fan_failed(visit, fan, command, failure)?,
             (Wait::Person(question), Answer::Decided(decided)) if question.approval == command => {
                 self.decided(visit, question, decided)?;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::memory::NodeId;
 use super::values::ValueId;
 use super::{Machine, Stopped};
-use crate::graph::condition::{Answers, Condition, Metadata, Past, Scope, Verdict};
+use crate::graph::condition::{Answers, Condition, Conditions, Metadata, Past, Scope, Verdict};
 use crate::graph::ir::{Branch, Config, Node, NodeKind};
 
 /// The conditions of one node.
@@ -22,7 +22,7 @@ pub struct Rules {
 #[derive(Debug)]
 pub struct Prepared {
     /// Why not: it was stored by a build that knew better.
-    condition: Result<Condition, String>,
+    condition: Result<Arc<Condition>, String>,
     reads: Reads,
 }
 
@@ -34,8 +34,8 @@ enum Reads {
 }
 
 impl Rules {
-    pub fn of(node: &Node, ids: &[NodeId]) -> Self {
-        let prepare = |source: &Value| Prepared::of(source, ids);
+    pub fn of(node: &Node, ids: &[NodeId], known: &mut Conditions) -> Self {
+        let mut prepare = |source: &Value| Prepared::of(source, ids, known);
         let branch = match &node.branch {
             Some(Branch::Conditional { rules, .. }) => {
                 rules.iter().map(|rule| prepare(&rule.condition)).collect()
@@ -43,7 +43,7 @@ impl Rules {
             _ => Vec::new(),
         };
         let filter = match (&node.kind, &node.config) {
-            (NodeKind::Filter, Config::Inline(config)) => config.get("condition").map(prepare),
+            (NodeKind::Filter, Config::Inline(config)) => config.get("condition").map(&mut prepare),
             _ => None,
         };
         let looping = node.looping.as_ref().and_then(|looping| looping.condition.as_ref()).map(prepare);
@@ -52,8 +52,9 @@ impl Rules {
 }
 
 impl Prepared {
-    pub fn of(source: &Value, ids: &[NodeId]) -> Self {
-        let condition = Condition::compile(source).map_err(|error| error.to_string());
+    /// `known` are those this program has compiled before: a patched run brings most of them again with every message.
+    pub fn of(source: &Value, ids: &[NodeId], known: &mut Conditions) -> Self {
+        let condition = known.compile(source).map_err(|error| error.to_string());
         Self { condition, reads: Reads::of(&source.to_string(), ids) }
     }
 }

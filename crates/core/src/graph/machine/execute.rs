@@ -42,7 +42,7 @@ impl Trouble {
 
 impl Machine<'_> {
     pub fn execute(&mut self, mut visit: Visit) -> Stopped {
-        match self.perform(&visit) {
+        match self.perform(&mut visit) {
             Ok(Begun::Gives(value)) => self.result(visit, None, value, 1),
             Ok(Begun::Waits(wait)) => {
                 if let Wait::Person(question) = &wait {
@@ -58,10 +58,12 @@ impl Machine<'_> {
         }
     }
 
-    fn perform(&mut self, visit: &Visit) -> Result<Begun, Trouble> {
+    fn perform(&mut self, visit: &mut Visit) -> Result<Begun, Trouble> {
         let (plan, place) = (self.plan.clone(), self.place(&visit.node));
         let node = plan.node(place);
         let config = self.config_of(place)?;
+        let needed_again = node.compensator.is_some() || node.kind == NodeKind::Child && node.retry.is_some();
+        visit.config = needed_again.then(|| self.made(config.clone()));
         let input = self.input_of(visit)?;
         Ok(match &node.kind {
             NodeKind::Conditional | NodeKind::Loop => Begun::Gives(input),
@@ -69,7 +71,11 @@ impl Machine<'_> {
             NodeKind::Aggregate => Begun::Gives(self.aggregate(&config, input)?),
             NodeKind::Delay => {
                 let fire_at = self.due(&config)?;
-                Begun::Waits(Wait::Timer(self.timer(fire_at)))
+                let given_up = node.patience().map(|patience| self.input.at.plus(patience));
+                Begun::Waits(match given_up.filter(|given_up| *given_up < fire_at) {
+                    Some(given_up) => Wait::InVain(self.timer(given_up)),
+                    None => Wait::Timer(self.timer(fire_at)),
+                })
             }
             NodeKind::Signal => Begun::Waits(self.wait_for_signal(node, &config)?),
             NodeKind::Child => Begun::Waits(self.start_child(node, &config, input, 1)?),
@@ -101,6 +107,11 @@ impl Machine<'_> {
         if !plan.refers(place) {
             return Ok(config.clone());
         }
+        self.resolved(config)
+    }
+
+    /// What a value comes to, with all that is referred to in it.
+    fn resolved(&mut self, config: &Value) -> Result<Value, Trouble> {
         let mut values = std::collections::BTreeMap::new();
         let sources = reference::sources(config);
         let named = |source: &Source| match source {
@@ -118,10 +129,11 @@ impl Machine<'_> {
     }
 
     /// `{config, input}`, unless the task is one of ours that has a form of its own.
-    fn task_input(&self, node: &Node, config: Value, input: ValueId) -> Stopped<Payload> {
+    fn task_input(&mut self, node: &Node, config: Value, input: ValueId) -> Result<Payload, Trouble> {
         if node.kind == NodeKind::Http {
             return Ok(Payload::of(&request(config)).expect("values always serialise"));
         }
+        let own = node.agent_config.as_ref().map(|own| self.resolved(own)).transpose()?;
         let input = self.text(input)?;
         if node.kind == NodeKind::Transform {
             let filter = config.get("jq").cloned().unwrap_or_default().to_string();
@@ -129,8 +141,10 @@ impl Machine<'_> {
         }
         let config = config.to_string();
         let mut parts = vec![("config", config.as_str()), ("input", input)];
-        let own = node.agent_config.as_ref().map(Value::to_string);
+        let own = own.as_ref().map(Value::to_string);
         parts.extend(own.as_deref().map(|own| ("agent_config", own)));
+        let tools = node.allowed_tools.as_ref().map(|tools| Value::from(tools.as_slice()).to_string());
+        parts.extend(tools.as_deref().map(|tools| ("allowed_tools", tools)));
         let choice = match &node.branch {
             Some(Branch::AgentDriven { available_next_nodes, .. }) => {
                 let ids = available_next_nodes.iter().map(|place| &*self.plan.node(*place).id);
@@ -157,7 +171,8 @@ impl Machine<'_> {
         };
         let timeout = config.get("timeout").filter(|timeout| !timeout.is_null()).map(length).transpose()?;
         let signal = self.number();
-        let timer = timeout.or(node.timeout).map(|timeout| self.timer(self.input.at.plus(timeout)));
+        let timeout = timeout.or(node.timeout).into_iter().chain(node.limits.deadline).min();
+        let timer = timeout.map(|timeout| self.timer(self.input.at.plus(timeout)));
         Ok(Wait::Signal { signal, name: name.to_owned(), timer })
     }
 
@@ -202,6 +217,20 @@ fn request(config: Value) -> Value {
         _ => (key, value),
     };
     Value::Object(fields.into_iter().map(body).collect::<Map<_, _>>())
+}
+
+/// What a delay's config says that no delay can do, if it says it without asking the run: the key, and why.
+pub fn impossible_delay(config: &Value) -> Option<(&'static str, String)> {
+    let told = |key: &'static str, trouble| match trouble {
+        Trouble::Node(failure) => Some((key, failure.message)),
+        Trouble::Stop(_) => None,
+    };
+    let given = |key: &str| config.get(key).filter(|value| !value.is_null() && !reference::refers(value));
+    let wrong_length =
+        given("for").and_then(|wait| length(wait).err()).and_then(|trouble| told("for", trouble));
+    wrong_length.or_else(|| {
+        given("until").and_then(|at| instant(at).err()).and_then(|trouble| told("until", trouble))
+    })
 }
 
 fn length(value: &Value) -> Result<Millis, Trouble> {

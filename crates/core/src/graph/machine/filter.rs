@@ -11,8 +11,8 @@ use super::execute::{Begun, Trouble};
 use super::memory::{NodeId, Visit, Wait};
 use super::values::ValueId;
 use super::{Machine, Stopped};
-use crate::graph::condition::{Answers, Verdict};
-use crate::graph::ir::Config;
+use crate::graph::condition::{Answers, Conditions, Verdict};
+use crate::graph::ir::{Config, Node};
 use crate::graph::reference;
 use crate::id::CommandId;
 use crate::payload::Payload;
@@ -81,7 +81,7 @@ impl Machine<'_> {
         let fresh;
         let condition = match (sifting.condition, &plan.rules[self.place(node)].filter) {
             (Some(source), _) => {
-                fresh = Prepared::of(&*self.look(source)?, plan.ids());
+                fresh = Prepared::of(&*self.look(source)?, plan.ids(), &mut Conditions::default());
                 &fresh
             }
             (None, Some(prepared)) => prepared,
@@ -131,6 +131,14 @@ impl Machine<'_> {
 }
 
 impl Sifting {
+    /// The condition a filter asks about, as it is written.
+    pub fn asked_of(node: &Node) -> Option<&Value> {
+        match &node.config {
+            Config::Inline(config) => config.get("condition"),
+            Config::Unresolved(_) => None,
+        }
+    }
+
     pub fn values(&self) -> impl Iterator<Item = ValueId> + use<> {
         self.condition.into_iter().chain([self.items])
     }

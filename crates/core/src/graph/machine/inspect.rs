@@ -55,17 +55,27 @@ impl GraphProgram {
                 Wait::Nothing => {}
                 Wait::Task(task) => say(WaitingFor::Task, Some(*task)),
                 Wait::Child { child, .. } => say(WaitingFor::Child, Some(*child)),
-                Wait::Timer(timer) | Wait::Pause { timer, .. } => say(WaitingFor::Timer, Some(*timer)),
+                Wait::Timer(timer) | Wait::InVain(timer) | Wait::Pause { timer, .. } => {
+                    say(WaitingFor::Timer, Some(*timer));
+                }
                 Wait::Signal { name, signal, .. } => say(WaitingFor::Signal(name.clone()), Some(*signal)),
                 Wait::Person(question) => say(WaitingFor::Approval, Some(question.approval)),
                 Wait::Routing(routing) => say(WaitingFor::Routing, Some(routing.task)),
                 Wait::Sifting(sifting) => say(WaitingFor::Routing, Some(sifting.task)),
-                Wait::Fan(fan) => fan.stops().into_iter().for_each(|stop| match stop {
-                    Command::CancelChild(child) => say(WaitingFor::Child, Some(child)),
-                    Command::CancelTask(task) => say(WaitingFor::Task, Some(task)),
-                    _ => {}
-                }),
+                Wait::Fan(fan) => {
+                    fan.stops().into_iter().for_each(|stop| match stop {
+                        Command::CancelChild(child) => say(WaitingFor::Child, Some(child)),
+                        Command::CancelTask(task) => say(WaitingFor::Task, Some(task)),
+                        _ => {}
+                    });
+                    fan.pauses().for_each(|pause| say(WaitingFor::Timer, Some(pause)));
+                }
             }
+        }
+        for (approval, proposal) in &memory.proposals {
+            let (node, command) = (proposal.node.to_string(), Some(*approval));
+            let (what, tokens, timers) = (WaitingFor::Approval, Vec::new(), Vec::new());
+            all.push(Waiting { node, what, command, tokens, timers, since: None });
         }
         for (node, tokens) in &memory.parked {
             let senders =

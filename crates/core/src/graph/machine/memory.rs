@@ -50,6 +50,9 @@ pub struct Memory {
     /// How often each node has asked a person.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub asked: BTreeMap<NodeId, u32>,
+    /// Patches an agent sent on its own, by the question whether they may be adopted.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub proposals: BTreeMap<CommandId, Proposal>,
     /// What each node gave when it last ended.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub done: BTreeMap<NodeId, Done>,
@@ -111,6 +114,9 @@ pub struct Visit {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub consumed: bool,
     pub since: Timestamp,
+    /// What its config came to when it began, where that is needed again: to try a child once more, or to undo.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<ValueId>,
     pub wait: Wait,
 }
 
@@ -133,6 +139,8 @@ pub enum Wait {
         attempt: u32,
     },
     Timer(CommandId),
+    /// Fires when a delay that is longer than its node may take is given up.
+    InVain(CommandId),
     Signal {
         signal: CommandId,
         name: String,
@@ -154,11 +162,23 @@ pub struct Done {
     pub attempt: u32,
 }
 
+/// A patch that waits for a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// The agent's.
+    pub node: NodeId,
+    /// `{operations, reason}`
+    pub patch: ValueId,
+}
+
 /// A result with a compensator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Undo {
     pub node: NodeId,
     pub value: ValueId,
+    /// What the node's config was at that time. Absent where its compensator came later, or an older build wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<ValueId>,
 }
 
 /// A run that takes back what it did, the last thing first.
@@ -172,8 +192,10 @@ pub struct Undoing {
     /// The compensator under way.
     pub task: CommandId,
     pub node: NodeId,
-    /// What it takes back.
+    /// What it takes back, and the config of that.
     pub value: ValueId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<ValueId>,
     /// What could not be undone, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<(NodeId, Failure)>,
@@ -213,11 +235,17 @@ impl Memory {
         let mut named: BTreeSet<ValueId> = tokens.map(|token| token.value).collect();
         named.insert(self.inputs);
         named.extend(self.done.values().map(|done| done.value));
-        named.extend(self.undo.iter().map(|undo| undo.value));
+        named.extend(self.proposals.values().map(|proposal| proposal.patch));
+        for undo in &self.undo {
+            named.insert(undo.value);
+            named.extend(undo.config);
+        }
         if let Stage::Undoing(undoing) = &self.stage {
             named.insert(undoing.value);
+            named.extend(undoing.config);
         }
         for visit in self.open.values() {
+            named.extend(visit.config);
             match &visit.wait {
                 Wait::Fan(fan) => named.extend(fan.values()),
                 Wait::Routing(routing) => drop(named.insert(routing.value)),
@@ -245,7 +273,7 @@ impl Memory {
 
     /// Nobody is anywhere.
     pub fn is_idle(&self) -> bool {
-        self.queued.is_empty() && self.parked.is_empty() && self.open.is_empty()
+        self.queued.is_empty() && self.parked.is_empty() && self.open.is_empty() && self.proposals.is_empty()
     }
 
     /// Whose answer it is.
@@ -266,11 +294,11 @@ impl Wait {
         match self {
             Self::Nothing => Vec::new(),
             Self::Task(task) => vec![*task],
-            Self::Timer(timer) => vec![*timer],
+            Self::Timer(timer) | Self::InVain(timer) => vec![*timer],
             Self::Child { child, timer, .. } => some(*child, timer),
             Self::Pause { timer, .. } => vec![*timer],
             Self::Signal { signal, timer, .. } => some(*signal, timer),
-            Self::Fan(fan) => fan.open.keys().copied().collect(),
+            Self::Fan(fan) => fan.open.keys().copied().chain(fan.timers()).collect(),
             Self::Person(question) => question.commands(),
             Self::Routing(routing) => vec![routing.task],
             Self::Sifting(sifting) => vec![sifting.task],
@@ -279,10 +307,11 @@ impl Wait {
 
     pub fn timers(&self) -> Vec<CommandId> {
         match self {
-            Self::Timer(timer) | Self::Pause { timer, .. } => vec![*timer],
+            Self::Timer(timer) | Self::InVain(timer) | Self::Pause { timer, .. } => vec![*timer],
+            Self::Fan(fan) => fan.timers().collect(),
             Self::Child { timer, .. } | Self::Signal { timer, .. } => timer.iter().copied().collect(),
             Self::Person(question) => question.timers().collect(),
-            Self::Nothing | Self::Task(_) | Self::Fan(_) | Self::Sifting(_) | Self::Routing(_) => Vec::new(),
+            Self::Nothing | Self::Task(_) | Self::Sifting(_) | Self::Routing(_) => Vec::new(),
         }
     }
 
@@ -294,9 +323,12 @@ impl Wait {
             Self::Sifting(sifting) => vec![Command::CancelTask(sifting.task)],
             Self::Child { child, .. } => vec![Command::CancelChild(*child)],
             Self::Fan(fan) => fan.stops(),
-            Self::Nothing | Self::Timer(_) | Self::Pause { .. } | Self::Signal { .. } | Self::Person(_) => {
-                Vec::new()
-            }
+            Self::Nothing
+            | Self::Timer(_)
+            | Self::InVain(_)
+            | Self::Pause { .. }
+            | Self::Signal { .. }
+            | Self::Person(_) => Vec::new(),
         }
     }
 }

@@ -47,7 +47,8 @@ impl Machine<'_> {
         self.check_size(value, &format!("the output of {}", visit.node))?;
         self.remember(visit, value, attempt);
         if self.plan.node(self.place(&visit.node)).compensator.is_some() {
-            self.memory.undo.push(Undo { node: visit.node.clone(), value });
+            let (node, config) = (visit.node.clone(), visit.config);
+            self.memory.undo.push(Undo { node, value, config });
         }
         Ok(())
     }
@@ -82,7 +83,6 @@ fn failure_of_run(node: &str, cause: &Failure) -> Failure {
         code: format!("{}:{node}", codes::NODE_FAILED),
         message: cause.to_string(),
         kind,
-        retryable: false,
         ..cause.clone()
     }
 }

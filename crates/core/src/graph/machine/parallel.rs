@@ -13,7 +13,7 @@ use super::outcome::shown;
 use super::values::ValueId;
 use super::{Machine, Stopped};
 use crate::command::Command;
-use crate::failure::Failure;
+use crate::failure::{Failure, codes as task_codes};
 use crate::graph::ir::Node;
 use crate::id::CommandId;
 use crate::payload::Payload;
@@ -34,6 +34,15 @@ pub struct Fan {
     /// They are children, not tasks.
     of_children: bool,
     given: BTreeMap<usize, Ended>,
+    /// Those that fire when a child has taken too long.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    clocks: BTreeMap<CommandId, CommandId>,
+    /// Those that fire when an item is tried again.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pauses: BTreeMap<CommandId, usize>,
+    /// Of items whose child has failed, how often.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    failed: BTreeMap<usize, u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +56,21 @@ impl Fan {
     pub fn stops(&self) -> Vec<Command> {
         let stop = if self.of_children { Command::CancelChild } else { Command::CancelTask };
         self.open.keys().copied().map(stop).collect()
+    }
+
+    pub fn timers(&self) -> impl Iterator<Item = CommandId> + '_ {
+        self.clocks.keys().chain(self.pauses.keys()).copied()
+    }
+
+    pub fn pauses(&self) -> impl Iterator<Item = CommandId> + '_ {
+        self.pauses.keys().copied()
+    }
+
+    /// An item has its answer. Gives its place, and the clock that need not run any more.
+    fn close(&mut self, command: CommandId) -> (usize, Option<CommandId>) {
+        let clock = self.clocks.iter().find(|(_, child)| **child == command).map(|(clock, _)| *clock);
+        clock.map(|clock| self.clocks.remove(&clock));
+        (self.open.remove(&command).unwrap_or_default(), clock)
     }
 
     pub fn values(&self) -> impl Iterator<Item = ValueId> + '_ {
@@ -74,7 +98,8 @@ impl Machine<'_> {
             return Ok(Begun::Gives(items));
         }
         let (open, given) = (BTreeMap::new(), BTreeMap::new());
-        let mut fan = Fan { config, items, count, next: 0, open, of_children, given };
+        let (clocks, pauses, failed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut fan = Fan { config, items, count, next: 0, open, of_children, given, clocks, pauses, failed };
         self.start_more(node, &mut fan)?;
         Ok(Begun::Waits(Wait::Fan(fan)))
     }
@@ -84,27 +109,54 @@ impl Machine<'_> {
         let (config, items) = (self.look(fan.config)?, self.look(fan.items)?);
         let asked = config.get("concurrency").and_then(Value::as_u64).unwrap_or(u64::MAX).max(1);
         let at_once = usize::try_from(asked).unwrap_or(MOST_AT_ONCE).min(MOST_AT_ONCE);
-        while fan.next < fan.count && fan.open.len() < at_once {
-            let item = items.get(fan.next).unwrap_or(&Value::Null).to_string();
-            let number = match config.get("task").and_then(Value::as_str) {
-                Some(task) => {
-                    let input = object(&[("config", &config.to_string()), ("input", &item)]);
-                    self.run_task(task.to_owned(), input, options_of(node))
-                }
-                None => {
-                    let workflow = config.get("workflow").and_then(Value::as_str).unwrap_or_default();
-                    let input = Payload::parse(item).unwrap_or_default();
-                    self.run_child(workflow.to_owned(), input, node.limits.deadline)
-                }
-            };
-            fan.open.insert(number, fan.next);
+        while fan.next < fan.count && fan.open.len() + fan.pauses.len() < at_once {
+            self.start_item(node, fan, (&config, &items), fan.next);
             fan.next += 1;
         }
         Ok(())
     }
 
+    fn start_item(&mut self, node: &Node, fan: &mut Fan, (config, items): (&Value, &Value), place: usize) {
+        let item = items.get(place).unwrap_or(&Value::Null).to_string();
+        let number = match config.get("task").and_then(Value::as_str) {
+            Some(task) => {
+                let input = object(&[("config", &config.to_string()), ("input", &item)]);
+                self.run_task(task.to_owned(), input, options_of(node))
+            }
+            None => {
+                let workflow = config.get("workflow").and_then(Value::as_str).unwrap_or_default();
+                let input = Payload::parse(item).unwrap_or_default();
+                let child = self.run_child(workflow.to_owned(), input, node.limits.deadline);
+                if let Some(timeout) = node.timeout {
+                    fan.clocks.insert(self.timer(self.input.at.plus(timeout)), child);
+                }
+                child
+            }
+        };
+        fan.open.insert(number, place);
+    }
+
+    /// A child has taken too long, or an item is tried again.
+    pub fn fan_fired(&mut self, mut visit: Visit, mut fan: Fan, timer: CommandId) -> Stopped {
+        if let Some(child) = fan.clocks.remove(&timer) {
+            self.commands.push(Command::CancelChild(child));
+            let failure = Failure::new(task_codes::TIMEOUT, "the child took too long");
+            return self.fan_failed(visit, fan, child, &failure);
+        }
+        if let Some(place) = fan.pauses.remove(&timer) {
+            let plan = self.plan.clone();
+            self.need([fan.config, fan.items])?;
+            let (config, items) = (self.look(fan.config)?, self.look(fan.items)?);
+            self.start_item(plan.node(self.place(&visit.node)), &mut fan, (&config, &items), place);
+        }
+        visit.wait = Wait::Fan(fan);
+        self.memory.open.insert(visit.tokens[0].id, visit);
+        Ok(())
+    }
+
     pub fn fan_given(&mut self, visit: Visit, mut fan: Fan, command: CommandId, output: &Payload) -> Stopped {
-        let place = fan.open.remove(&command).unwrap_or_default();
+        let (place, clock) = fan.close(command);
+        self.commands.extend(clock.map(Command::CancelTimer));
         let value = self.memory.values.add(output.clone());
         fan.given.insert(place, Ended::Given(value));
         self.fan_on(visit, fan, command)
@@ -112,17 +164,31 @@ impl Machine<'_> {
 
     pub fn fan_failed(
         &mut self,
-        visit: Visit,
+        mut visit: Visit,
         mut fan: Fan,
         command: CommandId,
         failure: &Failure,
     ) -> Stopped {
-        let place = fan.open.remove(&command).unwrap_or_default();
+        let (place, clock) = fan.close(command);
+        self.commands.extend(clock.map(Command::CancelTimer));
         let config = self.look(fan.config)?;
+        if fan.of_children {
+            let attempt = fan.failed.get(&place).copied().unwrap_or_default() + 1;
+            let plan = self.plan.clone();
+            let node = plan.node(self.place(&visit.node));
+            if let Some(delay) = self.pause_before_next(node, (command, attempt), failure) {
+                fan.failed.insert(place, attempt);
+                fan.pauses.insert(self.timer(self.input.at.plus(delay)), place);
+                visit.wait = Wait::Fan(fan);
+                self.memory.open.insert(visit.tokens[0].id, visit);
+                return Ok(());
+            }
+        }
         if config.get("settle").and_then(Value::as_bool) == Some(true) {
             fan.given.insert(place, Ended::Failed(failure.clone()));
             return self.fan_on(visit, fan, command);
         }
+        self.commands.extend(fan.timers().map(Command::CancelTimer));
         self.commands.extend(fan.stops());
         self.fail_node(visit, Some(command), failure)
     }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::approval::PatchQuestion;
-use super::memory::{self, Stage, Visit, Wait};
+use super::approval::{Decision, PatchQuestion};
+use super::filter::Sifting;
+use super::memory::{self, Proposal, Stage, Visit, Wait};
 use super::plan::Plan;
 use super::values::ValueId;
 use super::{Machine, Stopped};
@@ -15,7 +16,7 @@ use crate::event::{EventData, PatchAdopted, PatchRefused};
 use crate::graph::ir::{Human, Node, NodeIndex};
 use crate::graph::patch::{self, Changed, Refused, codes};
 use crate::id::CommandId;
-use crate::message::Patched;
+use crate::message::{ApprovalDecided, Patched};
 use crate::payload::Payload;
 
 /// Whoever sends a patch in the name of an agent's node is held to that agent's limits.
@@ -37,7 +38,25 @@ impl Machine<'_> {
         self.note_outside();
         let name = self.input.message.actor.0.clone();
         let agent = name.strip_prefix(AGENT).map(str::to_owned);
+        let plan = self.plan.clone();
+        let place = agent.as_deref().and_then(|agent| plan.place(agent));
+        if let Some(node) = place.map(|place| plan.node(place)).filter(|node| node.requires_approval) {
+            let patch = self.made(json!({"operations": *operations, "reason": patched.reason}));
+            let question = self.put(node, &may_approve(node), patch, None);
+            let proposal = Proposal { node: node.id.as_str().into(), patch };
+            self.memory.proposals.insert(question.approval, proposal);
+            return Ok(());
+        }
         self.consider(&Author { name, reason: patched.reason.clone(), agent }, &operations)
+    }
+
+    pub fn proposal_decided(&mut self, proposal: &Proposal, decided: &ApprovalDecided) -> Stopped {
+        let (author, operations) = self.asked_by(&proposal.node, proposal.patch)?;
+        match Decision::is_approval(&decided.decision) {
+            true => self.consider(&author, &operations)?,
+            false => self.refuse(&author, &operations, not_approved(&decided.by)),
+        }
+        Ok(())
     }
 
     /// The patch an agent's answer brings along, and the answer without it.
@@ -68,11 +87,8 @@ impl Machine<'_> {
             self.consider_from(&visit, node, patch)?;
             return self.route(visit, command, value);
         }
-        let approvers = node.agent_config.as_ref().and_then(|config| config.get("approvers"));
-        let approvers = approvers.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let approvers = approvers.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-        let human = Human { approvers, ..Human::default() };
-        let question = self.put(node, &human, patch, Some(PatchQuestion { value, patch, command }));
+        let question =
+            self.put(node, &may_approve(node), patch, Some(PatchQuestion { value, patch, command }));
         visit.wait = Wait::Person(question);
         self.memory.open.insert(visit.tokens[0].id, visit);
         Ok(())
@@ -90,16 +106,15 @@ impl Machine<'_> {
         if approved {
             self.consider_from(&visit, node, question.patch)?;
         } else {
-            let (author, operations) = self.asked_by(node, question.patch)?;
-            let message = format!("{by} did not approve it");
-            self.refuse(&author, &operations, Refused { code: codes::REJECTED, message });
+            let (author, operations) = self.asked_by(&node.id, question.patch)?;
+            self.refuse(&author, &operations, not_approved(by));
         }
         self.route(visit, question.command, question.value)
     }
 
     /// The agent is still at its node: its token is one of those the patch is compared with.
     fn consider_from(&mut self, visit: &Visit, node: &Node, patch: ValueId) -> Stopped {
-        let (author, operations) = self.asked_by(node, patch)?;
+        let (author, operations) = self.asked_by(&node.id, patch)?;
         let number = visit.tokens[0].id;
         self.memory.open.insert(number, visit.clone());
         let considered = self.consider(&author, &operations);
@@ -108,21 +123,23 @@ impl Machine<'_> {
     }
 
     /// A bare list, or `{operations, reason}`.
-    fn asked_by(&mut self, node: &Node, patch: ValueId) -> Stopped<(Author, Value)> {
+    fn asked_by(&mut self, node: &str, patch: ValueId) -> Stopped<(Author, Value)> {
         let patch = self.look(patch)?;
         let operations = patch.get("operations").unwrap_or(&patch).clone();
         let reason = patch.get("reason").or_else(|| patch.get("description")).and_then(Value::as_str);
         let reason = reason.unwrap_or_default().to_owned();
-        Ok((Author { name: format!("{AGENT}{}", node.id), reason, agent: Some(node.id.clone()) }, operations))
+        Ok((Author { name: format!("{AGENT}{node}"), reason, agent: Some(node.to_owned()) }, operations))
     }
 
     /// Adopts or refuses.
     fn consider(&mut self, author: &Author, operations: &Value) -> Stopped {
         match self.checked(author, operations) {
             Ok((plan, changed)) => self.adopt(author, operations, plan, changed),
-            Err(refused) => self.refuse(author, operations, refused),
+            Err(refused) => {
+                self.refuse(author, operations, refused);
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     fn checked(&self, author: &Author, operations: &Value) -> Result<(Plan, Changed), Refused> {
@@ -141,7 +158,7 @@ impl Machine<'_> {
             };
             patch::check_agent(&self.plan.graph, &changed.graph, node)?;
         }
-        let plan = Plan::new(changed.graph.clone())
+        let plan = Plan::new(changed.graph.clone(), &mut self.program.conditions.clone())
             .map_err(|error| Refused { code: codes::INVALID_GRAPH, message: error.to_string() })?;
         self.compare(&plan)?;
         Ok((plan, changed))
@@ -187,7 +204,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn adopt(&mut self, author: &Author, operations: &Value, plan: Plan, changed: Changed) {
+    fn adopt(&mut self, author: &Author, operations: &Value, plan: Plan, changed: Changed) -> Stopped {
         self.events.push(EventData::PatchAdopted(PatchAdopted {
             author: author.name.clone(),
             reason: author.reason.clone(),
@@ -197,7 +214,35 @@ impl Machine<'_> {
         self.memory.passes.retain(|node, _| plan.place(node).is_some());
         let Changed { document, graph, .. } = changed;
         self.memory.patched = Some(Box::new(memory::Patched { document, graph }));
-        self.plan = Arc::new(plan);
+        let before = std::mem::replace(&mut self.plan, Arc::new(plan));
+        self.ask_anew(&before)
+    }
+
+    /// An answer is about the condition that was asked: where that is another one now, so is the question.
+    fn ask_anew(&mut self, before: &Plan) -> Stopped {
+        let plan = self.plan.clone();
+        let changed = |visit: &Visit| {
+            let (old, new) = (before.place(&visit.node), plan.place(&visit.node));
+            let (Some(old), Some(new)) = (old, new) else { return false };
+            let (old, new) = (before.node(old), plan.node(new));
+            match &visit.wait {
+                Wait::Routing(routing) => routing.asked_of(old) != routing.asked_of(new),
+                Wait::Sifting(_) => Sifting::asked_of(old) != Sifting::asked_of(new),
+                _ => false,
+            }
+        };
+        let open = self.memory.open.iter();
+        let moot: Vec<u64> = open.filter(|(_, visit)| changed(visit)).map(|(number, _)| *number).collect();
+        for number in moot {
+            let Some(mut visit) = self.memory.open.remove(&number) else { continue };
+            let wait = std::mem::replace(&mut visit.wait, Wait::Nothing);
+            self.commands.extend(wait.stops());
+            match wait {
+                Wait::Routing(routing) => self.reroute(visit, routing)?,
+                _ => self.execute(visit)?,
+            }
+        }
+        Ok(())
     }
 
     fn refuse(&mut self, author: &Author, operations: &Value, refused: Refused) {
@@ -209,6 +254,18 @@ impl Machine<'_> {
             message: refused.message,
         }));
     }
+}
+
+/// Who decides about the patches of an agent.
+fn may_approve(agent: &Node) -> Human {
+    let approvers = agent.agent_config.as_ref().and_then(|config| config.get("approvers"));
+    let approvers = approvers.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let approvers = approvers.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    Human { approvers, ..Human::default() }
+}
+
+fn not_approved(by: &str) -> Refused {
+    Refused { code: codes::REJECTED, message: format!("{by} did not approve it") }
 }
 
 fn written(value: &Value) -> Payload {

@@ -1,10 +1,11 @@
 //! A graph made ready to be stepped: nodes by id, everywhere a token can go, conditions compiled, references found.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::decide::Rules;
 use super::memory::NodeId;
+use crate::graph::condition::Conditions;
 use crate::graph::ir::{Config, Graph, Node, NodeIndex};
 use crate::graph::reference;
 use crate::program::ProgramError;
@@ -16,13 +17,15 @@ pub struct Plan {
     places: BTreeMap<NodeId, NodeIndex>,
     /// Where tokens of each node can go, by any way.
     leads_to: Vec<BTreeSet<NodeIndex>>,
+    /// Of each node with a loop: every node on a way from where it goes back to, to itself.
+    stretches: Vec<OnceLock<BTreeSet<NodeIndex>>>,
     pub rules: Vec<Rules>,
     /// Nodes whose config refers to something.
     refers: Vec<bool>,
 }
 
 impl Plan {
-    pub fn new(graph: Graph) -> Result<Self, ProgramError> {
+    pub fn new(graph: Graph, known: &mut Conditions) -> Result<Self, ProgramError> {
         let bad = |what: String| ProgramError::BadDefinition(what);
         if graph.format != crate::graph::ir::FORMAT {
             return Err(ProgramError::UnknownFormat { found: graph.format, known: crate::graph::ir::FORMAT });
@@ -42,8 +45,9 @@ impl Plan {
             Config::Unresolved(_) => false,
         });
         let refers = refers.collect();
-        let rules = graph.nodes.iter().map(|node| Rules::of(node, &ids)).collect();
-        Ok(Self { ids, places, leads_to, rules, refers, graph })
+        let rules = graph.nodes.iter().map(|node| Rules::of(node, &ids, known)).collect();
+        let stretches = graph.nodes.iter().map(|_| OnceLock::new()).collect();
+        Ok(Self { ids, places, leads_to, stretches, rules, refers, graph })
     }
 
     pub fn place(&self, id: &str) -> Option<NodeIndex> {
@@ -73,6 +77,20 @@ impl Plan {
         node.wait_for_all && sender.is_some_and(|sender| node.dependencies.contains(&sender))
     }
 
+    /// Where somebody is who is in this node's loop; nothing when it has none.
+    pub fn stretch(&self, place: NodeIndex) -> Option<&BTreeSet<NodeIndex>> {
+        let back = self.node(place).looping.as_ref()?.loop_back_to;
+        Some(self.stretches[place].get_or_init(|| {
+            let mut senders: Vec<Vec<NodeIndex>> = vec![Vec::new(); self.ids.len()];
+            for (from, node) in self.graph.nodes.iter().enumerate() {
+                node.targets().for_each(|to| senders[to].push(from));
+            }
+            let behind = spread(back, |place| self.node(place).targets().collect());
+            let before = spread(place, |place| senders[place].clone());
+            behind.intersection(&before).copied().chain([back, place]).collect()
+        }))
+    }
+
     /// Every node that `active` ones, or those they lead to, can emit to; nobody gets further through `join`, except for
     /// who is active there already.
     pub fn reach(&self, active: &BTreeSet<NodeIndex>, join: NodeIndex) -> BTreeSet<NodeIndex> {
@@ -87,6 +105,15 @@ impl Plan {
         }
         reached
     }
+}
+
+/// A node and all that can be reached from it.
+fn spread(from: NodeIndex, next: impl Fn(NodeIndex) -> Vec<NodeIndex>) -> BTreeSet<NodeIndex> {
+    let (mut reached, mut open) = (BTreeSet::from([from]), vec![from]);
+    while let Some(place) = open.pop() {
+        open.extend(next(place).into_iter().filter(|place| reached.insert(*place)));
+    }
+    reached
 }
 
 fn exits_of(node: &Node) -> BTreeSet<NodeIndex> {

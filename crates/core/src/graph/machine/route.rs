@@ -10,7 +10,7 @@ use super::values::ValueId;
 use super::{Machine, Stop, Stopped, codes};
 use crate::event::{ConditionEvaluated, EventData};
 use crate::graph::condition::{Answer, Answers, SANDBOX_TASK, SandboxCall, Verdict};
-use crate::graph::ir::{Branch, Loop, NodeIndex};
+use crate::graph::ir::{Branch, Loop, Node, NodeIndex};
 use crate::id::CommandId;
 use crate::payload::Payload;
 use crate::task::TaskOptions;
@@ -27,6 +27,19 @@ pub struct Routing {
     /// Which program of the condition is being asked.
     index: u32,
     answers: Answers,
+}
+
+impl Routing {
+    /// The conditions of a node that have come to the one that is asked, in order.
+    pub fn asked_of<'n>(&self, node: &'n Node) -> Vec<Option<&'n Value>> {
+        match (self.at, &node.branch) {
+            (Fork::Loop, _) => vec![node.looping.as_ref().and_then(|looping| looping.condition.as_ref())],
+            (Fork::Rule(nth), Some(Branch::Conditional { rules, .. })) => {
+                (0..=nth).map(|place| rules.get(place).map(|rule| &rule.condition)).collect()
+            }
+            (Fork::Rule(_), _) => Vec::new(),
+        }
+    }
 }
 
 /// A condition on the way of a result.
@@ -56,6 +69,16 @@ impl Machine<'_> {
             None => Fork::Rule(0),
         };
         self.follow(visit, (command, value), at, Answers::new())
+    }
+
+    /// The conditions have changed while one of them was asked: from the first of them again. What a loop has decided
+    /// stays, and its pass is counted.
+    pub fn reroute(&mut self, visit: Visit, routing: Routing) -> Stopped {
+        let at = match routing.at {
+            Fork::Loop => Fork::Loop,
+            Fork::Rule(_) => Fork::Rule(0),
+        };
+        self.follow(visit, (routing.command, routing.value), at, Answers::new())
     }
 
     /// The answer of a sandbox.
@@ -173,6 +196,7 @@ impl Machine<'_> {
         for name in names {
             let target = name.as_str().and_then(|name| plan.place(name));
             match target.filter(|target| available.contains(target)) {
+                Some(target) if chosen.contains(&target) => {}
                 Some(target) => chosen.push(target),
                 None => {
                     let message =

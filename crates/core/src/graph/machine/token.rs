@@ -69,7 +69,15 @@ impl Machine<'_> {
         let Some(first) = tokens.first() else { return Ok(()) };
         self.begun += 1;
         let (node, since) = (first.to.clone(), self.input.at);
-        self.execute(Visit { node, tokens, joined, consumed: false, since, wait: Wait::Nothing })
+        self.execute(Visit {
+            node,
+            tokens,
+            joined,
+            consumed: false,
+            since,
+            config: None,
+            wait: Wait::Nothing,
+        })
     }
 
     /// What a visit leaves behind: its tokens are consumed, and one goes to each target.
@@ -92,7 +100,22 @@ impl Machine<'_> {
         if targets.is_empty() {
             self.memory.ends.insert(visit.node);
         }
+        self.forget_loops();
         Ok(())
+    }
+
+    /// A loop nobody is in any more has been left, whichever way.
+    fn forget_loops(&mut self) {
+        if self.memory.passes.is_empty() {
+            return;
+        }
+        let plan = self.plan.clone();
+        let mut occupied = self.active();
+        occupied.extend(self.memory.parked.keys().filter_map(|node| plan.place(node)));
+        self.memory.passes.retain(|node, _| {
+            let stretch = plan.place(node).and_then(|place| plan.stretch(place));
+            stretch.is_some_and(|stretch| stretch.iter().any(|place| occupied.contains(place)))
+        });
     }
 
     fn check_route(&self, node: &Node, hop: u32, targets: &[NodeIndex]) -> Stopped {
@@ -156,14 +179,13 @@ impl Machine<'_> {
         }
     }
 
-    /// Of the one terminal node that ran, else of each. Where none ran, nodes at which a path ended count instead: it
-    /// then ended by an empty exit.
+    /// Of the one terminal node that ran, else of each: `{}` where every path ended by an empty exit.
     pub fn output(&mut self) -> Stopped<Payload> {
         let plan = self.plan.clone();
         let is_terminal =
             |node: &Arc<str>| plan.place(node).is_some_and(|place| plan.node(place).is_terminal);
-        let (terminal, others): (Vec<_>, Vec<_>) = self.memory.ends.iter().cloned().partition(is_terminal);
-        let mut ended = if terminal.is_empty() { others } else { terminal };
+        let mut ended: Vec<Arc<str>> =
+            self.memory.ends.iter().filter(|node| is_terminal(node)).cloned().collect();
         ended.sort_by_key(|node| plan.place(node));
         let values = ended.iter().filter_map(|node| Some((node.clone(), self.memory.done.get(node)?.value)));
         let values: Vec<(Arc<str>, ValueId)> = values.collect();

@@ -40,16 +40,19 @@ impl Machine<'_> {
             let work: Vec<Command> = work.filter(|command| target(command) != answered).collect();
             self.commands.extend(work);
         }
-        for visit in std::mem::take(&mut self.memory.open).into_values() {
-            if let Wait::Person(question) = visit.wait {
-                self.events.push(EventData::ApprovalDecided(ApprovalDecided {
-                    approval: question.approval,
-                    decision: "cancelled".to_owned(),
-                    by: "system".to_owned(),
-                    comments: String::new(),
-                    data: Payload::null(),
-                }));
-            }
+        let visits = std::mem::take(&mut self.memory.open).into_values();
+        let asked = visits.filter_map(|visit| match visit.wait {
+            Wait::Person(question) => Some(question.approval),
+            _ => None,
+        });
+        for approval in asked.chain(std::mem::take(&mut self.memory.proposals).into_keys()) {
+            self.events.push(EventData::ApprovalDecided(ApprovalDecided {
+                approval,
+                decision: "cancelled".to_owned(),
+                by: "system".to_owned(),
+                comments: String::new(),
+                data: Payload::null(),
+            }));
         }
         self.memory.queued.clear();
         self.memory.parked.clear();
@@ -66,8 +69,8 @@ impl Machine<'_> {
                 let before = self.memory.clone();
                 self.begin_undo(&before, asked_for)?
             }
-            Stage::Undoing(Undoing { failure, completed, node, value, left, .. }) => {
-                self.memory.undo.push(Undo { node, value });
+            Stage::Undoing(Undoing { failure, completed, node, value, config, left, .. }) => {
+                self.memory.undo.push(Undo { node, value, config });
                 self.undo_next(Aim { failure: failure.or(asked_for), completed, left })?
             }
             Stage::Ended => self.undo_next(Aim { completed: true, ..Aim::default() })?,
@@ -78,11 +81,8 @@ impl Machine<'_> {
 
     /// An answer to the compensator under way; all others came too late.
     pub fn undone(&mut self, body: &MessageBody) -> Stopped<Option<Progress>> {
-        let Stage::Undoing(Undoing { failure, completed, task, node, mut left, .. }) =
-            self.memory.stage.clone()
-        else {
-            return Ok(None);
-        };
+        let Stage::Undoing(undoing) = self.memory.stage.clone() else { return Ok(None) };
+        let Undoing { failure, completed, task, node, mut left, .. } = undoing;
         match body {
             MessageBody::TaskCompleted(done) if done.task == task => {}
             MessageBody::TaskFailed(failed) if failed.task == task => {
@@ -98,13 +98,18 @@ impl Machine<'_> {
             let plan = self.plan.clone();
             let Some(place) = plan.place(&undo.node) else { continue };
             let Some(compensator) = &plan.node(place).compensator else { continue };
-            let config = match self.config_of(place) {
-                Ok(config) => config.to_string(),
-                Err(Trouble::Stop(stop)) => return Err(stop),
-                Err(Trouble::Node(trouble)) => {
-                    self.not_undone(&mut aim.left, undo.node, trouble);
-                    continue;
-                }
+            self.need(undo.config.into_iter().chain([undo.value]))?;
+            // The node may have run since with another config: what it did then was taken back before.
+            let config = match undo.config {
+                Some(config) => self.text(config)?.to_owned(),
+                None => match self.config_of(place) {
+                    Ok(config) => config.to_string(),
+                    Err(Trouble::Stop(stop)) => return Err(stop),
+                    Err(Trouble::Node(trouble)) => {
+                        self.not_undone(&mut aim.left, undo.node, trouble);
+                        continue;
+                    }
+                },
             };
             let name = serde_json::Value::from(&*undo.node).to_string();
             let input = object(&[("config", &config), ("input", self.text(undo.value)?), ("node", &name)]);
@@ -116,8 +121,9 @@ impl Machine<'_> {
             };
             let task = self.run_task(compensator.task.clone(), input, options);
             let Aim { failure, completed, left } = aim;
-            let Undo { node, value } = undo;
-            self.memory.stage = Stage::Undoing(Undoing { failure, completed, task, node, value, left });
+            let Undo { node, value, config } = undo;
+            self.memory.stage =
+                Stage::Undoing(Undoing { failure, completed, task, node, value, config, left });
             return Ok(Progress::Waiting);
         }
         let Aim { failure, completed, left } = aim;

@@ -11,6 +11,10 @@ use super::functions;
 use super::numbers::Number;
 use super::value::{Fault, Val, lookup};
 
+/// What a value is paid for with, in bytes. The same for every build: a verdict must not depend on how a compiler lays out
+/// its values.
+const VALUE_BYTES: usize = 24;
+
 pub(super) type Evaluated<'a> = Result<Val<'a>, Fault>;
 
 pub(super) struct Evaluation<'a> {
@@ -109,7 +113,7 @@ impl<'a> Evaluation<'a> {
 
     /// A value that is kept in a list takes memory, which is paid for by the byte.
     fn keep(&mut self, list: &mut Vec<Val<'a>>, item: Val<'a>) -> Result<(), Fault> {
-        self.fuel.bytes(2 * size_of::<Val<'_>>())?;
+        self.fuel.bytes(2 * VALUE_BYTES)?;
         list.push(item);
         Ok(())
     }
@@ -124,7 +128,7 @@ impl<'a> Evaluation<'a> {
             if lookup(&map, &key, &mut self.fuel)?.is_some() {
                 return Err(Fault::error("a key is given twice"));
             }
-            self.fuel.bytes(4 * size_of::<Val<'_>>())?;
+            self.fuel.bytes(4 * VALUE_BYTES)?;
             map.push((key, value));
         }
         Ok(Val::Map(Rc::new(map)))
@@ -263,7 +267,7 @@ impl<'a> Evaluation<'a> {
             let (left, right) = (left.type_name(), right.type_name());
             return Err(Fault::error(format!("{left} and {right} cannot be added")));
         };
-        self.fuel.bytes((before + after) * 2 * size_of::<Val<'_>>())?;
+        self.fuel.bytes((before + after) * 2 * VALUE_BYTES)?;
         let items = (0..before).filter_map(|index| left.item(index));
         Ok(Val::List(Rc::new(items.chain((0..after).filter_map(|index| right.item(index))).collect())))
     }

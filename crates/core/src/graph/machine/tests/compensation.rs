@@ -194,15 +194,31 @@ fn what_a_second_cancel_called_off_can_be_taken_back_later() {
 }
 
 #[test]
-fn a_run_past_its_deadline_takes_back_what_it_did_and_fails_as_before() {
-    let mut stage = played(&order_graph(), script().silent("d"));
+fn a_run_past_its_deadline_takes_back_what_it_did_before_it_fails() {
+    let mut stage = played(&order_graph(), script().silent("d").silent("undo b"));
     stage.expect(50_000, MessageId::deadline(), MessageBody::DeadlineReached);
     stage.play();
-    let failure = stage.outcome().failure.unwrap();
-    taken_back(&mut stage, Some(failure.clone()));
-    assert_eq!(stage.outcome().failure.unwrap(), failure);
-    assert_eq!(stage.calls.len(), 7);
+    assert_eq!(stage.outcome().status, "waiting");
+    // Whatever takes back is not called off by the next deadline.
+    stage.expect(60_000, MessageId::new("deadline again"), MessageBody::DeadlineReached);
+    stage.play();
+    let task = stage.program.waiting(stage.state.snapshot.as_ref().unwrap()).unwrap()[0].command.unwrap();
+    let done = TaskCompleted { task, attempt: 1, output: Payload::null() };
+    stage.expect(70_000, MessageId::task(task), MessageBody::TaskCompleted(done));
+    stage.play();
+    assert_eq!(code(&stage.outcome()), "DEADLINE_EXCEEDED");
+    let names: Vec<&str> = stage.calls[4..].iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["undo_c", "undo_b", "undo_a"]);
     assert!(stage.state.awaiting.contains(Compensation::DONE));
+}
+
+#[test]
+fn a_run_past_its_deadline_that_did_nothing_to_take_back_fails_at_once() {
+    let mut stage = played(&order_graph(), script().silent("a"));
+    stage.expect(50_000, MessageId::deadline(), MessageBody::DeadlineReached);
+    stage.play();
+    assert_eq!((code(&stage.outcome()), stage.calls.len()), ("DEADLINE_EXCEEDED", 1));
+    assert!(stage.last.unwrap().cancel_open);
 }
 
 #[test]
@@ -215,4 +231,25 @@ fn a_result_that_cannot_be_routed_is_taken_back_too() {
     let stage = played(&graph, script().with("a", [json!({"next_nodes": ["x"]})]));
     assert_eq!((code(&stage.outcome()), stage.calls[1].0.as_str()), ("unauthorized_route", "undo_a"));
     assert_eq!(stage.path(), [">a"]);
+}
+
+#[test]
+fn each_pass_is_taken_back_with_the_config_it_had() {
+    let node = json!({"id": "a", "type": "task", "config": {"order": "$nodes.p.id"}, "compensator": {"action": "refund"},
+        "loop": {"loop_back_to": "p", "max_iterations": 2, "timeout_path": ["b"]}});
+    let graph = json!({"nodes": [{"id": "p", "type": "task", "dependents": ["a"]}, node, {"id": "b", "type": "task"}]});
+    let script = script()
+        .with("p", [json!({"id": 1}), json!({"id": 2})])
+        .with("a", [json!({"charge": "c1"}), json!({"charge": "c2"})])
+        .failing("b", "X");
+    let stage = super::stage::stage(&graph, script);
+    let refunds: Vec<&Value> =
+        stage.calls.iter().filter(|(name, _)| name == "refund").map(|(_, input)| input).collect();
+    assert_eq!(
+        refunds,
+        [
+            &json!({"config": {"order": 2}, "input": {"charge": "c2"}, "node": "a"}),
+            &json!({"config": {"order": 1}, "input": {"charge": "c1"}, "node": "a"}),
+        ]
+    );
 }

@@ -240,3 +240,45 @@ fn a_patched_run_takes_back_only_what_it_still_can() {
     stage.play();
     assert_eq!(stage.patches(), ["live_node_removed"]);
 }
+
+#[test]
+fn a_patch_an_agent_sends_by_itself_is_put_before_a_person_too() {
+    let graph = json!({"nodes": [
+        {"id": "g", "type": "agent", "agent_config": {"requires_approval": true, "approvers": ["ann"]}, "dependents": ["b"]},
+        {"id": "b", "type": "task", "dependents": []}]});
+    for (decision, patched) in [("approve", "adopted"), ("reject", "patch_rejected")] {
+        let script = script().patched(0, "agent:g", insert_c());
+        let decided = json!({"decision": decision, "by": "ann"});
+        let stage = stage(&graph, script.clone().decides("g", [decided]));
+        assert_eq!((stage.patches(), stage.outcome().status), (vec![patched], "completed"));
+        let stage = super::stage::stage(&graph, script);
+        assert!(stage.patches().is_empty());
+        assert_eq!((stage.outcome().status, stage.outcome().waiting), ("waiting", vec!["g".to_owned()]));
+        assert!(stage.state.awaiting.iter().any(|name| name.starts_with("@approval:")));
+    }
+}
+
+#[test]
+fn a_condition_that_is_another_one_since_is_asked_anew() {
+    let ask = |says: &str| json!({"type": "python_sandbox", "code": format!("def evaluate(output, context):\n    return {says}\n")});
+    let rule = |says: &str, to: &str| json!({"condition": ask(says), "next_nodes": [to]});
+    let graph = json!({"nodes": [
+        {"id": "a", "type": "task", "branch": {"rules": [rule("True", "x")], "default": ["x"]}},
+        {"id": "x", "type": "task"}, {"id": "z", "type": "task", "dependencies": ["a"]}]});
+    for way in WAYS {
+        let mut stage = Stage::new(&graph, script().silent("rhythm.sandbox"), way);
+        stage.play();
+        let put = |path: &str, value: Value| payload(&json!([{"op": "add", "path": path, "value": value}]));
+        let patch = |operations| MessageBody::Patch(Patched { operations, reason: "mend".into() });
+        // Where it leads to is not what was asked.
+        stage.expect(0, MessageId::new("p1"), patch(put("/nodes/0/branch/rules/0/next_nodes", json!(["z"]))));
+        stage.play();
+        assert_eq!(stage.order, ["a", "rhythm.sandbox"]);
+        stage.answers("rhythm.sandbox");
+        stage.expect(0, MessageId::new("p2"), patch(put("/nodes/0/branch/rules/0", rule("False", "z"))));
+        stage.play();
+        assert_eq!(stage.patches(), ["adopted", "adopted"]);
+        assert_eq!(stage.order[..4], ["a", "rhythm.sandbox", "rhythm.sandbox", "rhythm.sandbox"]);
+        assert!(stage.calls[2].1["code"].as_str().unwrap().contains("False"), "{:?}", stage.calls);
+    }
+}
