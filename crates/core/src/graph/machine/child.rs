@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::execute::Trouble;
 use super::memory::{Visit, Wait};
 use super::values::ValueId;
-use super::{Machine, Stopped, codes};
+use super::{Machine, Stopped};
 use crate::command::{ChildSpec, Command};
-use crate::failure::{Failure, codes as task_codes};
+use crate::failure::Failure;
 use crate::graph::ir::Node;
 use crate::id::CommandId;
 use crate::payload::Payload;
@@ -69,7 +69,7 @@ impl Machine<'_> {
     ) -> Option<Millis> {
         let key = self.input.facts.run.child(child);
         let policy = node.retry.as_ref()?;
-        match policy.verdict(key.as_str(), attempt, &failure.code, &failure.kind, is_worth_another(failure)) {
+        match policy.verdict(key.as_str(), attempt, &failure.code, &failure.kind, failure.retryable) {
             Verdict::Retry { delay } => Some(delay),
             Verdict::Exhausted => None,
         }
@@ -91,15 +91,5 @@ impl Machine<'_> {
             Err(Trouble::Node(failure)) => self.fail_node(visit, None, &failure),
             Err(Trouble::Stop(stop)) => Err(stop),
         }
-    }
-}
-
-/// A run says of its own failure that it is final; another run may come to something else. Not so where a node's work was not
-/// to be tried again, or nothing could have run.
-fn is_worth_another(failure: &Failure) -> bool {
-    let of_a_node = failure.code.strip_prefix(codes::NODE_FAILED).is_some_and(|rest| rest.starts_with(':'));
-    match failure.code.as_str() {
-        task_codes::UNKNOWN_WORKFLOW | task_codes::CANCELLED | task_codes::DEADLINE_EXCEEDED => false,
-        _ => failure.retryable || !of_a_node,
     }
 }

@@ -68,7 +68,7 @@ fn sides_that_say_nothing_are_refused() {
         (json!({"source": "current", "path": "output[0"}), "left.path"),
         (json!({"source": "current", "path": "output."}), "left.path"),
         (json!({"source": "current", "path": "a.".repeat(70) + "a"}), "left.path"),
-        (json!(5), "left.condition"),
+        (json!([5]), "left.condition"),
     ] {
         assert_eq!(refused(compare(left, "==", value.clone())).place, place);
     }

@@ -92,7 +92,8 @@ fn lengths_are_of_the_one_value_or_of_the_values_found() {
     }
     assert_eq!(check("$.a", "length_eq", json!(2), json!({"a": "hé"})), Verdict::Met);
     assert_eq!(check("$.a", "length_eq", json!(1), json!({"a": {"k": 1}})), Verdict::Met);
-    assert_eq!(check("$.a[*]", "length_eq", json!(0), json!({})), Verdict::Met);
+    assert_eq!(check("$.a[*]", "length_eq", json!(0), json!({})), Verdict::NotMet);
+    assert_eq!(check("$.a[*]", "length_eq", json!(0), json!({"a": []})), Verdict::Met);
     assert_eq!(check("$.a.length()", "==", json!(2), json!({"a": [1, 2]})), Verdict::Met);
     assert_eq!(check("$.a.length()", "in", json!([2, 3]), json!({"a": [1, 2]})), Verdict::Met);
     not_evaluable(check("$.a.length()", "<", json!(2), json!({"a": 5})), "a number has no length");

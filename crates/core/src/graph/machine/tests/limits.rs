@@ -38,8 +38,11 @@ fn one_result_emits_at_most_so_many_tokens() {
         {"id": "a", "type": "agent", "branch": {"type": "agent_driven", "available_next_nodes": ["b"]}},
         {"id": "b", "type": "task"}]});
     let outcome = play(&graph, script().with("a", [json!({"next_nodes": ["b", "b"]})]));
-    assert_eq!(outcome.order, ["a", "b", "b"]);
-    let outcome = play(&graph, script().with("a", [json!({"next_nodes": ["b", "b", "b"]})]));
+    assert_eq!(outcome.order, ["a", "b"], "whom it names twice it means once");
+    let graph = json!({"limits": {"max_fanout": 2}, "nodes": [
+        {"id": "a", "type": "agent", "branch": {"type": "agent_driven", "available_next_nodes": ["b", "c", "d"]}},
+        {"id": "b", "type": "task"}, {"id": "c", "type": "task"}, {"id": "d", "type": "task"}]});
+    let outcome = play(&graph, script().with("a", [json!({"next_nodes": ["b", "c", "d"]})]));
     assert_eq!((code(&outcome), outcome.order.len()), ("exceeded_max_fanout", 1));
 }
 
