@@ -213,6 +213,7 @@ macro_rules! conformance_tests {
                 a_reopened_run_waits_again
                 a_reopened_run_gets_its_task_again
                 a_reopened_run_gets_its_message_again
+                a_reopened_run_gets_several_messages_in_order
                 a_reopened_run_sees_what_arrived_meanwhile
                 only_a_failed_run_is_reopened
                 an_ended_run_is_opened_to_take_back_what_it_did

@@ -89,6 +89,17 @@ pub async fn a_reopened_run_gets_its_message_again(stage: &dyn Stage) {
     play.done(&Draft::of(&claimed)).await;
 }
 
+/// In the order they are given in, and after what waited before.
+pub async fn a_reopened_run_gets_several_messages_in_order(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.awaiting(&["go"]).failed()).await;
+    play.deliver(&run, signal("s5", "go")).await;
+    let redeliver = ["s9", "s1", "s7", "s3"].map(|id| signal(id, "go")).to_vec();
+    let (revision, reason, requeue) = (1, String::new(), vec![]);
+    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    assert_eq!(ids(&play.claim().await.messages), ["s5", "s9", "s1", "s7", "s3"]);
+}
+
 pub async fn a_reopened_run_sees_what_arrived_meanwhile(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let due = play.now().await.plus(secs(10));

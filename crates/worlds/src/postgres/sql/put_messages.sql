@@ -4,8 +4,9 @@ told AS (
     INSERT INTO inbox (tenant, run, id, at, actor, trace, body, signal, ends)
     SELECT i.tenant, i.run, i.id, c.now, i.actor, i.trace, i.body, i.signal, i.ends
     FROM clock AS c CROSS JOIN unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bool[])
-        AS i(tenant, run, id, actor, trace, body, signal, ends)
+        WITH ORDINALITY AS i(tenant, run, id, actor, trace, body, signal, ends, place)
     JOIN live_run AS r ON r.id = ANY (ARRAY[i.run]) AND r.tenant = i.tenant
+    ORDER BY i.place
     ON CONFLICT DO NOTHING
     RETURNING tenant, run, signal, ends
 ),
