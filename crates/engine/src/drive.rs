@@ -170,7 +170,12 @@ impl Driver {
         if *tenant != self.process.config.tenant || self.is_stopping() {
             return Ok(false);
         }
-        let begun = self.engine.begin(run, if_current).await?;
+        let begun = self.engine.begin(run, if_current).await;
+        if self.worker.has_backlog() {
+            // It may have kept the room that others wanted.
+            self.tasks_due.notify_one();
+        }
+        let begun = begun?;
         let taken = begun.is_some();
         self.launch(begun.unwrap_or_default());
         Ok(taken)
