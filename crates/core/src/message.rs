@@ -151,6 +151,18 @@ pub enum MessageBody {
 }
 
 impl MessageBody {
+    /// The task, child or timer this is the answer of.
+    pub fn answers(&self) -> Option<CommandId> {
+        match self {
+            Self::TaskCompleted(done) => Some(done.task),
+            Self::TaskFailed(failed) => Some(failed.task),
+            Self::ChildCompleted(done) => Some(done.child),
+            Self::ChildFailed(failed) => Some(failed.child),
+            Self::TimerFired(fired) => Some(fired.timer),
+            _ => None,
+        }
+    }
+
     /// The name a signal waits under; other messages are consumed as soon as they arrive.
     pub fn signal_name(&self) -> Option<&str> {
         match self {

@@ -4,7 +4,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rhythm_core::fold::RunState;
 use rhythm_core::message::{Message, MessageBody, Start};
 use rhythm_core::{Blobs, Blocked, BlockedCode, MessageId, Millis, TenantId, Timestamp};
 
@@ -221,20 +220,8 @@ fn first_claim(run: &NewRun, tenant: &TenantId, now: Timestamp) -> ClaimedRun {
         trace: run.trace.clone(),
         body: MessageBody::Start(Start { input: run.input.clone() }),
     };
-    let row = RunRow {
-        id: run.id.clone(),
-        tenant: tenant.clone(),
-        workflow: run.workflow.clone(),
-        version: run.version.clone(),
-        kind: run.kind,
-        // What it does comes after its creation, whatever becomes of the clock meanwhile.
-        state: RunState { at: now, ..RunState::default() },
-        revision: 0,
-        arrived: 0,
-        paused: false,
-        priority: run.priority,
-        parent: run.parent.clone(),
-        created_at: now,
-    };
+    let mut row = run.row(tenant, now);
+    // What it does comes after its creation, whatever becomes of the clock meanwhile.
+    row.state.at = now;
     ClaimedRun { run: row, claim: 0, messages: vec![start], more: false, deliveries: 1 }
 }

@@ -164,14 +164,9 @@ fn what_stopped(
 /// What a message answers, or what a node waited for that is begun anew.
 fn answered(body: &MessageBody) -> Option<CommandId> {
     match body {
-        MessageBody::TaskCompleted(done) => Some(done.task),
-        MessageBody::TaskFailed(failed) => Some(failed.task),
-        MessageBody::ChildCompleted(done) => Some(done.child),
-        MessageBody::ChildFailed(failed) => Some(failed.child),
-        MessageBody::TimerFired(fired) => Some(fired.timer),
         MessageBody::ApprovalDecided(decided) => Some(decided.approval),
         MessageBody::Replay(replay) => Some(replay.command),
-        _ => None,
+        other => other.answers(),
     }
 }
 

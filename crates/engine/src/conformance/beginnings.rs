@@ -10,20 +10,7 @@ use crate::world::*;
 /// The first commit of a run that is not there yet: it consumes the start and asks for tasks 1 and 2, the first for itself.
 async fn beginning(play: &Play<'_>, new: NewRun) -> Draft {
     let created_at = play.now().await;
-    let row = RunRow {
-        id: new.id.clone(),
-        tenant: play.tenant.clone(),
-        workflow: new.workflow.clone(),
-        version: new.version.clone(),
-        kind: new.kind,
-        state: Default::default(),
-        revision: 0,
-        arrived: 0,
-        paused: false,
-        priority: new.priority,
-        parent: None,
-        created_at,
-    };
+    let row = new.row(&play.tenant, created_at);
     let start = message("start", MessageBody::Start(Start { input: new.input.clone() }));
     Draft::to_begin(&row, &[start]).awaiting(&["go"]).own_task(1).task(2).with(|item| {
         item.created_at = Some(created_at);

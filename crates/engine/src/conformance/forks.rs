@@ -11,20 +11,7 @@ use crate::world::*;
 /// A fork of run `r` after its start, which had asked for a task, a timer and a child.
 async fn forked(play: &Play<'_>, id: &str) -> (NewRun, Draft) {
     let new = new_run(id);
-    let row = RunRow {
-        id: new.id.clone(),
-        tenant: play.tenant.clone(),
-        workflow: new.workflow.clone(),
-        version: new.version.clone(),
-        kind: new.kind,
-        state: Default::default(),
-        revision: 0,
-        arrived: 0,
-        paused: false,
-        priority: 0,
-        parent: None,
-        created_at: play.now().await,
-    };
+    let row = new.row(&play.tenant, play.now().await);
     let start = message("start", MessageBody::Start(Start { input: new.input.clone() }));
     let later = play.now().await.plus(secs(60));
     let draft =

@@ -215,20 +215,7 @@ impl State {
             let timer = Timer { due_at, order, body: Some(MessageBody::DeadlineReached) };
             tenant.timers.insert((id.clone(), MessageId::deadline()), timer);
         }
-        let row = RunRow {
-            id: new.id,
-            tenant: tenant_id.clone(),
-            workflow: new.workflow,
-            version: new.version,
-            kind: new.kind,
-            state: Default::default(),
-            revision: 0,
-            arrived: 0,
-            paused: false,
-            priority: new.priority,
-            parent: new.parent,
-            created_at: now,
-        };
+        let row = new.row(tenant_id, now);
         let live = Live {
             row,
             input: new.input,

@@ -67,6 +67,26 @@ pub struct NewRun {
     pub trace: Option<String>,
 }
 
+impl NewRun {
+    /// The run as it is before its first commit.
+    pub fn row(&self, tenant: &TenantId, created_at: Timestamp) -> RunRow {
+        RunRow {
+            id: self.id.clone(),
+            tenant: tenant.clone(),
+            workflow: self.workflow.clone(),
+            version: self.version.clone(),
+            kind: self.kind,
+            state: RunState::default(),
+            revision: 0,
+            arrived: 0,
+            paused: false,
+            priority: self.priority,
+            parent: self.parent.clone(),
+            created_at,
+        }
+    }
+}
+
 /// The run and command a child answers to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {

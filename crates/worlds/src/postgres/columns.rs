@@ -241,29 +241,24 @@ impl<'a> RunColumns<'a> {
     }
 
     /// For runs that begin at these moments, some of them only with the current version.
-    pub fn into_begun(self, created: Vec<i64>, if_current: Vec<bool>) -> Vec<Owned<'a>> {
-        params![
-            self.tenant,
-            self.id,
-            self.workflow,
-            self.version,
-            self.kind,
-            self.input,
-            self.actor,
-            self.trace,
-            self.tags,
-            self.parent,
-            self.parent_child,
-            self.priority,
-            self.deadline,
-            created,
-            if_current
-        ]
+    pub fn into_begun(mut self, created: Vec<i64>, if_current: Vec<bool>) -> Vec<Owned<'a>> {
+        let deadline = std::mem::take(&mut self.deadline);
+        let mut values = self.into_common();
+        values.extend(params![deadline, created, if_current]);
+        values
     }
 
-    pub fn into_params(self, now: Option<i64>) -> Vec<Owned<'a>> {
+    pub fn into_params(mut self, now: Option<i64>) -> Vec<Owned<'a>> {
+        let (delay, deadline) = (std::mem::take(&mut self.delay), std::mem::take(&mut self.deadline));
+        let mut values = params![now];
+        values.extend(self.into_common());
+        values.extend(params![delay, deadline]);
+        values
+    }
+
+    /// What every run has, whenever it starts.
+    fn into_common(self) -> Vec<Owned<'a>> {
         params![
-            now,
             self.tenant,
             self.id,
             self.workflow,
@@ -275,9 +270,7 @@ impl<'a> RunColumns<'a> {
             self.tags,
             self.parent,
             self.parent_child,
-            self.priority,
-            self.delay,
-            self.deadline
+            self.priority
         ]
     }
 }

@@ -30,7 +30,7 @@ impl Machine<'_> {
     /// included. `failure` is absent when the run was cancelled: whoever cancelled it stops its tasks and children.
     pub fn begin_undo(&mut self, before: &Memory, failure: Option<Failure>) -> Stopped<Progress> {
         self.commands.clear();
-        let answered = answered_by(&self.input.message.body);
+        let answered = self.input.message.body.answers();
         let timers = before.wall.into_iter().chain(before.more);
         let timers = timers.chain(before.open.values().flat_map(|visit| visit.wait.timers()));
         let timers: Vec<CommandId> = timers.filter(|timer| Some(*timer) != answered).collect();
@@ -155,18 +155,6 @@ impl Machine<'_> {
 fn what_is_left(left: &[(NodeId, Failure)]) -> Option<String> {
     let each: Vec<String> = left.iter().map(|(node, cause)| format!("{node} ({cause})")).collect();
     (!each.is_empty()).then(|| format!("still to be undone: {}", each.join(", ")))
-}
-
-/// The number of what a message answers.
-fn answered_by(body: &MessageBody) -> Option<CommandId> {
-    match body {
-        MessageBody::TaskCompleted(done) => Some(done.task),
-        MessageBody::TaskFailed(failed) => Some(failed.task),
-        MessageBody::ChildCompleted(done) => Some(done.child),
-        MessageBody::ChildFailed(failed) => Some(failed.child),
-        MessageBody::TimerFired(fired) => Some(fired.timer),
-        _ => None,
-    }
 }
 
 fn target(command: &Command) -> Option<CommandId> {
