@@ -28,7 +28,11 @@ impl Session {
             .auto_migrate(settings.migrate)
             .open()
             .await?;
-        Ok(Self { client: rhythm.client(), rhythm, out: settings.output })
+        Ok(Self {
+            client: rhythm.client().reading(rhythm_sandbox::read_program),
+            rhythm,
+            out: settings.output,
+        })
     }
 
     pub async fn now(&self) -> CliResult<Timestamp> {

@@ -17,6 +17,7 @@ use rhythm_core::{
     Actor, Event, MessageId, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version,
 };
 
+use crate::definitions::{ReadProgram, graph};
 use crate::error::EngineError;
 use crate::inputs::Schemas;
 use crate::nearby::Nearby;
@@ -36,6 +37,7 @@ pub struct Client {
     ids: Ids,
     schemas: Arc<Schemas>,
     nearby: Arc<Nearby>,
+    programs: ReadProgram,
 }
 
 /// Where names come from that the caller did not choose. The simulator derives them from its seed.
@@ -91,7 +93,13 @@ impl Client {
             ids: Arc::new(fresh_id),
             schemas: Arc::default(),
             nearby: Arc::default(),
+            programs: graph::unread,
         }
+    }
+
+    /// The same client, which refuses graphs with programs that cannot be read.
+    pub fn reading(self, programs: ReadProgram) -> Self {
+        Self { programs, ..self }
     }
 
     /// The same client with another source of names; each call must give a new one.
@@ -102,6 +110,10 @@ impl Client {
     /// The same client beside the worker that moves in there.
     pub fn beside(self, nearby: Arc<Nearby>) -> Self {
         Self { nearby, ..self }
+    }
+
+    pub(crate) fn reads(&self) -> ReadProgram {
+        self.programs
     }
 
     pub fn world(&self) -> &Arc<dyn World> {

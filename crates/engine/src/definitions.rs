@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::inputs::{self, Misfit};
 use crate::world::Definition;
 
-pub use graph::{Content, Surroundings};
+pub use graph::{Content, ReadProgram, Surroundings};
 
 /// A definition, and what its author may want to know about it.
 #[derive(Clone, Debug)]

@@ -14,8 +14,8 @@ use crate::client::Client;
 use crate::error::EngineError;
 
 pub use chain::{Link, chain, undo};
-pub use preview::{Preview, preview};
-pub(crate) use preview::{program_of, unreadable};
+pub use preview::{Preview, WouldRefuse, preview};
+pub(crate) use preview::{program_of, unreadable, unreadable_program};
 pub use workflow::{Change, PatchWorkflow, Proposal, document_of};
 
 /// A patch to send to a run.

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use rhythm_core::failure::codes;
 use rhythm_core::{Failure, Payload, RunId, TaskId};
 use rhythm_engine::client::{EnqueueTask, StartRun};
+use rhythm_engine::definitions::ReadProgram;
 use rhythm_engine::drive::{output_of, wait_for_run, wait_for_task};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,6 +20,11 @@ pub struct Client(rhythm_engine::client::Client);
 impl Client {
     pub(crate) fn new(client: rhythm_engine::client::Client) -> Self {
         Self(client)
+    }
+
+    /// The same client, which refuses graphs with programs that `programs` cannot read.
+    pub fn reading(self, programs: ReadProgram) -> Self {
+        Self(self.0.reading(programs))
     }
 
     /// Enqueues a task with the usual options; `enqueue_task` takes others.

@@ -89,6 +89,7 @@ pub use rhythm_core::{
     TaskDefaults, TaskId, TaskOptions, TenantId, Timestamp, Version, WorkerId, WorkflowKind,
 };
 pub use rhythm_engine::client::{EnqueueTask, NewSchedule, StartRun};
+pub use rhythm_engine::definitions::ReadProgram;
 pub use rhythm_engine::error::EngineError;
 pub use rhythm_engine::worker::{Cancellation, TaskContext};
 pub use rhythm_engine::world::{

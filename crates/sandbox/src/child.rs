@@ -1,8 +1,9 @@
 //! The child's side: limits itself, then answers one line of JSON with one line of JSON until its input ends.
 
 mod confine;
-mod jq;
-mod program;
+pub(crate) mod jq;
+pub(crate) mod program;
+mod python;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};

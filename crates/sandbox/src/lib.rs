@@ -12,8 +12,10 @@ pub mod codes;
 mod error;
 pub mod here;
 mod pool;
+mod reading;
 mod request;
 
 pub use error::{Limit, SandboxError};
 pub use pool::{Launch, Pool};
+pub use reading::read_program;
 pub use request::{JqCall, ProgramCall, Request};

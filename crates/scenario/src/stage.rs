@@ -18,7 +18,7 @@ use rhythm_core::{
 };
 use rhythm_engine::client::{Client, StartRun};
 use rhythm_engine::config::Config;
-use rhythm_engine::definitions::{Refused, Surroundings, define_with};
+use rhythm_engine::definitions::{ReadProgram, Refused, Surroundings, define_with};
 use rhythm_engine::engine::Engine;
 use rhythm_engine::error::EngineError;
 use rhythm_engine::memory::MemoryWorld;
@@ -27,6 +27,7 @@ use rhythm_engine::programs::Programs;
 use rhythm_engine::time::{Monotonic, WorldTime};
 use rhythm_engine::worker::{Handlers, Worker};
 use rhythm_engine::world::*;
+use rhythm_sandbox::read_program;
 
 use crate::file::{Scenario, Subject};
 use crate::outcome::{Call, Outcome, Rejection};
@@ -268,7 +269,8 @@ impl Stage {
         named: bool,
         scenario: &Scenario,
     ) -> Result<Result<String, Vec<Rejection>>, String> {
-        let around = Surroundings { content: scenario.content(), ..Surroundings::default() };
+        let (content, programs) = (scenario.content(), read_program as ReadProgram);
+        let around = Surroundings { content, programs, ..Surroundings::default() };
         let mut defined = match define_with(&subject.name, subject.kind, &subject.source, &around) {
             Ok(defined) => defined,
             Err(refused) => return Ok(Err(rejections(refused))),

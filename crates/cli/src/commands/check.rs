@@ -5,6 +5,7 @@ use rhythm_core::flow::render::locate;
 use rhythm_core::flow::{Checked, Code, Diagnostic, Severity};
 use rhythm_core::graph::{Compiled, Context, compile};
 use rhythm_engine::definitions::{define, examine};
+use rhythm_sandbox::read_program;
 use serde_json::{Value, json};
 
 use crate::config::Settings;
@@ -82,7 +83,8 @@ struct Findings {
 
 fn findings(file: &WorkflowFile, strict: bool) -> Findings {
     if file.kind() == WorkflowKind::Graph {
-        let Compiled { graph, mut diagnostics } = compile(&file.source, &Context::default());
+        let Compiled { graph, mut diagnostics } =
+            compile(&file.source, &Context { programs: &read_program, ..Context::default() });
         for found in diagnostics.iter_mut().filter(|found| strict && found.severity == Severity::Warning) {
             found.severity = Severity::Error;
         }

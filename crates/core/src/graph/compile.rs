@@ -32,17 +32,27 @@ use report::Report;
 /// A graph has at most this many nodes.
 pub const NODE_LIMIT: usize = 10_000;
 
+/// What is written inside of a graph in a language of its own, which only others can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// `evaluate(output, context)` of a condition.
+    Python,
+    Jq,
+}
+
 /// What a compilation may ask for.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     pub registry: &'a Registry,
     /// Content by its reference, `cas://sha256:..`; nothing when it is not there.
     pub content: &'a dyn Fn(&str) -> Option<Value>,
+    /// Why a program cannot be read, by whoever reads its language.
+    pub programs: &'a dyn Fn(Language, &str) -> Result<(), String>,
 }
 
 impl Default for Context<'_> {
     fn default() -> Self {
-        Self { registry: Registry::built_in(), content: &|_| None }
+        Self { registry: Registry::built_in(), content: &|_| None, programs: &|_, _| Ok(()) }
     }
 }
 

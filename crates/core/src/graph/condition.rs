@@ -98,6 +98,15 @@ impl Condition {
         Ok(Self(kind))
     }
 
+    /// The texts of its sandboxes, as far as they are there.
+    pub fn programs(&self) -> Vec<&str> {
+        match &self.0 {
+            Kind::Sandbox(sandbox) => sandbox.code().into_iter().collect(),
+            Kind::Composite(composite) => composite.members().iter().flat_map(Self::programs).collect(),
+            Kind::Cel(_) | Kind::JsonPath(_) | Kind::Schema(_) | Kind::CrossNode(_) => Vec::new(),
+        }
+    }
+
     /// Evaluates against a scope, with what sandboxes have answered so far. The same scope and answers always give the
     /// same verdict.
     pub fn evaluate(&self, scope: &Scope<'_>, answers: &Answers) -> Verdict {

@@ -43,6 +43,7 @@ use crate::program::{Program, ProgramError, Progress, Session, Snapshot, Step, S
 use crate::run::Compensation;
 use crate::time::Timestamp;
 
+pub(super) use aggregate::impossible_figures;
 pub(super) use execute::impossible_delay;
 pub use inspect::{Waiting, WaitingFor};
 pub use memory::FORMAT;

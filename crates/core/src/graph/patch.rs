@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::document::{DEPTH_LIMIT, SOURCE_LIMIT};
 use super::ir::{Graph, NodeKind};
 use super::node_type::Registry;
-use super::{Context, compile};
+use super::{Context, Language, compile};
 
 pub use agent::check_agent;
 pub use changes::Changes;
@@ -26,6 +26,14 @@ pub type Compiler = Arc<dyn Fn(&Value, &Graph) -> Result<Graph, String> + Send +
 
 /// The one there is, with the types of a registry.
 pub fn compiler(registry: Registry) -> Compiler {
+    compiler_that_reads(registry, |_, _| Ok(()))
+}
+
+/// The same for whoever can read programs inside of graphs. A run cannot: what it adopts may not depend on that.
+pub fn compiler_that_reads(
+    registry: Registry,
+    programs: fn(Language, &str) -> Result<(), String>,
+) -> Compiler {
     Arc::new(move |document, base| {
         let mut registry = registry.clone();
         for node in &base.nodes {
@@ -37,7 +45,8 @@ pub fn compiler(registry: Registry) -> Compiler {
             }
         }
         let content = |reference: &str| base.contents.get(reference).cloned();
-        let compiled = compile(&document.to_string(), &Context { registry: &registry, content: &content });
+        let context = Context { registry: &registry, content: &content, programs: &programs };
+        let compiled = compile(&document.to_string(), &context);
         let wrong =
             compiled.errors().map(|error| format!("{}: {}: {}", error.code, error.title, error.label));
         let wrong: Vec<String> = wrong.collect();

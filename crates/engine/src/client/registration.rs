@@ -36,7 +36,7 @@ impl Client {
         kind: WorkflowKind,
         source: &str,
     ) -> Result<Result<Defined, Refused>, EngineError> {
-        let mut around = Surroundings::default();
+        let mut around = Surroundings { programs: self.programs, ..Surroundings::default() };
         if kind == WorkflowKind::Graph {
             around.registry = self.node_types().await?;
             for reference in references(source) {

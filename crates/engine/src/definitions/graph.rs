@@ -7,7 +7,7 @@ use rhythm_core::flow::Settings;
 use rhythm_core::flow::check::Mention;
 use rhythm_core::flow::tree::Span;
 use rhythm_core::graph::ir::{Graph, NodeKind};
-use rhythm_core::graph::{Compiled, Context, GraphProgram, Registry, compile};
+use rhythm_core::graph::{Compiled, Context, GraphProgram, Language, Registry, compile};
 use rhythm_core::{ProgramError, Version};
 use serde_json::Value;
 
@@ -17,11 +17,26 @@ use crate::world::Definition;
 /// What references lead to, by their full names: `cas://sha256:..`.
 pub type Content = BTreeMap<String, Value>;
 
+/// Says why a program inside of a graph cannot be read.
+pub type ReadProgram = fn(Language, &str) -> Result<(), String>;
+
 /// What a graph is compiled with besides its text.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Surroundings {
     pub content: Content,
     pub registry: Registry,
+    pub programs: ReadProgram,
+}
+
+impl Default for Surroundings {
+    fn default() -> Self {
+        Self { content: Content::new(), registry: Registry::default(), programs: unread }
+    }
+}
+
+/// Whoever does not know the languages leaves programs to those who run them.
+pub(crate) fn unread(_: Language, _: &str) -> Result<(), String> {
+    Ok(())
 }
 
 /// Everything a text refers to, whether it is there or not.
@@ -31,7 +46,7 @@ pub fn references(source: &str) -> BTreeSet<String> {
         asked.borrow_mut().insert(reference.to_owned());
         None
     };
-    compile(source, &Context { registry: Registry::built_in(), content: &note });
+    compile(source, &Context { content: &note, ..Context::default() });
     asked.into_inner()
 }
 
@@ -77,5 +92,5 @@ pub fn load(definition: &Definition) -> Result<GraphProgram, ProgramError> {
 
 fn compiled(source: &str, around: &Surroundings) -> Compiled {
     let look = |reference: &str| around.content.get(reference).cloned();
-    compile(source, &Context { registry: &around.registry, content: &look })
+    compile(source, &Context { registry: &around.registry, content: &look, programs: &around.programs })
 }

@@ -6,7 +6,7 @@ use rhythm_core::{RunId, Status, WorkflowKind};
 
 use crate::client::Client;
 use crate::error::EngineError;
-use crate::patches::{Considered, PatchRun, RunPatch, patch_of};
+use crate::patches::{Considered, PatchRun, RunPatch, WouldRefuse, patch_of, unreadable_program};
 
 /// What became of a patch that was sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,10 +25,14 @@ pub async fn patch_run(
     patch: PatchRun,
     patience: Duration,
 ) -> Result<Sent, EngineError> {
-    if client.picture(run).await?.summary.kind != WorkflowKind::Graph {
+    let picture = client.picture(run).await?;
+    if picture.summary.kind != WorkflowKind::Graph {
         return Err(EngineError::NotPatchable(format!("run {run}")));
     }
     let wanted = client.load(&patch.operations).await?;
+    if let Some(WouldRefuse { code, message }) = unreadable_program(client, &picture.row, &wanted).await? {
+        return Err(EngineError::PatchRefused { of: format!("the patch of run {run}"), code, message });
+    }
     let mut wakeups = client.world().wakeups().runs;
     let id = client.patch(run, patch).await?;
     let until = tokio::time::Instant::now() + patience;

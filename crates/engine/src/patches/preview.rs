@@ -2,8 +2,8 @@
 
 use rhythm_core::event::EventData;
 use rhythm_core::fold::{Advance, Advanced, End, RunState, advance};
-use rhythm_core::graph::GraphProgram;
-use rhythm_core::graph::patch::Changes;
+use rhythm_core::graph::patch::{self, Changes, compiler_that_reads};
+use rhythm_core::graph::{GraphProgram, Registry};
 use rhythm_core::message::{Message, MessageBody, Patched, Start};
 use rhythm_core::{Blobs, MessageId, Payload, RunId, Status, Timestamp, WorkflowKind};
 use serde::Serialize;
@@ -47,9 +47,13 @@ pub async fn preview(client: &Client, run: &RunId, operations: Payload) -> Resul
     let (document, graph) = program.document_of(state.snapshot.as_ref()).map_err(unreadable)?;
     let value = serde_json::from_str(&text).unwrap_or_default();
     let changed = program.propose((&document, &graph), &value);
+    let refused = match refusal(tried) {
+        None => unreadable_program(client, &picture.row, &text).await?,
+        refused => refused,
+    };
     let changes =
         changed.map(|changed| Changes::between((&document, &graph), (&changed.document, &changed.graph)));
-    Ok(Preview { refused: refusal(tried), changes: changes.unwrap_or_default() })
+    Ok(Preview { refused, changes: changes.unwrap_or_default() })
 }
 
 fn refusal(tried: Advanced) -> Option<WouldRefuse> {
@@ -78,6 +82,21 @@ pub(crate) async fn program_of(client: &Client, row: &RunRow) -> Result<GraphPro
     let found = client.world().definition(DefinitionQuery { tenant, workflow, version }).await?;
     let definition = found.ok_or_else(|| EngineError::UnknownWorkflow(row.workflow.clone()))?;
     graph::load(&definition).map_err(unreadable)
+}
+
+/// Why a patch is not worth sending: it brings programs that cannot be read, which the run itself cannot see.
+pub(crate) async fn unreadable_program(
+    client: &Client,
+    row: &RunRow,
+    operations: &str,
+) -> Result<Option<WouldRefuse>, EngineError> {
+    let program = program_of(client, row).await?;
+    let (document, graph) = program.document_of(row.state.snapshot.as_ref()).map_err(unreadable)?;
+    let operations = serde_json::from_str(operations).unwrap_or_default();
+    let Ok(changed) = program.propose((&document, &graph), &operations) else { return Ok(None) };
+    let read = compiler_that_reads(Registry::built_in().clone(), client.reads());
+    let code = patch::codes::INVALID_GRAPH.to_owned();
+    Ok(read(&changed.document, &changed.graph).err().map(|message| WouldRefuse { code, message }))
 }
 
 pub(crate) fn unreadable(error: rhythm_core::ProgramError) -> EngineError {

@@ -1,11 +1,15 @@
-//! People deciding at once, against the clock and against a cancel: one of them wins, and everybody is told the truth.
+//! People deciding at once, against the clock and against a cancel, or changing one run at once: one of them wins, and
+//! everybody is told the truth.
 //! Played on any world; the crate of the worlds includes this file.
 
 use std::sync::Arc;
 
-use rhythm_core::{Actor, CommandId, EventData, Millis, RunId, Status, TenantId, WorkflowKind};
+use rhythm_core::{
+    Actor, CommandId, EventData, MessageId, Millis, Payload, RunId, Status, TenantId, WorkflowKind,
+};
 use rhythm_engine::client::{Client, Decide, Decision, StartRun};
 use rhythm_engine::error::EngineError;
+use rhythm_engine::patches::{PatchOutcome, PatchRun, RunPatch};
 use rhythm_engine::programs::Programs;
 use rhythm_engine::verify::verify;
 use rhythm_engine::world::{ApprovalRow, ApprovalState, ManualClock, World};
@@ -218,6 +222,55 @@ impl Track {
             self.verified(&run, round).await;
         }
         tally
+    }
+
+    /// Two change the same part of one run, each as it was before the other.
+    pub async fn two_patches(&mut self, rounds: usize) -> Tally {
+        let mut tally = Tally::default();
+        for round in 0..rounds {
+            let run = self.asked().await;
+            let (mine, theirs) = (self.rename(&run, "ann"), self.rename(&run, "bob"));
+            let (mine, theirs) = self.race(mine, theirs).await;
+            let patches = self.client("admin").patches(&run).await.unwrap();
+            let outcome = |id: &MessageId| match patches
+                .iter()
+                .filter(|patch| patch.message.as_ref() == Some(id))
+                .collect::<Vec<_>>()[..]
+            {
+                [RunPatch { outcome: PatchOutcome::Adopted { .. }, .. }] => true,
+                [RunPatch { outcome: PatchOutcome::Refused { code, .. }, .. }] => {
+                    assert_eq!(code, "inapplicable_patch", "the loser is told why");
+                    false
+                }
+                ref other => panic!("round {round}: {other:?}"),
+            };
+            let winner = match (outcome(&mine), outcome(&theirs)) {
+                (true, false) => "ann",
+                (false, true) => "bob",
+                both => panic!("round {round}: {both:?}"),
+            };
+            let ann = self.client("ann");
+            ann.decide(&Decide::new(run.clone(), ASKED, Decision::Approve)).await.unwrap();
+            self.process.settle().await;
+            assert_eq!(self.way(&run).await, (vec![winner.to_owned()], Status::Completed));
+            self.verified(&run, round).await;
+            match winner {
+                "ann" => tally.first += 1,
+                _ => tally.second += 1,
+            }
+        }
+        tally
+    }
+
+    /// Has `yes` under another name; whoever comes second finds no `yes`.
+    fn rename(&self, run: &RunId, name: &str) -> impl Future<Output = MessageId> + Send + 'static {
+        let operations = json!([
+            {"op": "test", "path": "/nodes/1/id", "value": "yes"},
+            {"op": "replace", "path": "/nodes/1/id", "value": name},
+            {"op": "replace", "path": "/nodes/0/dependents", "value": [name]}]);
+        let patch = PatchRun { operations: Payload::of(&operations).unwrap(), ..PatchRun::default() };
+        let (client, run) = (self.client(name), run.clone());
+        async move { client.patch(&run, patch).await.unwrap() }
     }
 }
 

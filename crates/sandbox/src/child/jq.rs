@@ -17,8 +17,16 @@ const TAKEN_AWAY: [&str; 8] =
 
 type Data = data::JustLut<Val>;
 
-pub(super) fn run(call: &JqCall) -> Result<Json, SandboxError> {
-    let bad = |message: String| SandboxError::bad_program(message, None);
+/// Whether a filter can be read, and knows all that it names.
+pub(crate) fn read(filter: &str) -> Result<(), SandboxError> {
+    compile(filter).map(|_| ())
+}
+
+fn bad(message: String) -> SandboxError {
+    SandboxError::bad_program(message, None)
+}
+
+fn compile(filter: &str) -> Result<jaq_core::Filter<Data>, SandboxError> {
     let refused: [Filter<RunPtr<Data>>; 7] = [
         ("env", v(0), |_| bome(Err(unavailable()))),
         ("now", v(0), |_| bome(Err(unavailable()))),
@@ -35,12 +43,16 @@ pub(super) fn run(call: &JqCall) -> Result<Json, SandboxError> {
     let definitions = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
     let arena = Arena::default();
     let modules = Loader::new(definitions)
-        .load(&arena, File { code: call.filter.as_str(), path: () })
+        .load(&arena, File { code: filter, path: () })
         .map_err(|errors| bad(parse_problem(&errors)))?;
-    let filter = jaq_core::Compiler::default().with_funs(functions).compile(modules).map_err(|errors| {
+    jaq_core::Compiler::default().with_funs(functions).compile(modules).map_err(|errors| {
         let unknown = errors.iter().flat_map(|(_, names)| names).map(|(name, _)| format!("`{name}`"));
         bad(format!("the filter uses what there is not: {}", unknown.collect::<Vec<_>>().join(", ")))
-    })?;
+    })
+}
+
+pub(super) fn run(call: &JqCall) -> Result<Json, SandboxError> {
+    let filter = compile(&call.filter)?;
     let input = read::parse_single(call.input.to_string().as_bytes()).map_err(SandboxError::crashed)?;
     let context = Ctx::<Data>::new(&filter.lut, Vars::new([]));
     let mut results = Vec::new();

@@ -2,11 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Compiler;
+use super::config::refers_in;
+use super::{Compiler, Language};
 use crate::document::{Entry, Node as Tree, NodeKind as TreeKind};
 use crate::flow::diagnostic::Diagnostic;
 use crate::graph::codes;
 use crate::graph::condition::Condition;
+
+const PROGRAM: &str = "write `def evaluate(output, context):` and let it return True or False; the guide tells what the sandbox knows of Python";
 
 impl Compiler<'_, '_> {
     /// A bare text is CEL.
@@ -15,11 +18,20 @@ impl Compiler<'_, '_> {
             Some(expression) => json!({"type": "cel", "expression": expression}),
             None => self.with_content(tree),
         };
-        if let Err(error) = Condition::compile(&condition) {
-            self.report.say(
+        match Condition::compile(&condition) {
+            Ok(compiled) => {
+                // What refers to something is known to the run alone.
+                for code in compiled.programs().into_iter().filter(|code| !refers_in(code)) {
+                    if let Err(reason) = (self.context.programs)(Language::Python, code) {
+                        let said = Diagnostic::new(codes::CONDITION, tree.span, format!("code: {reason}"));
+                        self.report.say(said.helped(PROGRAM));
+                    }
+                }
+            }
+            Err(error) => self.report.say(
                 Diagnostic::new(codes::CONDITION, tree.span, error.to_string())
                     .helped("write for example `{type: cel, expression: \"output.score >= 80\"}`"),
-            );
+            ),
         }
         condition
     }

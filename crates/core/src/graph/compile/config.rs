@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::report::given;
-use super::{Compiler, keys};
+use super::{Compiler, Language, keys};
 use crate::document::{Node as Tree, NodeKind as TreeKind};
 use crate::flow::diagnostic::{Diagnostic, excerpt};
 use crate::flow::tree::Span;
 use crate::graph::codes;
 use crate::graph::ir::{Config, NodeKind};
-use crate::graph::machine::impossible_delay;
+use crate::graph::machine::{impossible_delay, impossible_figures};
 use crate::graph::node_type::NodeType;
 use crate::schema::{Schema, TOLD};
 
@@ -125,10 +125,27 @@ impl<'d> Compiler<'d, '_> {
 
     /// What the words of a config come to, where a schema cannot tell.
     pub(super) fn check_words(&mut self, kind: &NodeType, found: &Found<'_>) {
-        let Some(tree) = found.tree().filter(|_| kind.kind() == NodeKind::Delay) else { return };
-        if let Some((key, reason)) = impossible_delay(&tree.to_json()) {
+        let Some(tree) = found.tree() else { return };
+        let config = tree.to_json();
+        let (wrong, help) = match kind.kind() {
+            NodeKind::Delay => {
+                (impossible_delay(&config), "write `for: 30s` or `until: \"2030-01-31T09:00:00Z\"`")
+            }
+            NodeKind::Aggregate => {
+                (impossible_figures(&config), "write for example `compute: {total: \"sum:amount\"}`")
+            }
+            NodeKind::Transform => {
+                let filter = config.get("jq").and_then(Value::as_str).filter(|text| !refers_in(text));
+                let read = filter.map(|filter| (self.context.programs)(Language::Jq, filter));
+                (
+                    read.and_then(Result::err).map(|reason| ("jq", reason)),
+                    "write for example `jq: \".items | length\"`",
+                )
+            }
+            _ => return,
+        };
+        if let Some((key, reason)) = wrong {
             let title = format!("`config.{key}` does not fit the type `{}`", kind.name);
-            let help = "write `for: 30s` or `until: \"2030-01-31T09:00:00Z\"`";
             self.report.wrong(codes::CONFIG, tree.follow([key]).span, reason, title, help);
         }
     }
@@ -161,9 +178,11 @@ impl<'d> Compiler<'d, '_> {
 
 /// Only a run knows what these become.
 fn refers(value: &Value) -> bool {
-    value
-        .as_str()
-        .is_some_and(|text| text.starts_with("$nodes.") || text.starts_with("$inputs") || text.contains("${"))
+    value.as_str().is_some_and(refers_in)
+}
+
+pub fn refers_in(text: &str) -> bool {
+    text.starts_with("$nodes.") || text.starts_with("$inputs") || text.contains("${")
 }
 
 fn full(reference: &str) -> String {

@@ -40,6 +40,13 @@ impl Composite {
         }
     }
 
+    pub fn members(&self) -> &[Condition] {
+        match self {
+            Self::All(members) | Self::Any(members) => members,
+            Self::Not(member) => std::slice::from_ref(member),
+        }
+    }
+
     pub fn evaluate(&self, scope: &Scope<'_>, answers: &Answers) -> Verdict {
         match self {
             Self::All(members) => decide(members, scope, answers, Verdict::NotMet, Verdict::Met),

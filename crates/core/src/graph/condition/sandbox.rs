@@ -93,6 +93,13 @@ impl Sandbox {
         })
     }
 
+    pub fn code(&self) -> Option<&str> {
+        match &self.program {
+            Program::Code(code) => Some(code),
+            Program::Unknown(_) => None,
+        }
+    }
+
     pub fn evaluate(&self, scope: &Scope<'_>, answers: &Answers) -> Verdict {
         match answers.get(&self.index) {
             Some(Answer::Met) => return Verdict::Met,

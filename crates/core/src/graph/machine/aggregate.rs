@@ -9,6 +9,7 @@ use serde_json::{Map, Number, Value};
 use super::Machine;
 use super::execute::Trouble;
 use super::values::ValueId;
+use crate::graph::reference;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Function {
@@ -60,6 +61,12 @@ impl Machine<'_> {
         });
         Ok(self.made(shown.collect()))
     }
+}
+
+/// What a config asks for that is no figure, if it says so without asking the run: the key, and why.
+pub fn impossible_figures(config: &Value) -> Option<(&'static str, String)> {
+    let compute = config.get("compute").filter(|compute| !reference::refers(compute));
+    Some(("compute", figures(compute).err()?))
 }
 
 fn figures(compute: Option<&Value>) -> Result<Vec<Figure>, String> {

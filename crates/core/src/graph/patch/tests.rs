@@ -39,7 +39,10 @@ fn content_and_types_of_the_graph_are_there_for_what_is_made_of_it() {
     let mut registry = Registry::default();
     registry.add(serde_json::from_value(json!({"name": "scorer", "queue": "models"})).unwrap()).unwrap();
     let content = |reference: &str| (reference == "cas://sha256:c1").then(|| json!({"x": 1}));
-    let compiled = compile(&document.to_string(), &Context { registry: &registry, content: &content });
+    let compiled = compile(
+        &document.to_string(),
+        &Context { registry: &registry, content: &content, ..Context::default() },
+    );
     let base = compiled.graph.unwrap();
     let operations = json!([{"op": "add", "path": "/nodes/-", "value": {"id": "b", "type": "task"}}]);
     let changed = propose((&document, &base), &operations, &compiler(Registry::default())).unwrap();

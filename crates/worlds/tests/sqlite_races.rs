@@ -1,4 +1,4 @@
-//! Races about approvals on SQLite, those of the reference world.
+//! Races about approvals and patches on SQLite, those of the reference world.
 
 #[path = "../../engine/tests/races/mod.rs"]
 mod races;
@@ -15,7 +15,7 @@ use rhythm_worlds::sqlite::{SqliteOptions, SqliteWorld};
 const ROUNDS: usize = 100;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn decisions_race_on_sqlite_with_one_outcome_each() {
+async fn races_on_sqlite_have_one_outcome_each() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let clock = ManualClock::at(Timestamp(1_794_774_600_000));
     let options = SqliteOptions { clock: Some(clock.clone()), ..SqliteOptions::default() };
@@ -25,6 +25,7 @@ async fn decisions_race_on_sqlite_with_one_outcome_each() {
         track.two_people(ROUNDS).await,
         track.against_the_clock(ROUNDS).await,
         track.against_a_cancel(ROUNDS).await,
+        track.two_patches(ROUNDS).await,
     ] {
         assert_eq!(tally.first + tally.second, ROUNDS);
     }

@@ -1,4 +1,4 @@
-//! Ten thousand races about approvals on the reference world.
+//! Ten thousand races about approvals and some about patches on the reference world.
 
 mod races;
 mod rig;
@@ -45,6 +45,16 @@ async fn a_decision_comes_before_a_cancel_or_is_told_that_it_did_not() {
     let (mut first, mut second) = (0, 0);
     for seed in 0..ROUNDS / ROUNDS_A_WORLD {
         let tally = track(seed as u64).await.against_a_cancel(ROUNDS_A_WORLD).await;
+        (first, second) = (first + tally.first, second + tally.second);
+    }
+    assert!(first > 0 && second > 0, "never close: {first} and {second}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn of_two_patches_of_one_run_one_is_adopted() {
+    let (mut first, mut second) = (0, 0);
+    for seed in 0..ROUNDS / ROUNDS_A_WORLD {
+        let tally = track(seed as u64).await.two_patches(ROUNDS_A_WORLD).await;
         (first, second) = (first + tally.first, second + tally.second);
     }
     assert!(first > 0 && second > 0, "never close: {first} and {second}");

@@ -1,0 +1,119 @@
+//! Whether a program can be read at all, asked when a workflow is registered. Nothing of it is run, so this happens in the
+//! process of whoever asks.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rhythm_core::graph::Language;
+
+use crate::child::{jq, of_panic, program};
+use crate::error::SandboxError;
+
+/// Longer programs are read when they run, in a process that may die of them.
+const LONGEST: usize = 8 * 1024;
+/// What is read nests at most once a byte; the memory is the kernel's until it is used.
+const STACK: usize = LONGEST * 64 * 1024;
+
+/// Why a program cannot be run, as far as reading it tells.
+pub fn read_program(language: Language, text: &str) -> Result<(), String> {
+    if text.len() > LONGEST {
+        return Ok(());
+    }
+    let read = match language {
+        Language::Python => program::read,
+        Language::Jq => jq::read,
+    };
+    apart(text, read).map_err(|error| error.to_string())
+}
+
+/// On a thread whose stack is enough for anything that short.
+fn apart(text: &str, read: fn(&str) -> Result<(), SandboxError>) -> Result<(), SandboxError> {
+    std::thread::scope(|scope| {
+        let work = move || catch_unwind(AssertUnwindSafe(|| read(text)));
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+        let Ok(thread) = thread else { return Ok(()) };
+        let result = thread.join().and_then(|result| result);
+        result.unwrap_or_else(|panic| Err(of_panic(panic.as_ref())))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn python(code: &str) -> Result<(), String> {
+        read_program(Language::Python, code)
+    }
+
+    fn jq(filter: &str) -> Result<(), String> {
+        read_program(Language::Jq, filter)
+    }
+
+    #[test]
+    fn what_can_be_run_can_be_read() {
+        assert_eq!(python("def evaluate(output, context):\n    return output is not None\n"), Ok(()));
+        assert_eq!(python("evaluate = lambda output, context: True\n"), Ok(()));
+        assert_eq!(jq(".items | map(.n) | add"), Ok(()));
+    }
+
+    #[test]
+    fn what_cannot_is_told_with_its_line() {
+        let wrong = |code: &str| python(code).unwrap_err();
+        assert!(wrong("def evaluate(output context) return").contains("line 1"));
+        assert!(
+            wrong("def evaluate(output, context):\n    while True:\n        pass\n").contains("no `while`")
+        );
+        assert!(wrong("def decide(output, context):\n    return True\n").contains("no function evaluate"));
+        assert!(jq("(((").is_err());
+        assert!(jq("nothing_such(1)").unwrap_err().contains("nothing_such"));
+    }
+
+    #[test]
+    fn deep_texts_are_read_or_refused_and_end_nobody() {
+        for (part, tail) in [
+            ("[", ""),
+            ("(", ""),
+            ("not ", "1"),
+            ("-", "1"),
+            ("f(", ""),
+            ("x if ", "1"),
+            ("lambda: ", "1"),
+            ("a.", "a"),
+            ("1+", "1"),
+            ("{1:", ""),
+        ] {
+            let deep = part.repeat(LONGEST / part.len() - 100);
+            let _ = python(&format!("def evaluate(output, context):\n    return {deep}{tail}\n"));
+            let _ = jq(&format!("{deep}{tail}"));
+            let closed: String = match part {
+                "[" => "]".into(),
+                "(" => ")".into(),
+                "f(" => ")".into(),
+                "{1:" => "}".into(),
+                _ => String::new(),
+            };
+            let half = part.repeat(LONGEST / (part.len() + 1) - 100);
+            let rest = closed.repeat(LONGEST / (part.len() + 1) - 100);
+            let _ = python(&format!("def evaluate(output, context):\n    return {half}1{rest}\n"));
+            let _ = jq(&format!("{half}1{rest}"));
+        }
+        for part in [
+            "if . then ",
+            "def f: ",
+            "reduce . as $x (",
+            ". as $x | ",
+            "try ",
+            "\"\\(",
+            "..|",
+            "label $f | ",
+            ". as [$a] ?// ",
+        ] {
+            let _ = jq(&part.repeat(LONGEST / part.len() - 1));
+        }
+        let mut loops = String::from("def evaluate(output, context):\n");
+        for depth in 1..300 {
+            loops.push_str(&format!("{}for i in range(2):\n", " ".repeat(depth)));
+        }
+        loops.push_str(&format!("{}x = 1\n", " ".repeat(300)));
+        let _ = python(&loops);
+    }
+}
