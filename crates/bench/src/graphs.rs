@@ -65,7 +65,7 @@ async fn fan(worker: &InProcess, shapes: &Shapes) -> Result<Measured, BenchError
 /// Nodes one after the other.
 fn chain_of(nodes: u32) -> Value {
     let edges: Vec<Value> = (1..nodes).map(|node| edge(&named(node - 1), &named(node))).collect();
-    json!({ "metadata": { "name": "chain" }, "nodes": numbered(nodes), "edges": edges })
+    json!({ "nodes": numbered(nodes), "edges": edges })
 }
 
 /// One node, many after it, and one after all of those.
@@ -74,7 +74,7 @@ fn fan_of(many: u32) -> Value {
     nodes.extend([node("first"), node("last")]);
     let edges: Vec<Value> =
         (0..many).map(named).flat_map(|node| [edge("first", &node), edge(&node, "last")]).collect();
-    json!({ "metadata": { "name": "fan" }, "limits": { "max_fanout": many }, "nodes": nodes, "edges": edges })
+    json!({ "limits": { "max_fanout": many }, "nodes": nodes, "edges": edges })
 }
 
 fn numbered(nodes: u32) -> Vec<Value> {

@@ -117,6 +117,18 @@ impl Ground {
         Ok(rhythm_worlds::open(&self.url, OpenOptions::default()).await?)
     }
 
+    /// Lets a server do what it would have done by itself in the minutes after it was filled.
+    pub async fn rest(&self) -> Result<(), BenchError> {
+        if self.folder().is_some() {
+            return Ok(());
+        }
+        let server = database::connect(&self.url).await.map_err(unreachable_server)?;
+        server.batch_execute("VACUUM (ANALYZE)").await?;
+        // Not everybody may; who may not waits for the server's own.
+        let _ = server.batch_execute("CHECKPOINT").await;
+        Ok(())
+    }
+
     /// Takes everything away again.
     pub async fn remove(self) -> Result<(), BenchError> {
         match self.place {

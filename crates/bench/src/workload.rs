@@ -150,7 +150,7 @@ impl Workload {
             Self::Crash(load) => crash::measure(ground, load).await?,
             Self::Growth { load, finished, sleeping } => {
                 let growth = Growth { finished: finished.clone(), sleeping: *sleeping };
-                return growth::measure(&ground.open().await?, load, &growth, progress).await;
+                return growth::measure(ground, load, &growth, progress).await;
             }
             Self::Rot { load, seconds: lasting } => {
                 rot::measure(ground, load, seconds(lasting), progress).await?

@@ -232,6 +232,16 @@ fn many_workers(rig: &Rig) {
     reports.iter().for_each(is_exact);
 }
 
+fn graphs(rig: &Rig) {
+    let reports = Site::new(rig).measure(&[&["w12", "--fan", "4", "--rounds", "1"], &LOAD[..]].concat());
+    let shapes: Vec<_> = reports.iter().map(|report| report["detail"]["shape"].as_str().unwrap()).collect();
+    assert_eq!(shapes, ["chain", "fan"]);
+    for report in &reports {
+        assert_eq!(report["lost"], 0, "{report}");
+        assert!(is_positive(&report["per_s"]) && is_positive(&report["detail"]["ratio_to_flow"]), "{report}");
+    }
+}
+
 fn an_interrupted_benchmark_clears_up(rig: &Rig) {
     let site = Site::new(rig);
     let mut command = site.command(&["w11", "--runs", "1000", "--steps", "1000"]);
@@ -259,6 +269,7 @@ on_both_worlds!(
     timers,
     timers_that_come_too_late_are_no_figure,
     many_workers,
+    graphs,
     an_interrupted_benchmark_clears_up,
 );
 

@@ -192,7 +192,9 @@ impl EngineError {
             Self::UnknownPatch { .. } => {
                 "`rhythm runs patches RUN` and `rhythm workflows patches NAME` list the patches there are"
             }
-            Self::Compensated(_) => "start a new run; `rhythm explain RUN` says what could not be taken back",
+            Self::Compensated(_) => {
+                "start a new run; `rhythm explain RUN` says whether something is left to be taken back"
+            }
             Self::Compensating(_) => "`rhythm explain RUN` says what it waits for",
             Self::NothingToCompensate(_) => {
                 "only nodes of graphs that have a `compensator` can be undone, once they have run"

@@ -78,16 +78,20 @@ pub async fn explain(client: &Client, run: &RunId) -> Result<Explanation, Engine
     Ok(explanation)
 }
 
-/// A run that ended without taking back what it did, or before it had, can be asked to.
+/// A run that ended without taking back all of what it did can be asked to.
 async fn tell_compensation(client: &Client, picture: &Picture, reason: &mut Reason) {
     let ended_badly = matches!(picture.summary.status, Status::Failed | Status::Cancelled);
-    if !ended_badly || reason.command.is_some() || picture.compensators_have_run() {
+    let all_done = picture.summary.compensation == Compensation::Done;
+    if !ended_badly || all_done || reason.command.is_some() {
         return;
     }
     // What cannot be read has an explanation all the same.
     let nodes = undoable(client, &picture.row).await.unwrap_or_default();
     if !nodes.is_empty() {
-        reason.what.push_str(&format!("; the work of {} is not taken back", nodes.join(", ")));
+        // One whose compensators failed says so in its failure.
+        if !picture.row.awaiting().contains(Compensation::FAILED) {
+            reason.what.push_str(&format!("; the work of {} is not taken back", nodes.join(", ")));
+        }
         reason.moves_when = "somebody has it take that back".to_owned();
         reason.command = Some(format!("rhythm runs compensate {}", picture.summary.id));
     }

@@ -119,7 +119,16 @@ async fn what_cannot_be_taken_back_by_hand_is_left_and_said() {
     assert_eq!(rig.failure(&run).await, "compensation_failed");
     let why = explain(&rig.client, &run).await.unwrap();
     assert!(why.summary.contains("still to be undone: pay (LOCKED"), "{why:?}");
+    assert_eq!(why.reasons[0].command, Some(format!("rhythm runs compensate {run}")));
     assert_eq!(rig.client.retry_run(&run, "").await.unwrap_err().code(), "COMPENSATION001");
+
+    rig.stage.on("undo", |_, input| Ok(input));
+    assert_eq!(rig.client.compensate(&run, "unlocked").await.unwrap().nodes, ["pay"]);
+    rig.settle().await;
+    let summary = rig.picture(&run).await.summary;
+    assert_eq!((summary.status, summary.compensation), (Status::Completed, Compensation::Done));
+    assert_eq!(rig.client.compensate(&run, "").await.unwrap_err().code(), "COMPENSATION001");
+    rig.verify(&run).await;
 }
 
 #[tokio::test]

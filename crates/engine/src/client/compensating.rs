@@ -20,11 +20,12 @@ pub struct TakingBack {
 
 impl Client {
     /// Has the compensators of a run do their work. A run that has ended is open until they have, and ends then as it had
-    /// before, or failed when something is left; one that has not ended is cancelled, which comes to the same.
+    /// before, or failed when something is left; one that has not ended is cancelled, which comes to the same. What was left
+    /// is asked for again by asking again.
     pub async fn compensate(&self, run: &RunId, reason: &str) -> Result<TakingBack, EngineError> {
         let picture = self.picture(run).await?;
         let summary = &picture.summary;
-        if picture.compensators_have_run() {
+        if summary.compensation == Compensation::Done {
             return Err(EngineError::Compensated(run.to_string()));
         }
         let asked = |message: &Message| matches!(message.body, MessageBody::Compensate(_));

@@ -133,12 +133,6 @@ impl Picture {
     pub fn is_compensated(&self) -> bool {
         self.summary.status.is_final() && self.summary.compensation != Compensation::None
     }
-
-    /// Each compensator has done what it can; otherwise none was begun, or they were called off.
-    pub fn compensators_have_run(&self) -> bool {
-        let ends = [Compensation::DONE, Compensation::FAILED];
-        ends.iter().any(|mark| self.row.awaiting().contains(*mark))
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

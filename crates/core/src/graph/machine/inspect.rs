@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::GraphProgram;
-use super::memory::{Memory, Stage, Wait};
+use super::memory::{Memory, NodeId, Stage, Wait};
 use crate::command::Command;
 use crate::graph::ir::Graph;
 use crate::graph::patch::{self, Changed, Refused};
@@ -96,12 +96,13 @@ impl GraphProgram {
     /// The nodes whose work could still be undone, the last first.
     pub fn undoable(&self, snapshot: &Snapshot) -> Result<Vec<String>, ProgramError> {
         let memory = Memory::load(snapshot)?;
-        let under_way = match &memory.stage {
-            Stage::Undoing(undoing) => Some(&undoing.node),
-            _ => None,
-        };
-        let others = memory.undo.iter().rev().map(|undo| &undo.node);
-        Ok(under_way.into_iter().chain(others).map(ToString::to_string).collect())
+        let mut nodes: Vec<&NodeId> = Vec::new();
+        if let Stage::Undoing(undoing) = &memory.stage {
+            nodes.extend(undoing.again.iter().map(|undo| &undo.node));
+            nodes.push(&undoing.node);
+        }
+        nodes.extend(memory.undo.iter().rev().map(|undo| &undo.node));
+        Ok(nodes.into_iter().map(ToString::to_string).collect())
     }
 
     /// The graph the run goes by: its own once it was patched.

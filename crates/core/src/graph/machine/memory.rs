@@ -199,6 +199,9 @@ pub struct Undoing {
     /// What could not be undone, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<(NodeId, Failure)>,
+    /// The same, for whoever asks again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub again: Vec<Undo>,
 }
 
 /// What a patch has made of the graph.
@@ -236,13 +239,15 @@ impl Memory {
         named.insert(self.inputs);
         named.extend(self.done.values().map(|done| done.value));
         named.extend(self.proposals.values().map(|proposal| proposal.patch));
-        for undo in &self.undo {
-            named.insert(undo.value);
-            named.extend(undo.config);
-        }
+        let mut undo: Vec<&Undo> = self.undo.iter().collect();
         if let Stage::Undoing(undoing) = &self.stage {
             named.insert(undoing.value);
             named.extend(undoing.config);
+            undo.extend(&undoing.again);
+        }
+        for undo in undo {
+            named.insert(undo.value);
+            named.extend(undo.config);
         }
         for visit in self.open.values() {
             named.extend(visit.config);

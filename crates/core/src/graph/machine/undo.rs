@@ -21,8 +21,14 @@ use crate::task::TaskOptions;
 struct Aim {
     failure: Option<Failure>,
     completed: bool,
-    /// What could not be undone, and why.
-    left: Vec<(NodeId, Failure)>,
+    left: Left,
+}
+
+/// What could not be undone, the last thing first, and why.
+#[derive(Default)]
+struct Left {
+    why: Vec<(NodeId, Failure)>,
+    what: Vec<Undo>,
 }
 
 impl Machine<'_> {
@@ -60,7 +66,7 @@ impl Machine<'_> {
         self.undo_next(Aim { failure, ..Aim::default() })
     }
 
-    /// Somebody asks a run that has ended. What its end had called off is begun anew.
+    /// Somebody asks a run that has ended. What its end had called off, or could not be undone then, is begun anew.
     pub fn compensate(&mut self, asked: &Compensate) -> Stopped<Option<Progress>> {
         let asked_for = asked.failure.clone();
         let progress = match self.memory.stage.clone() {
@@ -69,9 +75,11 @@ impl Machine<'_> {
                 let before = self.memory.clone();
                 self.begin_undo(&before, asked_for)?
             }
-            Stage::Undoing(Undoing { failure, completed, node, value, config, left, .. }) => {
+            Stage::Undoing(Undoing { failure, completed, node, value, config, again, .. }) => {
                 self.memory.undo.push(Undo { node, value, config });
-                self.undo_next(Aim { failure: failure.or(asked_for), completed, left })?
+                self.memory.undo.extend(again.into_iter().rev());
+                let failure = failure.or(asked_for.filter(|_| !completed));
+                self.undo_next(Aim { failure, completed, ..Aim::default() })?
             }
             Stage::Ended => self.undo_next(Aim { completed: true, ..Aim::default() })?,
         };
@@ -82,11 +90,12 @@ impl Machine<'_> {
     /// An answer to the compensator under way; all others came too late.
     pub fn undone(&mut self, body: &MessageBody) -> Stopped<Option<Progress>> {
         let Stage::Undoing(undoing) = self.memory.stage.clone() else { return Ok(None) };
-        let Undoing { failure, completed, task, node, mut left, .. } = undoing;
+        let Undoing { failure, completed, task, node, value, config, left, again } = undoing;
+        let mut left = Left { why: left, what: again };
         match body {
             MessageBody::TaskCompleted(done) if done.task == task => {}
             MessageBody::TaskFailed(failed) if failed.task == task => {
-                self.not_undone(&mut left, node, failed.failure.clone());
+                self.not_undone(&mut left, Undo { node, value, config }, failed.failure.clone());
             }
             _ => return Ok(None),
         }
@@ -106,7 +115,7 @@ impl Machine<'_> {
                     Ok(config) => config.to_string(),
                     Err(Trouble::Stop(stop)) => return Err(stop),
                     Err(Trouble::Node(trouble)) => {
-                        self.not_undone(&mut aim.left, undo.node, trouble);
+                        self.not_undone(&mut aim.left, undo, trouble);
                         continue;
                     }
                 },
@@ -120,20 +129,22 @@ impl Machine<'_> {
                 ..TaskOptions::default()
             };
             let task = self.run_task(compensator.task.clone(), input, options);
-            let Aim { failure, completed, left } = aim;
+            let Aim { failure, completed, left: Left { why: left, what: again } } = aim;
             let Undo { node, value, config } = undo;
             self.memory.stage =
-                Stage::Undoing(Undoing { failure, completed, task, node, value, config, left });
+                Stage::Undoing(Undoing { failure, completed, task, node, value, config, left, again });
             return Ok(Progress::Waiting);
         }
         let Aim { failure, completed, left } = aim;
-        self.mark = match (&self.memory.stage, left.is_empty()) {
+        self.mark = match (&self.memory.stage, left.what.is_empty()) {
             (_, false) => Some(Compensation::FAILED),
             (Stage::Undoing(_), true) => Some(Compensation::DONE),
             // There was nothing to take back.
             (_, true) => None,
         };
-        Ok(match (failure, what_is_left(&left)) {
+        let told = what_is_left(&left.why);
+        self.keep_for_later(&failure, completed, left.what);
+        Ok(match (failure, told) {
             (None, None) if completed => Progress::Completed(self.output()?),
             (None, None) => Progress::Completed(Payload::null()),
             (None, Some(left)) => Progress::Failed(Failure::permanent(codes::COMPENSATION_FAILED, left)),
@@ -144,11 +155,28 @@ impl Machine<'_> {
         })
     }
 
-    fn not_undone(&mut self, left: &mut Vec<(NodeId, Failure)>, node: NodeId, failure: Failure) {
-        let message = format!("what {node} did is not undone: {failure}");
-        self.events
-            .push(EventData::Warning(Warning { code: codes::COMPENSATION_FAILED.to_owned(), message }));
-        left.push((node, failure));
+    fn not_undone(&mut self, left: &mut Left, undo: Undo, failure: Failure) {
+        self.warn(format!("what {} did is not undone: {failure}", undo.node));
+        left.why.push((undo.node.clone(), failure));
+        left.what.push(undo);
+    }
+
+    /// What is left stands as it did before it was tried: the last of it first.
+    fn keep_for_later(&mut self, failure: &Option<Failure>, completed: bool, left: Vec<Undo>) {
+        let mut left = left.into_iter();
+        let Some(Undo { node, value, config }) = left.next() else { return };
+        let (failure, task) = (failure.clone(), CommandId(0));
+        let (why, again) = (Vec::new(), Vec::new());
+        self.memory.undo = left.rev().collect();
+        self.memory.stage =
+            Stage::Undoing(Undoing { failure, completed, task, node, value, config, left: why, again });
+        // A transition that tells nothing keeps nothing of a run that fails.
+        self.warn("something is left to be undone".to_owned());
+    }
+
+    fn warn(&mut self, message: String) {
+        let code = codes::COMPENSATION_FAILED.to_owned();
+        self.events.push(EventData::Warning(Warning { code, message }));
     }
 }
 

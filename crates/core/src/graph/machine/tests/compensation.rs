@@ -148,7 +148,11 @@ fn a_second_cancel_ends_a_run_at_once_and_it_says_that_something_is_left() {
 fn taken_back(stage: &mut Stage, failure: Option<Failure>) {
     stage.end = None;
     let asked = Compensate { reason: "not wanted".into(), failure };
-    stage.expect(stage.now, MessageId::new("compensate"), MessageBody::Compensate(asked));
+    stage.expect(
+        stage.now,
+        MessageId::new(format!("compensate:{}", stage.calls.len())),
+        MessageBody::Compensate(asked),
+    );
     stage.play();
 }
 
@@ -175,6 +179,44 @@ fn a_completed_run_that_cannot_take_everything_back_fails_and_says_what_is_left(
     let failure = stage.outcome().failure.unwrap();
     assert_eq!(failure.to_string(), "compensation_failed: still to be undone: b (REFUND: it broke)");
     assert!(stage.state.awaiting.contains(Compensation::FAILED));
+}
+
+#[test]
+fn what_could_not_be_taken_back_is_asked_for_again_by_asking_again() {
+    for (first, left) in [("undo b", vec!["b"]), ("undo c", vec!["c"]), ("undo a", vec!["a"])] {
+        let script = script().with("d", [json!("all of it")]).failing(first, "REFUND");
+        let mut stage = played(&order_graph(), script);
+        taken_back(&mut stage, None);
+        let failure = stage.outcome().failure.unwrap();
+        assert_eq!(stage.program.undoable(stage.state.snapshot.as_ref().unwrap()).unwrap(), left);
+        let asked = stage.calls.len();
+        stage.answers(first);
+        taken_back(&mut stage, Some(failure));
+        assert_eq!((stage.outcome().status, stage.outcome().output), ("completed", json!("all of it")));
+        let names: Vec<&str> = stage.calls[asked..].iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, [first.replace(' ', "_")], "the others are not asked again");
+        assert!(stage.state.awaiting.contains(Compensation::DONE));
+    }
+}
+
+#[test]
+fn a_failed_run_that_takes_back_the_rest_fails_as_it_had() {
+    let mut stage = played(
+        &order_graph(),
+        script().failing("d", "BROKEN").failing("undo b", "REFUND").failing("undo a", "REFUND"),
+    );
+    let failure = stage.outcome().failure.unwrap();
+    assert!(failure.message.contains("still to be undone: b (REFUND"), "{failure}");
+    stage.answers("undo b");
+    taken_back(&mut stage, Some(failure.clone()));
+    assert_eq!(stage.program.undoable(stage.state.snapshot.as_ref().unwrap()).unwrap(), ["a"]);
+    stage.answers("undo a");
+    taken_back(&mut stage, Some(failure));
+    assert!(stage.state.awaiting.contains(Compensation::DONE));
+    let failure = stage.outcome().failure.unwrap();
+    assert_eq!(failure.to_string(), "node_failed:d: BROKEN: it broke");
+    let names: Vec<&str> = stage.calls[4..].iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["undo_c", "undo_b", "undo_a", "undo_b", "undo_a", "undo_a"]);
 }
 
 #[test]

@@ -205,6 +205,7 @@ impl Stage {
     /// Somebody answers for a node that nobody answered for.
     pub fn answers(&mut self, node: &str) {
         self.script.silent.retain(|silent| silent != node);
+        self.script.answers.retain(|name, answers| name != node || answers.iter().all(Result::is_ok));
     }
 
     /// The message that comes next: the earliest, and of those the first that was planned.
