@@ -237,8 +237,9 @@ fn an_aggregate_counts_and_sums_in_groups() {
         let graph = one(json!({"id": "a", "type": "aggregate", "config": config}));
         assert_eq!(play(&graph, script().inputs(items.clone())).output, output, "{config}");
     }
-    let wrong = one(json!({"id": "a", "type": "aggregate", "config": {"items": [], "compute": "median:n"}}));
-    assert_eq!(code(&play(&wrong, script())), "node_failed:a");
+    let wrong =
+        one(json!({"id": "a", "type": "aggregate", "config": {"items": [], "compute": "$inputs.what"}}));
+    assert_eq!(code(&play(&wrong, script().inputs(json!({"what": "median:n"})))), "node_failed:a");
 }
 
 #[test]

@@ -104,6 +104,34 @@ fn several_tokens_of_one_sender_queue_up() {
 }
 
 #[test]
+fn a_join_takes_one_of_each_sender_however_many_of_one_came_first() {
+    let graph = json!({"nodes": [
+        {"id": "s", "type": "task", "dependents": ["x", "y", "c"]}, {"id": "x", "type": "task", "dependents": ["b"]},
+        {"id": "y", "type": "task", "dependents": ["b"]},
+        {"id": "b", "type": "task", "dependencies": ["x", "y"], "wait_for_all": false, "dependents": ["d"]},
+        {"id": "c", "type": "delay", "config": {"for": "1m"}, "dependents": ["d"]},
+        {"id": "d", "type": "task", "dependencies": ["b", "c"]}]});
+    let stage = stage(&graph, script().with("s", [json!(0)]).with("b", [json!(1), json!(2)]));
+    let inputs: Vec<&Value> =
+        stage.calls.iter().filter(|(task, _)| task == "d").map(|(_, call)| &call["input"]).collect();
+    assert_eq!(inputs, [&json!({"b": 1, "c": 0}), &json!({"b": 2})]);
+}
+
+#[test]
+fn a_join_waits_for_the_one_who_can_send_when_another_cannot() {
+    // q is not chosen; y is led to by w, which is under way.
+    let graph = json!({"nodes": [
+        {"id": "a", "type": "task", "dependents": ["b", "x", "w"]}, {"id": "b", "type": "task", "dependents": ["d"]},
+        {"id": "x", "type": "task", "branch": {"rules": [{"condition": "false", "next_nodes": ["q"]}], "default": []}},
+        {"id": "q", "type": "task", "dependents": ["d"]},
+        {"id": "w", "type": "delay", "config": {"for": "1m"}, "dependents": ["y"]},
+        {"id": "y", "type": "task", "dependents": ["d"]},
+        {"id": "d", "type": "delay", "config": {"for": 0}, "dependencies": ["b", "q", "y"]}]});
+    let outcome = play(&graph, script().with("b", [json!(1)]).with("y", [json!(2)]));
+    assert_eq!((outcome.output, outcome.elapsed), (json!({"b": 1, "y": 2}), 60));
+}
+
+#[test]
 fn when_nothing_is_under_way_the_first_join_of_the_order_goes_on() {
     // j and k wait for each other's paths: j's other dependency is only led to by k, k's only by j.
     let graph = json!({"nodes": [
