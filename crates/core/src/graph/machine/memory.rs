@@ -84,7 +84,7 @@ pub enum Stage {
     #[default]
     Fresh,
     Running,
-    Undoing(Undoing),
+    Undoing(Box<Undoing>),
     Ended,
 }
 

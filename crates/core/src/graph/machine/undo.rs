@@ -75,7 +75,8 @@ impl Machine<'_> {
                 let before = self.memory.clone();
                 self.begin_undo(&before, asked_for)?
             }
-            Stage::Undoing(Undoing { failure, completed, node, value, config, again, .. }) => {
+            Stage::Undoing(undoing) => {
+                let Undoing { failure, completed, node, value, config, again, .. } = *undoing;
                 self.memory.undo.push(Undo { node, value, config });
                 self.memory.undo.extend(again.into_iter().rev());
                 let failure = failure.or(asked_for.filter(|_| !completed));
@@ -90,7 +91,7 @@ impl Machine<'_> {
     /// An answer to the compensator under way; all others came too late.
     pub fn undone(&mut self, body: &MessageBody) -> Stopped<Option<Progress>> {
         let Stage::Undoing(undoing) = self.memory.stage.clone() else { return Ok(None) };
-        let Undoing { failure, completed, task, node, value, config, left, again } = undoing;
+        let Undoing { failure, completed, task, node, value, config, left, again } = *undoing;
         let mut left = Left { why: left, what: again };
         match body {
             MessageBody::TaskCompleted(done) if done.task == task => {}
@@ -131,8 +132,8 @@ impl Machine<'_> {
             let task = self.run_task(compensator.task.clone(), input, options);
             let Aim { failure, completed, left: Left { why: left, what: again } } = aim;
             let Undo { node, value, config } = undo;
-            self.memory.stage =
-                Stage::Undoing(Undoing { failure, completed, task, node, value, config, left, again });
+            let undoing = Undoing { failure, completed, task, node, value, config, left, again };
+            self.memory.stage = Stage::Undoing(Box::new(undoing));
             return Ok(Progress::Waiting);
         }
         let Aim { failure, completed, left } = aim;
@@ -168,8 +169,8 @@ impl Machine<'_> {
         let (failure, task) = (failure.clone(), CommandId(0));
         let (why, again) = (Vec::new(), Vec::new());
         self.memory.undo = left.rev().collect();
-        self.memory.stage =
-            Stage::Undoing(Undoing { failure, completed, task, node, value, config, left: why, again });
+        let undoing = Undoing { failure, completed, task, node, value, config, left: why, again };
+        self.memory.stage = Stage::Undoing(Box::new(undoing));
         // A transition that tells nothing keeps nothing of a run that fails.
         self.warn("something is left to be undone".to_owned());
     }
