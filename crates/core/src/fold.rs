@@ -308,7 +308,9 @@ impl Page {
         mut transition: Transition,
         failure: Failure,
     ) -> Advance {
-        let quiet = transition.commands.is_empty() && transition.events.is_empty();
+        // What is left to be taken back is kept for whoever asks for it again.
+        let is_left = transition.awaiting.contains(Compensation::FAILED);
+        let quiet = !is_left && transition.commands.is_empty() && transition.events.is_empty();
         let snapshot = if quiet { state.snapshot.clone() } else { Some(transition.snapshot.clone()) };
         let is_timer =
             |command: &Command| matches!(command, Command::StartTimer(_) | Command::CancelTimer(_));

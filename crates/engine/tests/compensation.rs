@@ -86,6 +86,10 @@ async fn a_cancelled_run_explains_what_is_left() {
     let why = explain(&rig.client, &run).await.unwrap();
     assert!(why.summary.contains("still to be undone: pay (LOCKED"), "{why:?}");
     rig.verify(&run).await;
+    // Its compensator is asked for by the run alone: nobody does it twice.
+    let letter = rig.picture(&run).await.dead.pop().expect("the compensator's");
+    let refused = rig.client.requeue_dead(&letter.task).await.unwrap_err();
+    assert_eq!(refused.code(), "COMPENSATION001");
 }
 
 #[tokio::test]

@@ -162,7 +162,8 @@ async fn a_run_that_took_back_what_it_did_is_not_opened_again() {
     assert_eq!(refused.code(), "COMPENSATION001");
     assert_eq!(rig.status(&run).await, Status::Failed);
     let explained = explain(&rig.client, &run).await.unwrap();
-    assert_eq!((explained.reasons[0].code, &explained.reasons[0].command), ("compensated", &None));
+    let command = Some(format!("rhythm runs compensate {run}"));
+    assert_eq!((explained.reasons[0].code, &explained.reasons[0].command), ("compensated", &command));
     assert!(explained.summary.contains("still to be undone: pay"), "{}", explained.summary);
 
     // One that had nothing to take back is opened as ever.

@@ -121,6 +121,10 @@ impl Client {
         let letter = self.dead_letter(task).await?;
         if let (Some(run), Some(number)) = (&letter.run, letter.number) {
             let picture = self.picture(run).await?;
+            // What a compensator could not do is asked for again by `compensate`, and by that alone.
+            if picture.is_compensated() {
+                return Err(EngineError::Compensated(run.to_string()));
+            }
             let failed_run = picture.failed_by.as_ref().is_some_and(
                 |message| matches!(&message.body, MessageBody::TaskFailed(failed) if failed.task == number),
             );

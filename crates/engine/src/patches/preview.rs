@@ -95,6 +95,10 @@ pub(crate) async fn unreadable_program(
     let operations = serde_json::from_str(operations).unwrap_or_default();
     let Ok(changed) = program.propose((&document, &graph), &operations) else { return Ok(None) };
     let read = compiler_that_reads(Registry::built_in().clone(), client.reads());
+    // What was there before is not this patch's fault.
+    if read(&document, &graph).is_err() {
+        return Ok(None);
+    }
     let code = patch::codes::INVALID_GRAPH.to_owned();
     Ok(read(&changed.document, &changed.graph).err().map(|message| WouldRefuse { code, message }))
 }

@@ -9,9 +9,6 @@ use starlark::eval::{BeforeStmtFuncDyn, Evaluator};
 use starlark::syntax::{AstModule, Dialect, DialectTypes};
 use starlark::values::dict::AllocDict;
 use starlark::values::{Heap, Value};
-use starlark_syntax::syntax::ast::{AssignTargetP, StmtP};
-use starlark_syntax::syntax::module::AstModuleFields;
-use starlark_syntax::syntax::top_level_stmts::top_level_stmts;
 
 use super::python;
 use crate::error::{Limit, SandboxError};
@@ -78,18 +75,10 @@ pub(super) fn evaluate(call: &ProgramCall, max_memory_mb: u64) -> Result<Json, S
     result.to_json_value().map_err(|_| SandboxError::bad_answer(text))
 }
 
-/// Whether a program can be read and has the function that is called.
+/// Whether a program can be read and could have the function that is called: only a run tells what it defines.
 pub(crate) fn read(code: &str) -> Result<(), SandboxError> {
-    let ast = parse(code)?;
-    let names = top_level_stmts(ast.statement()).into_iter().filter_map(|statement| match &statement.node {
-        StmtP::Def(function) => Some(function.name.ident.as_str()),
-        StmtP::Assign(assign) => match &assign.lhs.node {
-            AssignTargetP::Identifier(name) => Some(name.ident.as_str()),
-            _ => None,
-        },
-        _ => None,
-    });
-    match names.into_iter().any(|name| name == FUNCTION) {
+    parse(code)?;
+    match python::tokens(code).contains(&FUNCTION) {
         true => Ok(()),
         false => Err(without_function()),
     }
@@ -104,8 +93,13 @@ fn without_function() -> SandboxError {
 }
 
 fn globals() -> Globals {
-    let libraries =
-        [LibraryExtension::Map, LibraryExtension::Filter, LibraryExtension::Json, LibraryExtension::Print];
+    let libraries = [
+        LibraryExtension::Map,
+        LibraryExtension::Filter,
+        LibraryExtension::Json,
+        LibraryExtension::Print,
+        LibraryExtension::SetType,
+    ];
     GlobalsBuilder::extended_by(&libraries).with(python::functions).build()
 }
 
@@ -257,6 +251,14 @@ def evaluate(output, context):
             ),
             ("any(x == 'x' for x in output['items']) and not all((x == 'x') for x in (1, 2))", json!(true)),
             ("sum(x for x in [y for y in range(4)] if x is not 2)", json!(4)),
+            ("sum(x != 'x' for x in output['items'])", json!(3)),
+            ("len(set([1, 2, 1])) == 2 and 2 in set([2])", json!(true)),
+            ("[round(1.25, ndigits=1), round(2.5, None)]", json!([1.2, 2])),
+            ("output is \\\n        not None", json!(true)),
+            (
+                "[isinstance(1, int | float), isinstance('', int | None), isinstance(1.5, ((str, int), float))]",
+                json!([true, false, true]),
+            ),
             ("[isinstance(x, float) for x in [1, 1.0, None]]", json!([false, true, false])),
         ] {
             let code = format!("def evaluate(output, context):\n    return {body}\n");
@@ -274,6 +276,7 @@ def evaluate(output, context):
             ("try: pass", "no exceptions"),
             ("class A: pass", "no classes"),
             ("x = 2 ** 8", "no `**`"),
+            ("x = isinstance(output, 'dict')", "types"),
             ("open('/etc/passwd')", "open"),
             ("x = output['missing']", "missing"),
         ] {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use starlark::environment::GlobalsBuilder;
 use starlark::starlark_module;
 use starlark::values::float::UnpackFloat;
+use starlark::values::none::NoneOr;
 use starlark::values::tuple::TupleRef;
 use starlark::values::{Heap, UnpackValue, Value};
 
@@ -20,11 +21,14 @@ pub(super) fn adapted(code: &str) -> String {
             "(" if generators.contains(&place) => adapted.push_str("(["),
             ")" if generators.contains(&place) => adapted.push_str("])"),
             "is" => {
-                let rest = tokens[place + 1..].iter().take_while(|token| token.trim().is_empty()).count();
-                match tokens.get(place + 1 + rest) {
+                let blank = |token: &&&str| token.trim().is_empty() || **token == "\\";
+                let blanks = tokens[place + 1..].iter().take_while(blank).count();
+                match tokens.get(place + 1 + blanks) {
                     Some(&"not") => {
                         adapted.push_str("!=");
-                        places.nth(rest);
+                        // Lines stay where they are.
+                        tokens[place + 1..][..blanks].iter().for_each(|blank| adapted.push_str(blank));
+                        places.nth(blanks);
                     }
                     _ => adapted.push_str("=="),
                 }
@@ -36,7 +40,7 @@ pub(super) fn adapted(code: &str) -> String {
 }
 
 /// Words, texts, comments, and everything else a character at a time.
-fn tokens(code: &str) -> Vec<&str> {
+pub(super) fn tokens(code: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = code;
     while let Some(first) = rest.chars().next() {
@@ -97,6 +101,10 @@ fn quoted(rest: &str) -> usize {
     rest.len()
 }
 
+fn wrong(message: String) -> starlark::Error {
+    starlark::Error::new_other(std::io::Error::other(message))
+}
+
 #[starlark_module]
 pub(super) fn functions(builder: &mut GlobalsBuilder) {
     fn sum<'v>(
@@ -106,6 +114,8 @@ pub(super) fn functions(builder: &mut GlobalsBuilder) {
     ) -> starlark::Result<Value<'v>> {
         let mut sum = start.unwrap_or_else(|| heap.alloc(0));
         for item in items.iterate(heap)? {
+            // True counts as 1.
+            let item = item.unpack_bool().map_or(item, |met| heap.alloc(i32::from(met)));
             sum = sum.add(item, heap)?;
         }
         Ok(sum)
@@ -114,15 +124,15 @@ pub(super) fn functions(builder: &mut GlobalsBuilder) {
     /// Halves go to the even neighbour, as in Python.
     fn round<'v>(
         #[starlark(require = pos)] number: Value<'v>,
-        digits: Option<i32>,
+        ndigits: Option<NoneOr<i32>>,
         heap: &'v Heap,
     ) -> starlark::Result<Value<'v>> {
         let whole = number.get_type() == "int";
         let float = UnpackFloat::unpack_value_opt(number).map(|float| float.0);
         let Some(float) = float else {
-            let wrong = format!("round takes a number, not a {}", number.get_type());
-            return Err(starlark::Error::new_other(std::io::Error::other(wrong)));
+            return Err(wrong(format!("round takes a number, not a {}", number.get_type())));
         };
+        let digits = ndigits.and_then(NoneOr::into_option);
         let rounded = match digits.unwrap_or(0) {
             0.. if whole => return Ok(number),
             digits @ 1.. => format!("{float:.*}", digits.min(30) as usize).parse().unwrap_or(float),
@@ -142,12 +152,29 @@ pub(super) fn functions(builder: &mut GlobalsBuilder) {
         #[starlark(require = pos)] value: Value<'v>,
         #[starlark(require = pos)] types: Value<'v>,
     ) -> starlark::Result<bool> {
-        let types = TupleRef::from_value(types).map_or_else(|| vec![types], |types| types.content().to_vec());
         let (own, is_bool) = (value.get_type(), value.unpack_bool().is_some());
-        Ok(types.iter().any(|kind| match kind.to_str().as_str() {
-            "str" => own == "string",
-            "int" => own == "int" || is_bool,
-            kind => own == kind,
-        }))
+        let (mut open, mut found) = (vec![types], false);
+        while let Some(kind) = open.pop() {
+            if let Some(several) = TupleRef::from_value(kind) {
+                open.extend(several.content());
+                continue;
+            }
+            // The name of a type is none.
+            let shown = if kind.unpack_str().is_some() { kind.to_repr() } else { kind.to_str() };
+            for name in shown.split(" | ") {
+                found |= match name {
+                    "str" => own == "string",
+                    "int" => own == "int" || is_bool,
+                    "None" => own == "NoneType",
+                    "bool" | "float" | "list" | "dict" | "tuple" | "set" | "range" => own == name,
+                    other => {
+                        return Err(wrong(format!(
+                            "isinstance takes types such as int and dict, not {other}"
+                        )));
+                    }
+                };
+            }
+        }
+        Ok(found)
     }
 }

@@ -2,14 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
-use super::config::refers_in;
 use super::{Compiler, Language};
 use crate::document::{Entry, Node as Tree, NodeKind as TreeKind};
 use crate::flow::diagnostic::Diagnostic;
-use crate::graph::codes;
 use crate::graph::condition::Condition;
+use crate::graph::{codes, reference};
 
 const PROGRAM: &str = "write `def evaluate(output, context):` and let it return True or False; the guide tells what the sandbox knows of Python";
+
+fn refers(code: &str) -> bool {
+    reference::refers(&Value::from(code))
+}
 
 impl Compiler<'_, '_> {
     /// A bare text is CEL.
@@ -21,7 +24,7 @@ impl Compiler<'_, '_> {
         match Condition::compile(&condition) {
             Ok(compiled) => {
                 // What refers to something is known to the run alone.
-                for code in compiled.programs().into_iter().filter(|code| !refers_in(code)) {
+                for code in compiled.programs().into_iter().filter(|code| !refers(code)) {
                     if let Err(reason) = (self.context.programs)(Language::Python, code) {
                         let said = Diagnostic::new(codes::CONDITION, tree.span, format!("code: {reason}"));
                         self.report.say(said.helped(PROGRAM));

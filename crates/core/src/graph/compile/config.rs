@@ -181,7 +181,7 @@ fn refers(value: &Value) -> bool {
     value.as_str().is_some_and(refers_in)
 }
 
-pub fn refers_in(text: &str) -> bool {
+fn refers_in(text: &str) -> bool {
     text.starts_with("$nodes.") || text.starts_with("$inputs") || text.contains("${")
 }
 

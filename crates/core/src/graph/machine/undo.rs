@@ -137,7 +137,7 @@ impl Machine<'_> {
             return Ok(Progress::Waiting);
         }
         let Aim { failure, completed, left } = aim;
-        self.mark = match (&self.memory.stage, left.what.is_empty()) {
+        self.mark = match (&self.memory.stage, left.why.is_empty()) {
             (_, false) => Some(Compensation::FAILED),
             (Stage::Undoing(_), true) => Some(Compensation::DONE),
             // There was nothing to take back.
@@ -171,8 +171,6 @@ impl Machine<'_> {
         self.memory.undo = left.rev().collect();
         let undoing = Undoing { failure, completed, task, node, value, config, left: why, again };
         self.memory.stage = Stage::Undoing(Box::new(undoing));
-        // A transition that tells nothing keeps nothing of a run that fails.
-        self.warn("something is left to be undone".to_owned());
     }
 
     fn warn(&mut self, message: String) {
