@@ -285,12 +285,20 @@ impl Memory {
     pub fn visit_of(&self, command: CommandId) -> Option<u64> {
         self.open
             .iter()
-            .find(|(_, visit)| visit.wait.commands().contains(&command))
+            .find(|(_, visit)| visit.wait.awaits(command))
             .map(|(number, _)| *number)
     }
 }
 
 impl Wait {
+    pub fn awaits(&self, command: CommandId) -> bool {
+        match self {
+            // Most visits, and looking for one of them asks them all.
+            Self::Task(task) => *task == command,
+            wait => wait.commands().contains(&command),
+        }
+    }
+
     /// Every number it has an answer to come for.
     pub fn commands(&self) -> Vec<CommandId> {
         let some = |first: CommandId, second: &Option<CommandId>| {

@@ -1,6 +1,7 @@
 //! Several messages of one commit: the snapshot is read once and written once as long as they only move tokens to joins
 //! that go on waiting, as most answers to a fan-out do. Whatever does more is stepped as always.
 
+use std::mem;
 use std::sync::Arc;
 
 use super::memory::Memory;
@@ -8,8 +9,10 @@ use super::plan::Plan;
 use super::values::ROOM;
 use super::{GraphProgram, Machine};
 use crate::event::EventData;
-use crate::message::MessageBody;
-use crate::program::{Progress, Session, Snapshot, StepInput};
+use crate::message::{Message, MessageBody};
+use crate::payload::Blobs;
+use crate::program::{Progress, RunFacts, Session, Snapshot, StepInput};
+use crate::time::Timestamp;
 
 /// A byte that came from outside takes at most this many in a snapshot.
 const GROWTH: usize = 2;
@@ -19,17 +22,42 @@ const FRAME: usize = 1024;
 pub struct GraphSession<'a> {
     program: &'a GraphProgram,
     plan: Arc<Plan>,
+    /// What it began with.
+    opened: Snapshot,
+    /// What was applied since.
+    noted: Vec<Noted>,
     memory: Memory,
     /// The snapshot would have no more bytes than this.
     size_at_most: usize,
-    changed: bool,
+}
+
+/// A message as it was applied.
+struct Noted {
+    message: Message,
+    at: Timestamp,
+    blobs: Blobs,
 }
 
 impl<'a> GraphSession<'a> {
     pub fn open(program: &'a GraphProgram, snapshot: &Snapshot) -> Option<Self> {
         let memory = Memory::load(snapshot).ok()?;
         let plan = program.plan_of(&memory).ok()?;
-        Some(Self { program, plan, memory, size_at_most: snapshot.bytes.len(), changed: false })
+        let size_at_most = snapshot.bytes.len();
+        Some(Self { program, plan, opened: snapshot.clone(), noted: Vec::new(), memory, size_at_most })
+    }
+
+    /// The memory after all that was noted. A message that turns out to do more has been applied by then: keeping a copy of
+    /// the memory for each would make the answers to a wide fan-out cost the square of their number.
+    fn as_noted(&self, facts: &RunFacts) -> Memory {
+        let mut memory = Memory::load(&self.opened).expect("it was loaded before");
+        for Noted { message, at, blobs } in &self.noted {
+            let input = StepInput { facts, snapshot: Some(&self.opened), message, at: *at, blobs };
+            let mut machine = Machine::with(self.program, self.plan.clone(), input, memory);
+            // It is what it was the first time: nothing but more tokens at joins.
+            let _ = machine.consume();
+            memory = machine.memory;
+        }
+        memory
     }
 }
 
@@ -41,25 +69,37 @@ impl Session for GraphSession<'_> {
         if grown as u64 > ROOM {
             return None;
         }
-        let mut machine = Machine::with(self.program, self.plan.clone(), input, self.memory.clone());
+        let memory = mem::take(&mut self.memory);
+        let mut machine = Machine::with(self.program, self.plan.clone(), input, memory);
         let awaited = machine.awaiting();
         match machine.consume() {
-            Ok(None) => Some(Vec::new()),
+            Ok(None) => {
+                self.memory = machine.memory;
+                Some(Vec::new())
+            }
             Ok(Some(Progress::Waiting))
                 if machine.commands.is_empty()
                     && machine.awaiting() == awaited
-                    && machine.memory.patched == self.memory.patched =>
+                    && !machine.events.iter().any(changes_graph) =>
             {
                 self.memory = machine.memory;
                 self.size_at_most = grown;
-                self.changed = true;
+                let (message, blobs) = (input.message.clone(), input.blobs.clone());
+                self.noted.push(Noted { message, at: input.at, blobs });
                 Some(machine.events)
             }
-            _ => None,
+            _ => {
+                self.memory = self.as_noted(input.facts);
+                None
+            }
         }
     }
 
     fn snapshot(&self) -> Option<Snapshot> {
-        self.changed.then(|| self.memory.clone().save().0)
+        (!self.noted.is_empty()).then(|| self.memory.clone().save().0)
     }
+}
+
+fn changes_graph(event: &EventData) -> bool {
+    matches!(event, EventData::PatchAdopted(_))
 }

@@ -42,7 +42,7 @@ impl Machine<'_> {
         if self.plan.joins(place, token.from.as_deref()) {
             let node = self.plan.id(place).clone();
             self.memory.parked.entry(node).or_default().push(token);
-            return if self.missing(place).is_empty() { self.fire(place) } else { Ok(()) };
+            return if self.is_complete(place) { self.fire(place) } else { Ok(()) };
         }
         self.begin(vec![token], false)
     }
