@@ -1,5 +1,5 @@
-//! Every world against the reference model, `MemoryWorld`: generated sequences of requests over the whole
-//! contract are put to both, and every answer and all that can be read must be equal. A sequence that shows a
+//! Every world against the reference model, `MemoryWorld`: generated sequences of requests, all
+//! but tags, node types, forks and patches of workflows, are put to both, and every answer and all that can be read must be equal. A sequence that shows a
 //! difference is made smaller until nothing can be taken out of it. The door is
 //! [`model_suite!`](crate::model_suite).
 
@@ -104,6 +104,9 @@ const MUST_COME_UP: &[&str] = &[
     "fused step done",
     "fused step stale",
     "fused end done",
+    "begun step done",
+    "begun step stale",
+    "begun end done",
     "claim_runs true",
     "claim_tasks true",
     "create_runs Exists",
@@ -119,6 +122,8 @@ const MUST_COME_UP: &[&str] = &[
     "PauseRun Ok(Done)",
     "Reopen Ok(Done)",
     "Reopen Err(WORLD007)",
+    "TakeBack Ok(Done)",
+    "TakeBack Err(WORLD007)",
     "RequeueDead Ok(Done)",
     "DiscardDead Ok(Done)",
     "CancelTask Ok(Done)",

@@ -170,6 +170,10 @@ impl World for SqliteWorld {
             Upkeep::CollectBlobs { grace, limit } => {
                 found.blobs = self.read(move |sql| upkeep::look_at_blobs(sql, now, grace, limit)).await?;
             }
+            // What is taken back is due again, and whoever acts on it writes later, and this with it.
+            Upkeep::Sweep { .. } => {
+                return self.writer.write_unsynced(move |tx| upkeep::upkeep(tx, &request, &found)).await;
+            }
             _ => {}
         }
         self.writer.write(move |tx| upkeep::upkeep(tx, &request, &found)).await

@@ -20,6 +20,11 @@ pub const QUEUES: [&str; 2] = ["default", "mail"];
 pub const HANDLERS: [&str; 2] = ["work", "play"];
 const SIGNALS: [&str; 2] = ["go", "stop"];
 
+/// A version of the first workflow.
+pub fn registered(version: u8) -> Definition {
+    definition(WORKFLOWS[0].0, &format!("source {version}"))
+}
+
 pub fn run_named(id: RunId, shape: &RunShape) -> NewRun {
     let (workflow, kind) = WORKFLOWS[usize::from(shape.workflow)];
     let tags: BTreeMap<_, _> =

@@ -42,6 +42,13 @@ pub enum Move {
         second: bool,
         step: StepShape,
     },
+    /// A run is created with its first step; with a version, only if that is the current one.
+    Begin {
+        who: Who,
+        run: RunShape,
+        if_current: Option<u8>,
+        step: StepShape,
+    },
     Finish(Vec<(Pick, OutcomeShape)>),
     Beat {
         who: Who,
@@ -198,6 +205,7 @@ pub enum Order {
     PauseQueue(u8),
     ResumeQueue(u8),
     Reopen { run: u8, late: bool, requeue: bool, redeliver: bool },
+    TakeBack { run: u8, late: bool },
     RequeueDead(Pick),
     DiscardDead(Pick, bool),
     CancelTask(Pick),
@@ -239,6 +247,7 @@ pub fn any_move() -> impl Strategy<Value = Move> {
         16 => claim_tasks(),
         22 => commit(),
         18 => fuse(),
+        6 => begin(),
         10 => prop::collection::vec((pick(), outcome()), 1..3).prop_map(Move::Finish),
         4 => beat(),
         12 => (who(), order()).prop_map(|(who, order)| Move::Control(who, order)),

@@ -1,8 +1,8 @@
 //! The moves of operators, of background duties and of time.
 
 use rhythm_core::event::{EventData, Marker};
-use rhythm_core::message::TaskFailed;
-use rhythm_core::{Message, MessageBody, MessageId, Millis, Payload, RunId, Timestamp};
+use rhythm_core::message::{Compensate, TaskFailed};
+use rhythm_core::{Message, MessageBody, MessageId, Millis, Payload, RunId, Status, Timestamp};
 
 use super::super::play::*;
 use super::build::*;
@@ -36,6 +36,7 @@ impl Pair {
             Order::Reopen { run, late, requeue, redeliver } => {
                 self.reopening(who, run, late, requeue, redeliver).await
             }
+            Order::TakeBack { run, late } => self.taking_back(who, run, late).await,
             Order::RequeueDead(pick) => match self.letter(who, pick).await {
                 Some(letter) => Control::RequeueDead { task: letter.task },
                 None => Control::RequeueDead { task: "nothing".into() },
@@ -75,26 +76,41 @@ impl Pair {
         requeue: bool,
         redeliver: bool,
     ) -> Control {
-        let tenant = self.tenant(who);
-        // A failed run, if there is any: others only show that they are refused.
-        let mut runs: Vec<RunId> = vec![self.ledger.run(who, number)];
-        runs.extend(self.ledger.runs.iter().filter(|(of, _)| *of == who.tenant).map(|(_, run)| run.clone()));
-        let mut found = None;
-        for run in &runs {
-            let picture = self.model[0].picture(&tenant, run).await.ok().flatten();
-            let failed = |picture: &Picture| picture.summary.status == rhythm_core::Status::Failed;
-            if let Some(picture) = picture.filter(failed) {
-                found = Some(picture);
-                break;
-            }
-        }
-        let run = found.as_ref().map_or_else(|| runs[0].clone(), |picture| picture.row.id.clone());
+        let (run, found) = self.one_that(who, number, |status| status == Status::Failed).await;
         let revision = found.as_ref().map_or(0, |picture| picture.row.revision) + u64::from(late);
         let letters = found.iter().flat_map(|picture| &picture.dead).filter(|_| requeue);
         // The task of a letter that is held is still there; only what is gone comes back.
         let requeue = letters.filter(|letter| !letter.held).map(|letter| letter.task.clone()).collect();
         let redeliver = found.iter().filter_map(|p| p.failed_by.clone()).filter(|_| redeliver).collect();
         Control::Reopen { run, revision, reason: "the game".to_owned(), requeue, redeliver }
+    }
+
+    async fn taking_back(&mut self, who: Who, number: u8, late: bool) -> Control {
+        let (run, found) = self.one_that(who, number, Status::is_final).await;
+        let revision = found.map_or(0, |picture| picture.row.revision) + u64::from(late);
+        let body = Compensate { reason: "the game".to_owned(), failure: None };
+        let id = format!("compensate:{}", self.ledger.moves);
+        let message = Box::new(message(&id, MessageBody::Compensate(body)));
+        Control::TakeBack { run, revision, reason: "the game".to_owned(), message }
+    }
+
+    /// A run in such a state, if there is any: others only show that they are refused.
+    async fn one_that(
+        &self,
+        who: Who,
+        number: u8,
+        wanted: impl Fn(Status) -> bool,
+    ) -> (RunId, Option<Picture>) {
+        let tenant = self.tenant(who);
+        let mut runs: Vec<RunId> = vec![self.ledger.run(who, number)];
+        runs.extend(self.ledger.runs.iter().filter(|(of, _)| *of == who.tenant).map(|(_, run)| run.clone()));
+        for run in &runs {
+            let picture = self.model[0].picture(&tenant, run).await.ok().flatten();
+            if let Some(picture) = picture.filter(|picture| wanted(picture.summary.status)) {
+                return (run.clone(), Some(picture));
+            }
+        }
+        (runs.swap_remove(0), None)
     }
 
     async fn letter(&self, who: Who, pick: Pick) -> Option<DeadLetter> {

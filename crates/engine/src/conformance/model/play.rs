@@ -36,6 +36,7 @@ impl Pair {
             }
             Move::Commit { items, released } => self.commit(&items, &released).await,
             Move::Fuse { task, row, second, step } => self.fuse(task, row, second, &step).await,
+            Move::Begin { who, run, if_current, step } => self.begin(who, &run, if_current, step).await,
             Move::Finish(ends) => self.finish(&ends).await,
             Move::Beat { who, tasks, progress, leaving } => {
                 self.extend(who, &tasks, progress, leaving).await;
@@ -55,7 +56,7 @@ impl Pair {
 
     async fn register(&mut self, version: u8) {
         let tenant = self.tenant(Who { tenant: 0, worker: 0 });
-        let definition = definition("drill", &format!("source {version}"));
+        let definition = registered(version);
         let (workflow, known) = (definition.workflow.clone(), Some(definition.version.clone()));
         let _ = both!(self, 0, register, Register { tenant: tenant.clone(), definitions: vec![definition] });
         for version in [None, known] {

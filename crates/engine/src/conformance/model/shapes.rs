@@ -199,6 +199,11 @@ pub fn fuse() -> impl Strategy<Value = Move> {
     })
 }
 
+pub fn begin() -> impl Strategy<Value = Move> {
+    (who(), run(), prop::option::weighted(0.3, 0..3_u8), step())
+        .prop_map(|(who, run, if_current, step)| Move::Begin { who, run, if_current, step })
+}
+
 pub fn outcome() -> impl Strategy<Value = OutcomeShape> {
     prop_oneof![
         4 => Just(OutcomeShape::Completed),
@@ -229,6 +234,7 @@ pub fn order() -> impl Strategy<Value = Order> {
         1 => name().prop_map(Order::PauseQueue),
         2 => name().prop_map(Order::ResumeQueue),
         6 => reopen.prop_map(|(run, late, requeue, redeliver)| Order::Reopen { run, late, requeue, redeliver }),
+        3 => (run(), prop::bool::weighted(0.1)).prop_map(|(run, late)| Order::TakeBack { run, late }),
         3 => pick().prop_map(Order::RequeueDead),
         2 => (pick(), any::<bool>()).prop_map(|(letter, tell)| Order::DiscardDead(letter, tell)),
         3 => pick().prop_map(Order::CancelTask),

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use rhythm_core::{RunId, Timestamp};
+use rhythm_core::message::{MessageBody, Start};
+use rhythm_core::{Millis, RunId, Timestamp};
 
 use super::super::play::*;
 use super::build::*;
@@ -90,6 +91,31 @@ impl Pair {
         self.send(sender(who, shape.wrong), items, vec![]).await;
     }
 
+    pub async fn begin(&mut self, who: Who, run: &RunShape, if_current: Option<u8>, mut shape: StepShape) {
+        let now = self.now().await;
+        let mut new = NewRun { delay: Millis::ZERO, ..run_named(format!("r{}", run.name).into(), run) };
+        if let Some(version) = if_current {
+            new.version = registered(version).version;
+        }
+        self.ledger.know_run(who, &new.id);
+        let items = match shape.wrong {
+            Wrong::Repeat => self.sent_before(who, shape.claim).into_iter().collect(),
+            _ => {
+                // There is nothing yet that its first step could take back or be wrong about.
+                (shape.wrong, shape.more) = (Wrong::Nothing, false);
+                (shape.cancel_tasks, shape.cancel_timers) = (Vec::new(), Vec::new());
+                let start = message("start", MessageBody::Start(Start { input: new.input.clone() }));
+                let draft = Draft::to_begin(&new.row(&self.tenant(who), now), &[start]);
+                let mut item = item(&self.ledger, who, now, 0, draft, &shape);
+                item.created_at = Some(now);
+                item.new = Some(Box::new(new));
+                item.if_current = if_current.is_some();
+                vec![item]
+            }
+        };
+        self.send(who, items, vec![]).await;
+    }
+
     /// Whether a run waits for its delayed start: whoever claims it then has a message that ends it, and does.
     async fn starts_later(&self, who: Who, run: &RunId) -> bool {
         let picture = self.model[0].picture(&self.tenant(who), run).await.ok().flatten();
@@ -115,7 +141,11 @@ impl Pair {
                 self.ledger.timers.push((who.tenant, item.run.clone(), timer.timer));
             }
             let repeated = self.ledger.sent.iter().any(|(_, sent)| sent.commit == item.commit);
-            let fence = if item.fence == Fence::Fused { "fused" } else { "claimed" };
+            let fence = match item.fence {
+                _ if item.new.is_some() => "begun",
+                Fence::Fused => "fused",
+                Fence::Claim(_) => "claimed",
+            };
             let end = if item.end.is_some() { "end" } else { "step" };
             let written = match (&outcome, repeated) {
                 (CommitOutcome::Stale, _) => "stale",

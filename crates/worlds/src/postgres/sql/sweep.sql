@@ -1,4 +1,6 @@
--- The heartbeat of a world in one statement. Everything it takes is taken with SKIP LOCKED: it waits for nobody.
+-- The heartbeat of a world in one statement. Everything it takes is taken with SKIP LOCKED: it waits for nobody. Nor does it
+-- wait for the disk: nobody is told of it, what a crash of the server takes back is due again, and whoever acts on it commits
+-- later, and this with it.
 -- $2 limit, $3 claims that ran out before this were looked for already, $4 the latest time by which anybody
 -- may be taken for dead: the clock may have leapt, $5 for how long whoever asks has listened, $6 whether that is
 -- long enough for claims to count as run out, $7 and $8 how many runs and tasks are ready, if they are not to be counted.
@@ -6,7 +8,8 @@ WITH clock AS MATERIALIZED (
     SELECT t.now, least(t.now, $4::bigint) AS patient,
         -- a server that just came up has thrown out everybody, and was away for who knows how long: nobody is taken
         -- for dead before all had the time to come back and beat
-        $1::bigint IS NOT NULL OR clock_timestamp() - pg_postmaster_start_time() NOT BETWEEN '0 s' AND '10 s' AS settled
+        $1::bigint IS NOT NULL OR clock_timestamp() - pg_postmaster_start_time() NOT BETWEEN '0 s' AND '10 s' AS settled,
+        set_config('synchronous_commit', 'off', true) AS unsynced
     FROM (SELECT coalesce($1::bigint, now_ms()) AS now) AS t
 ),
 -- `room_beside`
