@@ -24,11 +24,25 @@ const RESCAN: i64 = 60_000;
 pub struct Watermark {
     looked_to: AtomicI64,
     rescanned_at: AtomicI64,
+    /// When workers were last looked for.
+    judged: Mutex<Option<Instant>>,
 }
+
+/// Workers are looked for no more often than this.
+const JUDGE_EVERY: Duration = Duration::from_millis(200);
 
 impl Watermark {
     fn from(&self) -> i64 {
         self.looked_to.load(Ordering::Acquire)
+    }
+
+    fn is_time_to_judge(&self) -> bool {
+        let mut judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_time = judged.is_none_or(|last| last.elapsed() >= JUDGE_EVERY);
+        if is_time {
+            *judged = Some(Instant::now());
+        }
+        is_time
     }
 
     fn moved(&self, now: i64, all: bool) {
@@ -94,8 +108,18 @@ pub async fn sweep(
     // Who is told the time is told exactly.
     let (runs, tasks) = if injected.is_some() { (None, None) } else { ready.known() };
     let patient = listened >= BEFORE_EXPIRY;
-    let params: &[super::link::Param<'_>] =
-        &[&injected, &(limit as i64), &watermark.from(), &latest, &listened, &patient, &runs, &tasks];
+    let judges = injected.is_some() || watermark.is_time_to_judge();
+    let params: &[super::link::Param<'_>] = &[
+        &injected,
+        &(limit as i64),
+        &watermark.from(),
+        &latest,
+        &listened,
+        &patient,
+        &runs,
+        &tasks,
+        &judges,
+    ];
     let rows = link.query(sql::SWEEP, params).await?;
     let row = &rows[0];
     let now: i64 = row.get("now");

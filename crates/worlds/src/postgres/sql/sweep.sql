@@ -3,7 +3,8 @@
 -- later, and this with it.
 -- $2 limit, $3 claims that ran out before this were looked for already, $4 the latest time by which anybody
 -- may be taken for dead: the clock may have leapt, $5 for how long whoever asks has listened, $6 whether that is
--- long enough for claims to count as run out, $7 and $8 how many runs and tasks are ready, if they are not to be counted.
+-- long enough for claims to count as run out, $7 and $8 how many runs and tasks are ready, if they are not to be counted,
+-- $9 whether it is time to see who is gone: sweeps of a storm follow each other closely, and a look at all locks is dear.
 WITH clock AS MATERIALIZED (
     SELECT t.now, least(t.now, $4::bigint) AS patient,
         -- a server that just came up has thrown out everybody, and was away for who knows how long: nobody is taken
@@ -30,7 +31,7 @@ seen AS MATERIALIZED (
     SELECT w.id, w.tenant, w.beat_at, w.missing_since, least(c.patient - w.beat_at, $5::bigint) > w.silence AS silent,
         w.lock_key NOT IN (SELECT l.lock_key FROM living AS l) AS missing
     FROM clock AS c CROSS JOIN worker AS w
-    WHERE c.settled
+    WHERE c.settled AND $9
 ),
 judged AS MATERIALIZED (
     SELECT s.*, s.silent OR coalesce(s.missing AND s.missing_since <= c.patient - 1000, false) AS gone
