@@ -10,6 +10,7 @@ pub mod lab;
 pub mod ledger;
 pub mod listing;
 pub mod load;
+pub mod losses;
 pub mod oracle;
 pub mod preload;
 pub mod process;
