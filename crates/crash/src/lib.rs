@@ -12,6 +12,7 @@ pub mod listing;
 pub mod load;
 pub mod losses;
 pub mod oracle;
+pub mod points;
 pub mod preload;
 pub mod process;
 pub mod receipt;
