@@ -169,6 +169,7 @@ async fn strike(lab: &Lab, kind: Kind, name: &str, points: &Points) -> LabResult
     }
     let run = RunId::for_key(&TenantId::default(), "steps", &format!("{name}-0"));
     let mut worker = lab.worker(of(Victim::Worker))?;
+    let mut may_die = kind.victim == Victim::Worker;
     let mut over = finished(lab, &run, &mut worker).await?;
     let met = points.met()?;
     if !over {
@@ -182,10 +183,15 @@ async fn strike(lab: &Lab, kind: Kind, name: &str, points: &Points) -> LabResult
         }
         killed_at = Some(wall_millis());
         worker = lab.worker(&plain)?;
+        may_die = false;
         over = finished(lab, &run, &mut worker).await?;
     }
-    // The point may come right after the end of the run.
-    worker.dismiss();
+    // The point may come right after the end of the run; nobody ends by himself then either.
+    if may_die {
+        worker.dismiss();
+    } else {
+        worker.kill();
+    }
     if !over {
         return Err(format!("{name}: the fresh worker did not finish the run: {}", worker.messages()).into());
     }
