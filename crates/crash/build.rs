@@ -8,7 +8,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed=CC");
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo says where"));
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-    for name in ["clock", "disk"] {
+    for name in ["clock", "disk", "points"] {
         let status = Command::new(&compiler)
             .args(["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-o"])
             .arg(folder.join(name).with_extension("so"))

@@ -36,10 +36,23 @@ pub struct Call {
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     Ok,
+    /// A decision reached its run while the question was open, as the message of this id.
+    Delivered(String),
+    /// Nothing to decide yet: nobody has been asked.
+    Early,
+    /// Nothing to decide any more: the question was answered before. Nothing is promised.
+    Over,
     /// Refused for good: it did not happen.
     Failed(String),
     /// It may have happened; tried again under the same name.
     Unknown(String),
+}
+
+impl Answer {
+    /// Whether somebody was told that it happened.
+    pub fn is_promise(&self) -> bool {
+        matches!(self, Self::Ok | Self::Delivered(_))
+    }
 }
 
 /// One line of the file: a call that was sent at `began`, and its answer once there is one.
@@ -94,7 +107,7 @@ pub struct Outcome {
     pub interval: (u64, Option<u64>),
 }
 
-/// The calls of one log by name. `Ok` stands whatever came later.
+/// The calls of one log by name. A promise stands whatever came later.
 pub fn read(path: &Path) -> io::Result<BTreeMap<String, Outcome>> {
     let text = match std::fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -114,7 +127,7 @@ pub fn read(path: &Path) -> io::Result<BTreeMap<String, Outcome>> {
             None => outcome.sent += 1,
             Some((at, answer)) => {
                 outcome.interval.1 = Some(at);
-                if outcome.answer != Answer::Ok {
+                if !outcome.answer.is_promise() {
                     outcome.answer = answer;
                 }
             }

@@ -12,10 +12,13 @@ use rhythm_core::graph::NodeType;
 use rhythm_core::{BlobRef, CommandId, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::*;
 
+use crate::losses::{BEATS, CALLS, CLAIMS, Losses, OTHERS, RESULTS, TRANSITIONS};
+
 const CHANCE: &str = "RHYTHM_LAB_FORGETS";
 const TALLY: &str = "RHYTHM_LAB_FORGOTTEN";
 
-/// What makes a process forgetful: the chance of losing an answer, and a file that grows by a byte for each.
+/// What makes a process forgetful: the chance of losing an answer, and a file that grows by a byte for each, which tells its
+/// kind.
 pub fn environment(chance: f64, tally: &Path) -> Vec<(String, String)> {
     vec![(CHANCE.into(), chance.to_string()), (TALLY.into(), tally.display().to_string())]
 }
@@ -27,6 +30,17 @@ pub fn from_environment(world: Arc<dyn World>) -> Result<Arc<dyn World>, Box<dyn
     Ok(Arc::new(Forgetful { inner: world, chance: chance.parse()?, tally }))
 }
 
+/// Each kind of loss, by its byte in the tally.
+const KINDS: &[(u8, &str)] =
+    &[(b't', TRANSITIONS), (b'r', RESULTS), (b'c', CALLS), (b'h', CLAIMS), (b'b', BEATS), (b'o', OTHERS)];
+
+/// What the processes of this tally have lost so far.
+pub fn lost(tally: &Path) -> Losses {
+    let bytes = std::fs::read(tally).unwrap_or_default();
+    let count = |byte: u8| bytes.iter().filter(|of| **of == byte).count() as u64;
+    KINDS.iter().map(|(byte, kind)| (*kind, count(*byte))).collect()
+}
+
 struct Forgetful {
     inner: Arc<dyn World>,
     chance: f64,
@@ -35,12 +49,13 @@ struct Forgetful {
 
 impl Forgetful {
     /// Loses an answer now and then, but only one that says something was written.
-    fn pass<T>(&self, answer: WorldResult<T>) -> WorldResult<T> {
-        if answer.is_err() || fastrand::f64() >= self.chance {
+    fn pass<T>(&self, kind: &str, answer: WorldResult<T>) -> WorldResult<T> {
+        let byte = KINDS.iter().find(|(_, name)| *name == kind).map(|(byte, _)| *byte);
+        let Some(byte) = byte.filter(|_| answer.is_ok() && fastrand::f64() < self.chance) else {
             return answer;
-        }
+        };
         // A loss that is not counted is not a fault that was injected.
-        match (&self.tally).write_all(b"x") {
+        match (&self.tally).write_all(&[byte]) {
             Ok(()) => Err(WorldError::Unavailable("the answer was lost".into())),
             Err(_) => answer,
         }
@@ -53,42 +68,44 @@ impl World for Forgetful {
         self.inner.now().await
     }
     async fn register(&self, request: Register) -> WorldResult<()> {
-        self.pass(self.inner.register(request).await)
+        self.pass(OTHERS, self.inner.register(request).await)
     }
     async fn definition(&self, request: DefinitionQuery) -> WorldResult<Option<Definition>> {
         self.inner.definition(request).await
     }
     async fn create_runs(&self, request: CreateRuns) -> WorldResult<Vec<Creation>> {
-        self.pass(self.inner.create_runs(request).await)
+        self.pass(CALLS, self.inner.create_runs(request).await)
     }
     async fn enqueue_tasks(&self, request: EnqueueTasks) -> WorldResult<Vec<Creation>> {
-        self.pass(self.inner.enqueue_tasks(request).await)
+        self.pass(CALLS, self.inner.enqueue_tasks(request).await)
     }
     async fn deliver(&self, request: Deliver) -> WorldResult<Vec<Delivered>> {
-        self.pass(self.inner.deliver(request).await)
+        self.pass(CALLS, self.inner.deliver(request).await)
     }
     async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
         let claimed = self.inner.claim_runs(request).await?;
-        if claimed.runs.is_empty() { Ok(claimed) } else { self.pass(Ok(claimed)) }
+        if claimed.runs.is_empty() { Ok(claimed) } else { self.pass(CLAIMS, Ok(claimed)) }
     }
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
         let claimed = self.inner.claim_tasks(request).await?;
-        if claimed.tasks.is_empty() { Ok(claimed) } else { self.pass(Ok(claimed)) }
+        if claimed.tasks.is_empty() { Ok(claimed) } else { self.pass(CLAIMS, Ok(claimed)) }
     }
     async fn commit(&self, request: Arc<Commit>) -> WorldResult<Committed> {
-        self.pass(self.inner.commit(request).await)
+        let committed = self.inner.commit(request).await?;
+        let wrote = committed.outcomes.iter().any(|outcome| matches!(outcome, CommitOutcome::Done(_)));
+        self.pass(if wrote { TRANSITIONS } else { OTHERS }, Ok(committed))
     }
     async fn finish_tasks(&self, request: FinishTasks) -> WorldResult<Vec<Finish>> {
-        self.pass(self.inner.finish_tasks(request).await)
+        self.pass(RESULTS, self.inner.finish_tasks(request).await)
     }
     async fn extend(&self, request: Extend) -> WorldResult<Extended> {
-        self.pass(self.inner.extend(request).await)
+        self.pass(BEATS, self.inner.extend(request).await)
     }
     async fn control(&self, request: ControlRequest) -> WorldResult<Controlled> {
-        self.pass(self.inner.control(request).await)
+        self.pass(OTHERS, self.inner.control(request).await)
     }
     async fn put_blob(&self, tenant: &TenantId, blob: &BlobRef, content: &[u8]) -> WorldResult<()> {
-        self.pass(self.inner.put_blob(tenant, blob, content).await)
+        self.pass(OTHERS, self.inner.put_blob(tenant, blob, content).await)
     }
     async fn read_blob(&self, tenant: &TenantId, blob: &BlobRef) -> WorldResult<Arc<[u8]>> {
         self.inner.read_blob(tenant, blob).await
@@ -164,5 +181,28 @@ impl Records for Forgetful {
     }
     async fn health(&self) -> WorldResult<Health> {
         self.inner.health().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rhythm::{Actor, Rhythm, WorkflowKind};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_that_is_lost_is_counted_as_what_it_answered() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tally");
+        let opened = Rhythm::open("sqlite::memory:").await.unwrap();
+        opened.client().register("drill", WorkflowKind::Drill, r#"{"steps": []}"#).await.unwrap();
+        let tally = OpenOptions::new().create(true).append(true).open(&path).unwrap();
+        let world = Arc::new(Forgetful { inner: opened.world().clone(), chance: 1.0, tally });
+        let forgetful = Rhythm::on(world, TenantId::default(), Actor("test".into())).client();
+        assert!(forgetful.start("drill", &()).await.is_err());
+        let lost = lost(&path);
+        assert_eq!((lost[CALLS] > 0, lost[TRANSITIONS], lost[BEATS]), (true, 0, 0), "{lost:?}");
+        let ended = opened.client().world().health().await.unwrap();
+        assert_eq!(ended.live_runs, 1, "it was started all the same");
     }
 }

@@ -104,6 +104,10 @@ pub fn ending(workflow: &str) -> Option<Status> {
 
 /// So many numbers long it is always something else.
 const SCRIPTS: u64 = 9;
+/// The number of the graph.
+const GRAPH: u64 = 7;
+/// So many numbers after its start the question of a graph is answered: it takes the graph a while to put it.
+const LATER: u64 = 12;
 
 /// What a client does at one number: calls in order, the later ones about what the first one made.
 pub fn script(client: &str, number: u64) -> Vec<Call> {
@@ -120,7 +124,7 @@ pub fn script(client: &str, number: u64) -> Vec<Call> {
         let target = first.target.clone();
         vec![first, call(&key, operation, target, &key)]
     };
-    match number % SCRIPTS {
+    let mut calls = match number % SCRIPTS {
         0 => vec![run("steps")],
         1 => and(run("mixed"), Operation::Signal),
         2 => vec![run("retrying")],
@@ -131,9 +135,16 @@ pub fn script(client: &str, number: u64) -> Vec<Call> {
         4 => and(run("signalled"), Operation::Signal),
         5 => and(run("endless"), Operation::Cancel),
         6 => vec![run("parent")],
-        7 => and(start(review::NAME), Operation::Decide),
+        GRAPH => vec![start(review::NAME)],
         _ => vec![run("failing")],
-    }
+    };
+    let before = number.checked_sub(LATER).filter(|before| before % SCRIPTS == GRAPH);
+    calls.extend(before.map(|before| {
+        let key = format!("{client}-{before}");
+        let target = RunId::for_key(&TenantId::default(), review::NAME, &key).to_string();
+        call(&key, Operation::Decide, target, &key)
+    }));
+    calls
 }
 
 fn call(key: &str, operation: Operation, target: String, detail: &str) -> Call {
@@ -223,11 +234,14 @@ mod tests {
         let graph = define(review::NAME, WorkflowKind::Graph, &review::graph(1).to_string());
         assert!(graph.is_ok() && ending(review::NAME).is_some(), "{:?}", graph.err());
         names_known.insert(review::NAME.to_owned());
-        let calls: Vec<Call> = (0..2 * SCRIPTS).flat_map(|number| script("c", number)).collect();
+        let calls: Vec<Call> = (0..4 * SCRIPTS).flat_map(|number| script("c", number)).collect();
         let names: std::collections::BTreeSet<&str> = calls.iter().map(|call| call.name.as_str()).collect();
         assert_eq!(names.len(), calls.len());
         let starts = || calls.iter().filter(|call| call.operation == Operation::Start);
         assert!(starts().all(|call| names_known.contains(&call.detail)));
         assert!(starts().any(|call| call.detail.starts_with("flow-")));
+        let decided = calls.iter().filter(|call| call.operation == Operation::Decide);
+        let asked = |target: &str| starts().any(|call| call.detail == review::NAME && call.target == target);
+        assert!(decided.clone().count() == 2 && decided.clone().all(|call| asked(&call.target)));
     }
 }

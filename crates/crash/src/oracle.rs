@@ -25,7 +25,7 @@ use rhythm_engine::programs::Programs;
 use rhythm_engine::verify::verify;
 use rhythm_engine::world::{Picture, RunSummary, TaskSummary};
 
-use crate::client_log;
+use crate::client_log::{self, Answer};
 use crate::lab::{Lab, LabResult};
 use crate::ledger::Line;
 use crate::listing;
@@ -107,15 +107,12 @@ pub async fn examine_some(lab: &Lab, wanted: impl Fn(&RunSummary) -> bool) -> La
     }
     let lines = lab.ledger()?;
     findings.violations.extend(effects::check(&lines, &receipts(&dump), lab.manners));
-    let mut unknown = 0;
-    let mut acknowledged = 0;
+    let mut calls = Vec::new();
     for log in lab.client_logs()? {
-        let calls = client_log::read(&log)?;
-        findings.violations.extend(acks::check(calls.values(), &dump));
-        unknown +=
-            calls.values().filter(|call| matches!(call.answer, client_log::Answer::Unknown(_))).count();
-        acknowledged += calls.values().filter(|call| call.answer == client_log::Answer::Ok).count();
+        calls.extend(client_log::read(&log)?.into_values());
     }
+    findings.violations.extend(acks::check(&calls, &dump));
+    let answered = |is: fn(&Answer) -> bool| calls.iter().filter(|call| is(&call.answer)).count();
     let over = || dump.runs.values().filter(|of| of.picture.summary.status.is_final());
     let count = |is: fn(&str) -> bool| over().filter(|of| is(&of.picture.summary.workflow)).count();
     let (ended, flows, graphs) = (over().count(), count(load::is_flow), count(load::is_graph));
@@ -127,8 +124,11 @@ pub async fn examine_some(lab: &Lab, wanted: impl Fn(&RunSummary) -> bool) -> La
         ("graph runs ended", graphs),
         ("events", events),
         ("ledger lines", lines.len()),
-        ("calls acknowledged", acknowledged),
-        ("calls unknown", unknown),
+        ("calls acknowledged", answered(Answer::is_promise)),
+        ("calls unknown", answered(|answer| matches!(answer, Answer::Unknown(_)))),
+        ("decisions delivered", answered(|answer| matches!(answer, Answer::Delivered(_)))),
+        ("questions not put in time", answered(|answer| *answer == Answer::Early)),
+        ("questions over before", answered(|answer| *answer == Answer::Over)),
     ];
     findings.figures = counts.into_iter().map(|(what, count)| (what, count as u64)).collect();
     Ok(findings)

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -69,6 +70,14 @@ impl Known {
         Ok(kill_process_group(group, signal)?)
     }
 
+    /// Whether a SIGKILL that nobody here sent has ended it; that accounts for its end.
+    fn was_killed(&mut self) -> bool {
+        let status = self.child.try_wait().ok().flatten();
+        let killed = status.is_some_and(|status| status.signal() == Some(Signal::KILL.as_raw()));
+        self.over |= killed;
+        killed
+    }
+
     /// Ends it, whether or not it has ended already.
     fn end(&mut self) -> bool {
         self.over = true;
@@ -115,9 +124,11 @@ impl Process {
         !self.life.note_death() && self.life.lock().end()
     }
 
-    /// Ends a process whose tracer may have killed it already: no violation either way.
+    /// Ends a victim, which its own point may have killed already. That it ended in any other way is noted as a violation.
     pub fn dismiss(&mut self) {
-        self.life.lock().end();
+        if !self.life.lock().was_killed() {
+            self.kill();
+        }
     }
 
     /// Stops it where it stands, as a paused virtual machine would.
@@ -187,6 +198,23 @@ mod tests {
         let noted = deaths.lock().unwrap().clone();
         assert_eq!(noted.len(), 1, "{noted:?}");
         assert!(noted[0].contains("exit status: 3") && noted[0].contains("help"), "{noted:?}");
+    }
+
+    #[tokio::test]
+    async fn a_victim_may_die_of_its_point_but_not_by_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let deaths = Deaths::default();
+        for (script, deaths_by_then) in
+            [("kill -9 $$", 0), ("exec sleep 100", 0), ("exit 0", 1), ("exit 3", 2)]
+        {
+            let mut victim = shell(script, &deaths, folder.path());
+            if !script.contains("sleep") {
+                until(Duration::from_secs(20), || std::future::ready(!victim.is_running())).await;
+            }
+            victim.dismiss();
+            drop(victim);
+            assert_eq!(deaths.lock().unwrap().len(), deaths_by_then, "{script}");
+        }
     }
 
     #[tokio::test]

@@ -29,6 +29,8 @@ pub struct Report {
     pub beginnings: Vec<u64>,
     /// What else is worth knowing.
     pub figures: BTreeMap<&'static str, u64>,
+    /// What takes more words than a figure.
+    pub notes: Vec<String>,
     pub violations: Vec<String>,
     pub seconds: f64,
     #[serde(skip)]
@@ -45,6 +47,7 @@ impl Report {
             recoveries: Vec::new(),
             beginnings: Vec::new(),
             figures: BTreeMap::new(),
+            notes: Vec::new(),
             violations: Vec::new(),
             seconds: 0.0,
             began: Instant::now(),
@@ -61,6 +64,11 @@ impl Report {
 
     pub fn figure(&mut self, what: &'static str, value: u64) {
         *self.figures.entry(what).or_default() += value;
+    }
+
+    pub fn note(&mut self, text: String) {
+        self.say(&text);
+        self.notes.push(text);
     }
 
     /// Something that must hold.
@@ -105,6 +113,7 @@ impl Report {
         lines.push(format!("  recovery: {}", spread(&self.recoveries)));
         lines.push(format!("  until anything began: {}", spread(&self.beginnings)));
         lines.push(format!("  figures: {}", pairs(&self.figures)));
+        lines.extend(self.notes.iter().map(|note| format!("  {note}")));
         const SHOWN: usize = 20;
         lines.push(format!("  violations: {}", self.violations.len()));
         lines.extend(self.violations.iter().take(SHOWN).map(|violation| format!("    {violation}")));
@@ -161,7 +170,7 @@ pub fn markdown(reports: &[Report]) -> String {
             report.floors.iter().map(floor).collect::<Vec<_>>().join(", "),
             spread(&report.recoveries),
             spread(&report.beginnings),
-            pairs(&report.figures),
+            [vec![pairs(&report.figures)], report.notes.clone()].concat().join("<br>"),
             report.violations.len(),
             report.seconds,
         ));

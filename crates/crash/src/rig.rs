@@ -5,6 +5,7 @@ use rhythm_proxy::Proxy;
 use crate::cluster::Cluster;
 use crate::lab::{Lab, LabResult, Launch, On, Setup};
 use crate::ledger::{Manners, What};
+use crate::losses;
 use crate::wait::until;
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ impl Rig {
 
     /// A way to the database that can be disturbed.
     pub async fn proxy(&self) -> LabResult<Proxy> {
-        Ok(Proxy::postgres(self.cluster.address(), fastrand::u64(..)).await?)
+        Ok(Proxy::postgres_with_kinds(self.cluster.address(), fastrand::u64(..), losses::KINDS).await?)
     }
 
     /// How a process is started behind a proxy.

@@ -1,5 +1,6 @@
 //! One connection: two pumps that share what is known of it, and one way to end it.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,10 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use crate::counts::{Counters, count};
+use crate::counts::{Commits, Counters, count};
 use crate::dice::Dice;
 use crate::exchange::Conversation;
 use crate::faults::Faults;
+use crate::kinds::Kinds;
 use crate::pump::{Ended, Way, pump};
 
 /// What all connections of a proxy share.
@@ -20,20 +22,26 @@ pub struct Shared {
     pub counters: Counters,
     /// Counts the calls of `cut_all`.
     pub cuts: watch::Sender<u64>,
-    /// Whether the connections speak PostgreSQL's protocol.
-    postgres: bool,
+    /// Which commits are told apart, where the connections speak PostgreSQL's protocol.
+    postgres: Option<Kinds>,
+    commits: Mutex<BTreeMap<&'static str, Commits>>,
     dice: Mutex<Dice>,
 }
 
 impl Shared {
-    pub fn new(postgres: bool, seed: u64) -> Self {
+    pub fn new(postgres: Option<Kinds>, seed: u64) -> Self {
         Self {
             postgres,
             faults: watch::channel(Faults::default()).0,
             counters: Counters::default(),
+            commits: Mutex::default(),
             cuts: watch::channel(0).0,
             dice: Mutex::new(Dice::new(seed)),
         }
+    }
+
+    pub fn commits(&self) -> MutexGuard<'_, BTreeMap<&'static str, Commits>> {
+        self.commits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn dice(&self) -> MutexGuard<'_, Dice> {
@@ -71,7 +79,7 @@ pub async fn connect(mut client: TcpStream, mut server: TcpStream, shared: Arc<S
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let mut cuts = shared.cuts.subscribe();
-    let talk = if shared.postgres { Conversation::default() } else { Conversation::unknown() };
+    let talk = shared.postgres.map_or_else(Conversation::unknown, Conversation::telling);
     let line =
         Line { shared, talk: Mutex::new(talk), carried: AtomicU64::new(0), silenced: AtomicBool::new(false) };
     let ended = {

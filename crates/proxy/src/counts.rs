@@ -24,6 +24,14 @@ pub struct Counts {
     pub cut_commits: u64,
 }
 
+/// Commits of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Commits {
+    pub made: u64,
+    /// Those of them whose answer was cut off.
+    pub cut: u64,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub accepted: AtomicU64,

@@ -5,6 +5,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::framing::{Frames, Message, text};
+use crate::kinds::{Kinds, Rank};
 
 const WANT_SSL: u32 = 80_877_103;
 const WANT_GSS: u32 = 80_877_104;
@@ -20,12 +21,33 @@ enum Intent {
     Commits,
 }
 
+/// A question as it was asked, or what leads up to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Question {
+    intent: Intent,
+    kind: Rank,
+}
+
+impl Question {
+    fn of(sql: &[u8], kinds: Kinds) -> Self {
+        Self { intent: intent(sql), kind: kinds.rank(sql) }
+    }
+
+    fn other(kinds: Kinds) -> Self {
+        Self { intent: Intent::Other, kind: kinds.others() }
+    }
+
+    fn and(self, next: Self) -> Self {
+        Self { intent: self.intent.max(next.intent), kind: self.kind.min(next.kind) }
+    }
+}
+
 /// Bytes on their way to the client.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Part {
     pub bytes: Vec<u8>,
-    /// This is the answer to a commit that was made.
-    pub commit: bool,
+    /// This is the answer to a commit that was made, of this kind.
+    pub commit: Option<&'static str>,
 }
 
 #[derive(Debug)]
@@ -33,11 +55,11 @@ pub struct Conversation {
     from_client: Frames,
     from_server: Frames,
     /// Questions asked and not answered yet.
-    asked: VecDeque<Intent>,
+    asked: VecDeque<Question>,
     /// Of the question that ends with the next sync.
-    asking: Intent,
-    statements: HashMap<Vec<u8>, Intent>,
-    portals: HashMap<Vec<u8>, Intent>,
+    asking: Question,
+    statements: HashMap<Vec<u8>, Question>,
+    portals: HashMap<Vec<u8>, Question>,
     /// Requests for encryption, each answered by a bare byte.
     bare_answers: usize,
     /// Encrypted, or not PostgreSQL at all: passed on unseen.
@@ -45,6 +67,9 @@ pub struct Conversation {
     answer: Answer,
     /// As the server last told: `I` is outside any transaction.
     status: u8,
+    kinds: Kinds,
+    /// What the transaction that is open is known to be of.
+    open: Rank,
 }
 
 /// The answer under way.
@@ -56,27 +81,28 @@ struct Answer {
     failed: bool,
 }
 
-impl Default for Conversation {
-    fn default() -> Self {
+impl Conversation {
+    /// Tells commits of these kinds apart.
+    pub fn telling(kinds: Kinds) -> Self {
         Self {
             from_client: Frames::default(),
             from_server: Frames::typed(),
             asked: VecDeque::new(),
-            asking: Intent::Other,
+            asking: Question::other(kinds),
             statements: HashMap::new(),
             portals: HashMap::new(),
             bare_answers: 0,
             opaque: false,
             answer: Answer::default(),
             status: b'I',
+            open: kinds.others(),
+            kinds,
         }
     }
-}
 
-impl Conversation {
     /// Of something that is not PostgreSQL.
     pub fn unknown() -> Self {
-        Self { opaque: true, ..Self::default() }
+        Self { opaque: true, ..Self::telling(Kinds::default()) }
     }
 
     /// To be told before the server gets the bytes.
@@ -103,29 +129,30 @@ impl Conversation {
             _ => {
                 self.from_client.typed = true;
                 // The server is ready for the first time after it has let the client in.
-                self.asked.push_back(Intent::Other);
+                self.asked.push_back(Question::other(self.kinds));
             }
         }
     }
 
     fn question(&mut self, message: &Message) {
+        let other = Question::other(self.kinds);
         match message.kind {
-            b'Q' => self.asked.push_back(intent(message.text())),
+            b'Q' => self.asked.push_back(Question::of(message.text(), self.kinds)),
             b'P' => {
                 let (name, rest) = text(message.body());
-                self.statements.insert(name.to_owned(), intent(text(rest).0));
+                self.statements.insert(name.to_owned(), Question::of(text(rest).0, self.kinds));
             }
             b'B' => {
                 let (portal, rest) = text(message.body());
-                let known = self.statements.get(text(rest).0).copied().unwrap_or_default();
+                let known = self.statements.get(text(rest).0).copied().unwrap_or(other);
                 self.portals.insert(portal.to_owned(), known);
             }
             b'E' => {
-                let known = self.portals.get(message.text()).copied().unwrap_or_default();
-                self.asking = self.asking.max(known);
+                let known = self.portals.get(message.text()).copied().unwrap_or(other);
+                self.asking = self.asking.and(known);
             }
-            b'S' => self.asked.push_back(std::mem::take(&mut self.asking)),
-            b'F' => self.asked.push_back(Intent::Other),
+            b'S' => self.asked.push_back(std::mem::replace(&mut self.asking, other)),
+            b'F' => self.asked.push_back(other),
             _ => {}
         }
     }
@@ -133,7 +160,7 @@ impl Conversation {
     /// What of it goes to the client now.
     pub fn server_says(&mut self, piece: &[u8]) -> Vec<Part> {
         if self.opaque {
-            return vec![Part { bytes: piece.to_owned(), commit: false }];
+            return vec![Part { bytes: piece.to_owned(), commit: None }];
         }
         self.from_server.push(piece);
         let mut now = Part::default();
@@ -150,16 +177,16 @@ impl Conversation {
             }
         }
         while let Some(message) = self.from_server.next() {
-            let intent = self.asked.front().copied().unwrap_or_default();
-            if intent == Intent::Other {
+            let question = self.asked.front().copied().unwrap_or(Question::other(self.kinds));
+            if question.intent == Intent::Other {
                 now.bytes.extend_from_slice(&message.wire);
             } else {
                 self.answer.kept.extend_from_slice(&message.wire);
             }
-            if self.hear(&message, intent) {
+            if let Some(kind) = self.hear(&message, question) {
                 let kept = std::mem::take(&mut self.answer).kept;
                 parts.push(std::mem::take(&mut now));
-                parts.push(Part { bytes: kept, commit: true });
+                parts.push(Part { bytes: kept, commit: Some(self.kinds.name(kind)) });
             } else if message.kind == b'Z' {
                 now.bytes.append(&mut self.answer.kept);
                 self.answer = Answer::default();
@@ -170,8 +197,8 @@ impl Conversation {
         parts
     }
 
-    /// Whether this message completes a commit that was made.
-    fn hear(&mut self, message: &Message, intent: Intent) -> bool {
+    /// The kind of the commit this message completes, if one was made.
+    fn hear(&mut self, message: &Message, question: Question) -> Option<Rank> {
         match message.kind {
             b'C' => {
                 self.answer.completed = true;
@@ -182,16 +209,24 @@ impl Conversation {
                 self.asked.pop_front();
                 let before =
                     std::mem::replace(&mut self.status, message.body().first().copied().unwrap_or(b'I'));
-                let made = match intent {
+                let kind = self.kind_so_far(question);
+                let made = match question.intent {
                     Intent::Other => false,
                     Intent::Writes => before == b'I' && self.answer.completed,
                     Intent::Commits => self.answer.committed,
                 };
-                return made && !self.answer.failed && self.status == b'I';
+                return (made && !self.answer.failed && self.status == b'I').then_some(kind);
             }
             _ => {}
         }
-        false
+        None
+    }
+
+    /// What the transaction is of, this question included; a new one begins where it ends.
+    fn kind_so_far(&mut self, question: Question) -> Rank {
+        let kind = self.open.min(question.kind);
+        self.open = if self.status == b'I' { self.kinds.others() } else { kind };
+        kind
     }
 
     /// What was kept when the server has said its last word.
@@ -228,6 +263,10 @@ fn intent(sql: &[u8]) -> Intent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::{Kind, OTHER};
+
+    const KINDS: &[Kind] =
+        &[Kind { name: "moves", marks: &["SET seq"] }, Kind { name: "beats", marks: &["beat"] }];
 
     fn message(kind: u8, body: &[u8]) -> Vec<u8> {
         let length = u32::try_from(body.len() + 4).unwrap().to_be_bytes();
@@ -235,14 +274,14 @@ mod tests {
     }
 
     fn greeted() -> Conversation {
-        let mut talk = Conversation::default();
+        let mut talk = Conversation::telling(Kinds(KINDS));
         talk.client_says(&[&9u32.to_be_bytes()[..], &196_608u32.to_be_bytes(), &[0]].concat());
         assert_eq!(talk.server_says(&message(b'Z', b"I")).len(), 1);
         talk
     }
 
     fn commits(parts: &[Part]) -> usize {
-        parts.iter().filter(|part| part.commit).count()
+        parts.iter().filter(|part| part.commit.is_some()).count()
     }
 
     #[test]
@@ -263,7 +302,7 @@ mod tests {
         let answer = message(b'C', b"COMMIT\0");
         assert_eq!(talk.server_says(&answer), [], "kept until the server is done");
         let parts = talk.server_says(&message(b'Z', b"I"));
-        assert_eq!(parts, [Part { bytes: [answer, message(b'Z', b"I")].concat(), commit: true }]);
+        assert_eq!(parts, [Part { bytes: [answer, message(b'Z', b"I")].concat(), commit: Some(OTHER) }]);
     }
 
     #[test]
@@ -291,6 +330,22 @@ mod tests {
     }
 
     #[test]
+    fn a_transaction_is_of_the_first_kind_of_its_statements_and_the_next_one_starts_anew() {
+        let mut talk = greeted();
+        let told = |talk: &mut Conversation, sql: &str, answer: &[u8], status: &[u8]| {
+            talk.client_says(&message(b'Q', [sql.as_bytes(), b"\0"].concat().as_slice()));
+            let parts = talk.server_says(&[message(b'C', answer), message(b'Z', status)].concat());
+            parts.iter().find_map(|part| part.commit)
+        };
+        for sql in ["BEGIN", "UPDATE t SET beat = 1", "UPDATE t SET seq = 1"] {
+            assert_eq!(told(&mut talk, sql, b"UPDATE 1\0", b"T"), None);
+        }
+        assert_eq!(told(&mut talk, "COMMIT", b"COMMIT\0", b"I"), Some("moves"));
+        assert_eq!(told(&mut talk, "UPDATE t SET beat = 2", b"UPDATE 1\0", b"I"), Some("beats"));
+        assert_eq!(told(&mut talk, "UPDATE t SET x = 2", b"UPDATE 1\0", b"I"), Some(OTHER));
+    }
+
+    #[test]
     fn a_write_that_failed_and_a_plain_read_commit_nothing() {
         let mut talk = greeted();
         talk.client_says(&message(b'Q', b"DELETE FROM t\0"));
@@ -302,7 +357,7 @@ mod tests {
 
     #[test]
     fn encrypted_and_half_said_things_pass() {
-        let mut talk = Conversation::default();
+        let mut talk = Conversation::telling(Kinds::default());
         talk.client_says(&[&8u32.to_be_bytes()[..], &WANT_SSL.to_be_bytes()].concat());
         assert_eq!(talk.server_says(b"Sabc").concat_bytes(), b"Sabc");
         assert_eq!(talk.server_says(b"anything").concat_bytes(), b"anything");

@@ -71,14 +71,23 @@ pub enum Cut {
     /// Every n-th of all connections together.
     Every(u64),
     Probability(f64),
+    /// Commits of one kind more often than others, or less.
+    OfKind {
+        kind: &'static str,
+        chance: f64,
+        others: f64,
+    },
 }
 
 impl Cut {
-    /// `commits` is how many there were so far, this one included.
-    pub(crate) fn hits(self, commits: u64, dice: &mut Dice) -> bool {
+    /// `commits` is how many there were so far, this one included; `of` is its kind.
+    pub(crate) fn hits(self, commits: u64, of: &str, dice: &mut Dice) -> bool {
         match self {
             Self::Every(n) => n != 0 && commits.is_multiple_of(n),
             Self::Probability(chance) => dice.fraction() < chance,
+            Self::OfKind { kind, chance, others } => {
+                dice.fraction() < if of == kind { chance } else { others }
+            }
         }
     }
 }
@@ -86,11 +95,12 @@ impl Cut {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::OTHER;
 
     #[test]
     fn every_third_commit_is_cut() {
         let mut dice = Dice::new(0);
-        let cut: Vec<bool> = (1..=6).map(|commits| Cut::Every(3).hits(commits, &mut dice)).collect();
+        let cut: Vec<bool> = (1..=6).map(|commits| Cut::Every(3).hits(commits, OTHER, &mut dice)).collect();
         assert_eq!(cut, [false, false, true, false, false, true]);
     }
 
@@ -106,7 +116,14 @@ mod tests {
     #[test]
     fn a_probability_is_roughly_kept() {
         let mut dice = Dice::new(0);
-        let cut = (1..=10_000).filter(|commits| Cut::Probability(0.2).hits(*commits, &mut dice)).count();
+        let cuts = |cut: Cut, of: &str, dice: &mut Dice| {
+            (1..=10_000).filter(|commits| cut.hits(*commits, of, dice)).count()
+        };
+        let of_kind = Cut::OfKind { kind: "moves", chance: 0.4, others: 0.0 };
+        let cut = cuts(Cut::Probability(0.2), OTHER, &mut dice);
         assert!((1_800..2_200).contains(&cut), "{cut} of 10,000");
+        let cut = cuts(of_kind, "moves", &mut dice);
+        assert!((3_700..4_300).contains(&cut), "{cut} of 10,000");
+        assert_eq!(cuts(of_kind, OTHER, &mut dice), 0);
     }
 }

@@ -21,10 +21,12 @@ mod dice;
 mod exchange;
 mod faults;
 mod framing;
+mod kinds;
 mod proxy;
 mod pump;
 
-pub use counts::Counts;
+pub use counts::{Commits, Counts};
 pub use dice::Dice;
 pub use faults::{Cut, Delay, Faults, Flow, Stall};
+pub use kinds::{Kind, OTHER};
 pub use proxy::Proxy;

@@ -1,5 +1,6 @@
 //! The proxy itself: a port that leads to another.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,8 +10,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::connection::{Shared, connect, reset};
-use crate::counts::{Counts, count};
+use crate::counts::{Commits, Counts, count};
 use crate::faults::Faults;
+use crate::kinds::{Kind, Kinds};
 
 /// A running proxy; it and its connections are gone when it is dropped.
 #[derive(Debug)]
@@ -23,12 +25,21 @@ pub struct Proxy {
 impl Proxy {
     /// Listens on a free port of this machine. The seed decides delays and what is cut at random.
     pub async fn start(target: SocketAddr, seed: u64) -> io::Result<Self> {
-        Self::listen(target, Shared::new(false, seed)).await
+        Self::listen(target, Shared::new(None, seed)).await
     }
 
     /// The same in front of a PostgreSQL server: knows its commits.
     pub async fn postgres(target: SocketAddr, seed: u64) -> io::Result<Self> {
-        Self::listen(target, Shared::new(true, seed)).await
+        Self::postgres_with_kinds(target, seed, &[]).await
+    }
+
+    /// The same, counting commits of these kinds apart. A transaction is of the first kind any of its statements is of.
+    pub async fn postgres_with_kinds(
+        target: SocketAddr,
+        seed: u64,
+        kinds: &'static [Kind],
+    ) -> io::Result<Self> {
+        Self::listen(target, Shared::new(Some(Kinds(kinds)), seed)).await
     }
 
     async fn listen(target: SocketAddr, shared: Shared) -> io::Result<Self> {
@@ -59,6 +70,11 @@ impl Proxy {
 
     pub fn counts(&self) -> Counts {
         self.shared.counters.read()
+    }
+
+    /// Commits by kind, as far as there were any; [`crate::OTHER`] are those of no kind.
+    pub fn commits(&self) -> BTreeMap<&'static str, Commits> {
+        self.shared.commits().clone()
     }
 }
 

@@ -97,7 +97,7 @@ fn listen(way: Way, line: &Line, piece: &[u8]) -> Vec<Part> {
     match way {
         Way::ToServer => {
             line.talk().client_says(piece);
-            vec![Part { bytes: piece.to_owned(), commit: false }]
+            vec![Part { bytes: piece.to_owned(), commit: None }]
         }
         Way::ToClient => line.talk().server_says(piece),
     }
@@ -105,7 +105,7 @@ fn listen(way: Way, line: &Line, piece: &[u8]) -> Vec<Part> {
 
 fn rest(way: Way, line: &Line) -> Vec<Part> {
     let bytes = if way == Way::ToClient { line.talk().rest() } else { Vec::new() };
-    if bytes.is_empty() { Vec::new() } else { vec![Part { bytes, commit: false }] }
+    if bytes.is_empty() { Vec::new() } else { vec![Part { bytes, commit: None }] }
 }
 
 async fn write(way: Way, mut to: WriteHalf<'_>, line: &Line, mut pieces: mpsc::Receiver<Piece>) -> Ended {
@@ -143,12 +143,14 @@ async fn write(way: Way, mut to: WriteHalf<'_>, line: &Line, mut pieces: mpsc::R
 
 /// A commit was made, and its answer is the one to lose.
 fn is_cut(part: &Part, line: &Line) -> bool {
-    if !part.commit {
-        return false;
-    }
+    let Some(kind) = part.commit else { return false };
     let commits = count(&line.shared.counters.commits);
     let cut = line.shared.faults.borrow().cut_commits;
-    let hit = cut.is_some_and(|cut| cut.hits(commits, &mut line.shared.dice()));
+    let hit = cut.is_some_and(|cut| cut.hits(commits, kind, &mut line.shared.dice()));
+    let mut by_kind = line.shared.commits();
+    let of_kind = by_kind.entry(kind).or_default();
+    of_kind.made += 1;
+    of_kind.cut += u64::from(hit);
     if hit {
         count(&line.shared.counters.cut_commits);
     }

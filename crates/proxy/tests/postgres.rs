@@ -3,9 +3,11 @@
 
 use std::net::ToSocketAddrs;
 
-use rhythm_proxy::{Cut, Faults, Proxy};
+use rhythm_proxy::{Cut, Faults, Kind, Proxy};
 use tokio_postgres::config::Host;
 use tokio_postgres::{Client, Config, NoTls};
+
+const KINDS: &[Kind] = &[Kind { name: "singles", marks: &["INTO proxy_single"] }];
 
 struct Rig {
     proxy: Proxy,
@@ -26,7 +28,7 @@ async fn rig(table: &str) -> Rig {
     let server: Config = url.parse().unwrap();
     let Host::Tcp(host) = &server.get_hosts()[0] else { panic!("the server is on a port") };
     let target = (host.as_str(), server.get_ports()[0]).to_socket_addrs().unwrap().next().unwrap();
-    let proxy = Proxy::postgres(target, 1).await.unwrap();
+    let proxy = Proxy::postgres_with_kinds(target, 1, KINDS).await.unwrap();
     let direct = connect(&server).await;
     let fresh = format!("DROP TABLE IF EXISTS {table}; CREATE TABLE {table} (n int)");
     direct.batch_execute(&fresh).await.unwrap();
@@ -79,6 +81,8 @@ async fn the_answer_to_a_single_prepared_write_is_lost_but_not_the_write() {
     assert!(client.query(&statement, &[&1]).await.is_err());
     assert_eq!(rig.rows("proxy_single").await, 1);
     assert_eq!(rig.proxy.counts().cut_commits, 1);
+    let of_kind = rig.proxy.commits()["singles"];
+    assert_eq!((of_kind.made, of_kind.cut), (1, 1));
 }
 
 #[tokio::test]

@@ -130,7 +130,7 @@ impl Checks {
             Box::new(redeliveries::Redeliveries::default()),
             Box::new(causes::Causes::new(sketches)),
             Box::new(inboxes::Inboxes::default()),
-            Box::new(acknowledged::Acknowledged),
+            Box::new(acknowledged::Acknowledged::default()),
             Box::new(endings::Endings),
             Box::new(schedules::Schedules::default()),
             Box::new(tokens::Tokens::default()),

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rhythm_core::message::ApprovalDecided;
 use rhythm_core::{Actor, CommandId, EventData, MessageId, Payload, RunId, Status, TaskId, TenantId};
-use rhythm_engine::client::{Client, EnqueueTask, NewSchedule, StartRun};
+use rhythm_engine::client::{Client, EnqueueTask, NewSchedule, RetryNode, StartRun};
 use rhythm_engine::error::EngineError;
 use rhythm_engine::patches::PatchRun;
-use rhythm_engine::world::{Control, DeadQuery, ScheduleTarget, World, WorldError};
+use rhythm_engine::tokens::standing;
+use rhythm_engine::world::{Control, DeadLetter, DeadQuery, Picture, ScheduleTarget, World, WorldError};
 use serde_json::Value;
 
 use crate::checks::Objection;
@@ -149,12 +150,13 @@ impl Caller {
             }
             act => {
                 let known = act.run().is_some_and(|run| self.log.was_started(&RunId::new(run)));
-                let retried = matches!(act, Act::Retry { .. });
+                let retried = matches!(act, Act::Retry { .. } | Act::RetryNode { .. });
                 passing
                     || crossed
                     || matches!(error, Ended(_))
                     || (missing && (!known || retried))
                     || (retried && matches!(error, PastDeadline(_) | Compensated(_)))
+                    || went_on(act, error)
             }
         }
     }
@@ -215,6 +217,12 @@ impl Caller {
                 Ok(())
             }
             Act::Retry { run } => retry(client, &RunId::new(run.clone())).await,
+            Act::RetryNode { run, config } => {
+                retry_node(client, &RunId::new(run.clone()), config.as_ref()).await
+            }
+            Act::Compensate { run } => {
+                client.compensate(&RunId::new(run.clone()), "not wanted").await.map(|_| ())
+            }
             Act::SettleDead { requeue } => settle_dead(client, *requeue).await,
             Act::Schedule { name, workflow, catch_up, overlap } => {
                 let (name, workflow, cron) = (name.clone(), workflow.clone(), "* * * * *".to_owned());
@@ -230,7 +238,34 @@ impl Caller {
 
 /// Calls that name what they do may be made again.
 fn is_repeatable(act: &Act) -> bool {
-    !matches!(act, Act::Cancel { .. } | Act::Patch { .. } | Act::Retry { .. } | Act::SettleDead { .. })
+    !matches!(
+        act,
+        Act::Cancel { .. }
+            | Act::Patch { .. }
+            | Act::Retry { .. }
+            | Act::RetryNode { .. }
+            | Act::Compensate { .. }
+            | Act::SettleDead { .. }
+    )
+}
+
+/// Errors that say that a run is not, or no longer, where it could be mended.
+fn went_on(act: &Act, error: &EngineError) -> bool {
+    use EngineError::{
+        Compensated, Compensating, NodeNotFailed, NotStopped, NothingToCompensate, PatchRefused,
+        UnknownLetter,
+    };
+    match act {
+        Act::Compensate { .. } => {
+            matches!(error, Compensated(_) | Compensating(_) | NothingToCompensate(_))
+        }
+        // Only another config can be refused.
+        Act::RetryNode { config, .. } => {
+            matches!(error, NodeNotFailed { .. } | NotStopped(_) | UnknownLetter(_))
+                || (config.is_some() && matches!(error, PatchRefused { .. }))
+        }
+        _ => false,
+    }
 }
 
 fn control(act: &Act) -> Control {
@@ -277,6 +312,30 @@ async fn retry(client: &Client, run: &RunId) -> Result<(), EngineError> {
         client.retry_run(run, "once more").await?;
     }
     Ok(())
+}
+
+/// Tries the node again that failed a run, or that it is held for, if there is one.
+async fn retry_node(client: &Client, run: &RunId, config: Option<&Value>) -> Result<(), EngineError> {
+    let picture = client.picture(run).await?;
+    let node = match failed_node(&picture) {
+        Some(node) => Some(node),
+        None => held_node(client, &picture).await?,
+    };
+    let Some(node) = node else { return Ok(()) };
+    let wish = RetryNode { node, config: config.cloned(), reason: "once more".to_owned() };
+    client.retry_node(run, wish).await
+}
+
+fn failed_node(picture: &Picture) -> Option<String> {
+    let failure = picture.failure.as_ref().filter(|_| picture.summary.status == Status::Failed)?;
+    failure.code.strip_prefix("node_failed:").map(str::to_owned)
+}
+
+async fn held_node(client: &Client, picture: &Picture) -> Result<Option<String>, EngineError> {
+    let held = |letter: &DeadLetter| letter.number.filter(|_| letter.held);
+    let Some(command) = picture.dead.iter().find_map(held) else { return Ok(None) };
+    let places = standing(client, &picture.row).await?.map(|standing| standing.places).unwrap_or_default();
+    Ok(places.into_iter().find(|place| place.command == Some(command)).map(|place| place.node))
 }
 
 /// Requeues or discards the newest dead letter.

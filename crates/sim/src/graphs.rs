@@ -37,6 +37,11 @@ pub fn operations(dice: &mut Dice, graph: &Value) -> Value {
     }
 }
 
+/// Another config for a node that failed; those that are no tasks refuse it.
+pub fn config(dice: &mut Dice) -> Value {
+    json!({"task": "work", "ms": dice.skewed(3_000), "fails": dice.number(0..2)})
+}
+
 fn way_in(place: u64) -> String {
     format!("s{place}")
 }

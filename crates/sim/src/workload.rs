@@ -2,7 +2,7 @@
 
 use rhythm_core::cron::{CatchUp, Overlap};
 use rhythm_core::drill::{Drill, Instruction};
-use rhythm_core::{Millis, TaskOptions};
+use rhythm_core::{CommandId, Millis, RunId, TaskOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -74,6 +74,14 @@ pub enum Act {
     Retry {
         run: String,
     },
+    /// The node a run stopped at, once more; with a config, in its place.
+    RetryNode {
+        run: String,
+        config: Option<Value>,
+    },
+    Compensate {
+        run: String,
+    },
     SettleDead {
         requeue: bool,
     },
@@ -105,7 +113,9 @@ impl Act {
             | Self::Patch { run, .. }
             | Self::PauseRun { run }
             | Self::ResumeRun { run }
-            | Self::Retry { run } => Some(run),
+            | Self::Retry { run }
+            | Self::RetryNode { run, .. }
+            | Self::Compensate { run } => Some(run),
             _ => None,
         }
     }
@@ -128,6 +138,11 @@ impl Workload {
             for visit in 0..dice.number(0..5) {
                 let act = visit_run(&mut dice, run, visit, graph.as_ref());
                 actions.push(Action { at: at + dice.skewed(chaos_ms), act });
+            }
+            if graph.is_some() && dice.chance(0.6) {
+                // Late enough that there is something to mend.
+                let after = dice.number(chaos_ms / 4..chaos_ms);
+                actions.push(Action { at: at + after, act: mend_graph(&mut dice, run.clone()) });
             }
         }
         bystanders(&mut dice, &names, chaos_ms, &mut actions);
@@ -192,8 +207,26 @@ fn visit_run(dice: &mut Dice, run: &str, visit: u64, graph: Option<&Value>) -> A
         }
         68..76 => Act::PauseRun { run },
         76..84 => Act::ResumeRun { run },
-        _ => Act::Retry { run },
+        84..88 => Act::Retry { run },
+        _ => match graph {
+            Some(_) => mend_graph(dice, run),
+            None => Act::Retry { run },
+        },
     }
+}
+
+/// What people do when a graph went wrong, or should not have gone at all.
+fn mend_graph(dice: &mut Dice, run: String) -> Act {
+    if dice.chance(0.5) {
+        let config = dice.chance(0.7).then(|| graphs::config(dice));
+        return Act::RetryNode { run, config };
+    }
+    // Its first commands may have started a child, whose work is taken back while its parent goes on.
+    let run = match dice.chance(0.2) {
+        true => RunId::new(run).child(CommandId(dice.number(1..5))).to_string(),
+        false => run,
+    };
+    Act::Compensate { run }
 }
 
 /// Standalone tasks, schedules, and what operators do to everything.

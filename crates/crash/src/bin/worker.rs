@@ -27,7 +27,7 @@ struct Arguments {
     queue: Vec<String>,
     #[arg(long, default_value_t = 20)]
     concurrency: usize,
-    /// One thread makes all calls to a server: a tracer can number them.
+    /// One thread makes all calls to a server: they come in the same order every time.
     #[arg(long)]
     single_thread: bool,
     /// Short claims and heartbeats.

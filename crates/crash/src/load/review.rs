@@ -18,7 +18,7 @@ const PASSES: usize = 2;
 pub const TASKS: usize = 4 * PASSES + 1;
 
 /// A question is looked for so often.
-const GLANCES: u32 = 4;
+const GLANCES: u32 = 8;
 const GLANCE: Duration = Duration::from_millis(50);
 
 pub fn graph(millis: u64) -> Value {
@@ -45,18 +45,33 @@ pub async fn decide(client: &Client, call: &Call) -> Result<Answer, EngineError>
     let run = RunId::new(&call.target);
     for _ in 0..GLANCES {
         match question(client, &run).await? {
-            Question::Open(approval) => return deliver(client, run, approval).await,
-            Question::Over => return Ok(Answer::Ok),
+            Question::Open(approval) => return answer(client, &run, approval).await,
+            Question::Answered | Question::RanOut => return Ok(Answer::Over),
             Question::ToCome => tokio::time::sleep(GLANCE).await,
         }
     }
-    Ok(Answer::Failed("nobody has been asked yet".into()))
+    Ok(Answer::Early)
+}
+
+/// A message that is in the inbox while its question is still open is consumed before the run can end; one that came behind
+/// the timer's answer may be cleared away with the run.
+async fn answer(client: &Client, run: &RunId, approval: CommandId) -> Result<Answer, EngineError> {
+    let accepted = deliver(client, run, approval).await?;
+    Ok(match question(client, run).await? {
+        Question::Open(_) | Question::Answered if accepted => {
+            Answer::Delivered(MessageId::approval(approval).0)
+        }
+        _ => Answer::Over,
+    })
 }
 
 enum Question {
     ToCome,
     Open(CommandId),
-    Over,
+    /// By somebody's message.
+    Answered,
+    /// By its timer.
+    RanOut,
 }
 
 async fn question(client: &Client, run: &RunId) -> Result<Question, EngineError> {
@@ -64,14 +79,18 @@ async fn question(client: &Client, run: &RunId) -> Result<Question, EngineError>
     for event in client.history(run).await? {
         match event.data {
             EventData::ApprovalCreated(created) => question = Question::Open(created.approval),
-            EventData::ApprovalDecided(_) => question = Question::Over,
+            // The answer that comes behind another one changes nothing.
+            EventData::ApprovalDecided(_) if !matches!(question, Question::Open(_)) => {}
+            EventData::ApprovalDecided(_) if event.message.is_some() => question = Question::Answered,
+            EventData::ApprovalDecided(_) => question = Question::RanOut,
             _ => {}
         }
     }
     Ok(question)
 }
 
-async fn deliver(client: &Client, run: RunId, approval: CommandId) -> Result<Answer, EngineError> {
+/// Whether the run has it now; otherwise the run has ended.
+async fn deliver(client: &Client, run: &RunId, approval: CommandId) -> Result<bool, EngineError> {
     let decided = ApprovalDecided {
         approval,
         decision: "approve".into(),
@@ -85,8 +104,8 @@ async fn deliver(client: &Client, run: RunId, approval: CommandId) -> Result<Ans
     let deliveries = vec![Delivery { to: run.clone(), message }];
     let answers = client.world().deliver(Deliver { tenant: client.tenant().clone(), deliveries }).await?;
     match answers.first() {
-        // Whoever decided before has ended the question, perhaps the run.
-        Some(Delivered::Accepted | Delivered::Duplicate | Delivered::Ended) => Ok(Answer::Ok),
+        Some(Delivered::Accepted | Delivered::Duplicate) => Ok(true),
+        Some(Delivered::Ended) => Ok(false),
         Some(Delivered::Full) => Err(EngineError::InboxFull(run.to_string())),
         Some(Delivered::NotFound) | None => Err(EngineError::UnknownRun(run.to_string())),
     }

@@ -1,7 +1,7 @@
 //! I1: what a caller was told happened is there.
 
-use rhythm::{Event, EventData, RunId, Status, TaskId, TaskState};
-use rhythm_core::message::{Message, MessageBody};
+use rhythm::{RunId, Status, TaskId, TaskState};
+use rhythm_core::MessageId;
 
 use super::{Dump, RunDump};
 use crate::client_log::{Answer, Call, Operation, Outcome};
@@ -11,13 +11,14 @@ pub fn check<'a>(calls: impl IntoIterator<Item = &'a Outcome>, dump: &Dump) -> V
     let mut wrong = Vec::new();
     for outcome in calls {
         let call = &outcome.call;
+        let mut acknowledged = |missing: Option<String>| {
+            wrong.extend(missing.map(|what| format!("{} was acknowledged, but {what}", call.name)));
+        };
         match &outcome.answer {
-            Answer::Ok => {
-                let missing = missing(call, dump);
-                wrong.extend(missing.map(|what| format!("{} was acknowledged, but {what}", call.name)));
-            }
-            // A question that was not put in time is answered by its timer.
-            Answer::Failed(_) if call.operation == Operation::Decide => {}
+            Answer::Ok => acknowledged(missing(call, dump)),
+            Answer::Delivered(id) => acknowledged(unheard(call, id, dump)),
+            // A question that nobody answers in time is answered by its timer.
+            Answer::Early | Answer::Over => {}
             // The load asks for nothing impossible; only a message that was sent again may come too late.
             Answer::Failed(why) => {
                 let message = matches!(call.operation, Operation::Signal | Operation::Cancel);
@@ -44,34 +45,38 @@ fn missing(call: &Call, dump: &Dump) -> Option<String> {
     };
     match call.operation {
         Operation::Start | Operation::Enqueue => None,
+        Operation::Decide => Some("nothing says which message it was".into()),
         Operation::Signal => {
             let ended_otherwise = matches!(run.picture.summary.status, Status::Failed | Status::Cancelled);
-            let there = has(run, call) || ended_otherwise;
+            let there = has(run, &message_id(call)) || ended_otherwise;
             (!there).then(|| format!("run {} has neither consumed nor kept it", call.target))
         }
-        Operation::Decide => {
-            let is_decision = |row: &Event| matches!(row.data, EventData::ApprovalDecided(_));
-            let waits = |message: &Message| matches!(message.body, MessageBody::ApprovalDecided(_));
-            let there = run.history.iter().any(is_decision) || run.picture.inbox.iter().any(waits);
-            (!there).then(|| format!("nobody has decided in run {}", call.target))
-        }
         Operation::Cancel => {
-            let there = has(run, call) || run.picture.summary.status.is_final();
+            let there = has(run, &message_id(call)) || run.picture.summary.status.is_final();
             (!there).then(|| format!("run {} goes on as if nothing had been asked", call.target))
         }
     }
 }
 
-/// Whether the call's message was consumed or waits.
-fn has(run: &RunDump, call: &Call) -> bool {
-    let id = message_id(call);
-    run.history.iter().any(|event| event.message.as_ref() == Some(&id))
-        || run.picture.inbox.iter().any(|message| message.id == id)
+/// The decision itself must be there: its timer leaves a row of the same kind, but of no message.
+fn unheard(call: &Call, id: &str, dump: &Dump) -> Option<String> {
+    let run = dump.runs.get(&RunId::new(&call.target));
+    let there = run.is_some_and(|run| has(run, &MessageId::new(id)));
+    (!there).then(|| format!("run {} has neither consumed nor kept {id}", call.target))
+}
+
+/// Whether a message was consumed or waits.
+fn has(run: &RunDump, id: &MessageId) -> bool {
+    run.history.iter().any(|event| event.message.as_ref() == Some(id))
+        || run.picture.inbox.iter().any(|message| message.id == *id)
 }
 
 #[cfg(test)]
 mod tests {
+    use rhythm::{Client, Rhythm, WorkflowKind};
+
     use super::*;
+    use crate::oracle::history::tests::event;
 
     fn outcome(answer: Answer, sent: u32) -> Outcome {
         of(Operation::Start, answer, sent)
@@ -98,5 +103,40 @@ mod tests {
         {
             assert_eq!(check([&of(operation, refused(), sent)], &Dump::default()).len(), wrong);
         }
+    }
+
+    /// A run whose question was answered by a message, and then by its timer.
+    async fn decided(client: &Client) -> (RunId, RunDump) {
+        client.register("drill", WorkflowKind::Drill, r#"{"steps": []}"#).await.unwrap();
+        let run = client.start("drill", &()).await.unwrap();
+        let row = |by: &str| format!(r#"{{"approval":9,"decision":"approve","by":"{by}"}}"#);
+        let history = vec![
+            event(1, 0, Some("approval:9"), "approval_decided", &row("crash-client")),
+            event(2, 0, None, "approval_decided", &row("system")),
+        ];
+        let picture = client.picture(&run).await.unwrap();
+        (run, RunDump { picture, history })
+    }
+
+    #[tokio::test]
+    async fn a_decision_that_was_delivered_is_missing_when_only_the_timer_has_decided() {
+        let client = Rhythm::open("sqlite::memory:").await.unwrap().client();
+        let (run, of_run) = decided(&client).await;
+        let mut dump = Dump::default();
+        dump.runs.insert(run.clone(), of_run);
+        let mut call = of(Operation::Decide, Answer::Delivered("approval:9".into()), 1);
+        call.call.target = run.to_string();
+        assert_eq!(check([&call], &dump), Vec::<String>::new());
+        dump.runs.get_mut(&run).unwrap().history.remove(0);
+        let found = check([&call], &dump);
+        assert!(found.len() == 1 && found[0].contains("neither consumed nor kept approval:9"), "{found:?}");
+        call.answer = Answer::Over;
+        assert_eq!(check([&call], &dump), Vec::<String>::new(), "nothing was promised");
+    }
+
+    #[test]
+    fn a_decision_may_come_early_or_late_but_is_never_refused() {
+        let refused = of(Operation::Decide, Answer::Failed("no such run".into()), 2);
+        assert_eq!(check([&refused], &Dump::default()).len(), 1);
     }
 }

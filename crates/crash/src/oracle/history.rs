@@ -115,10 +115,10 @@ fn ends(data: &EventData) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn event(seq: u64, at: i64, message: Option<&str>, kind: &str, data: &str) -> Event {
+    pub fn event(seq: u64, at: i64, message: Option<&str>, kind: &str, data: &str) -> Event {
         let data = EventData::from_parts(kind, data).unwrap();
         let message = message.map(Into::into);
         let (at, actor) = (rhythm::Timestamp(at), rhythm::Actor("test".into()));

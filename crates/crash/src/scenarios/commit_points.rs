@@ -1,9 +1,9 @@
-//! F1: SIGKILL at every commit point. A tracer kills the process at its N-th system call that touches the
-//! database, for N = 1, 2, 3 ... until the process comes through; each time a fresh one must finish the run.
+//! F1: SIGKILL at every commit point. A shim kills the process at its N-th call that touches the database, counted over
+//! all its threads, for N = 1, 2, 3 ... until the process comes through; each time a fresh one must finish the run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -11,15 +11,17 @@ use rhythm::{RunId, Status, TenantId};
 
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::oracle::examine;
+use crate::points::{Calls, Points};
 use crate::process::Process;
 use crate::report::Report;
-use crate::tracer;
 use crate::wait::{PATIENCE, wall_millis};
 
 /// Points tried side by side, each on a world of its own.
 const LANES: u64 = 3;
 /// How often a victim must come through a point before there is none.
 const TRIES: u32 = 3;
+/// The same, for a point that others have got beyond.
+const AGAIN: u32 = 9;
 
 /// Who is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,23 +30,25 @@ enum Victim {
     Client,
 }
 
-/// One kind of point: who is killed at which system call.
+/// One kind of point: who is killed at which calls.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     victim: Victim,
-    call: &'static str,
+    calls: Calls,
 }
 
 /// What can be written before a commit, what makes it durable, and what sends it.
 fn kinds(on: On) -> &'static [Kind] {
     const SQLITE: &[Kind] = &[
-        Kind { victim: Victim::Worker, call: "fsync" },
-        Kind { victim: Victim::Worker, call: "pwrite64" },
-        Kind { victim: Victim::Client, call: "fsync" },
-        Kind { victim: Victim::Client, call: "pwrite64" },
+        Kind { victim: Victim::Worker, calls: Calls::Sync },
+        Kind { victim: Victim::Worker, calls: Calls::Write },
+        Kind { victim: Victim::Client, calls: Calls::Sync },
+        Kind { victim: Victim::Client, calls: Calls::Write },
     ];
-    const POSTGRES: &[Kind] =
-        &[Kind { victim: Victim::Worker, call: "sendto" }, Kind { victim: Victim::Client, call: "sendto" }];
+    const POSTGRES: &[Kind] = &[
+        Kind { victim: Victim::Worker, calls: Calls::Send },
+        Kind { victim: Victim::Client, calls: Calls::Send },
+    ];
     match on {
         On::Sqlite => SQLITE,
         On::Postgres => POSTGRES,
@@ -62,12 +66,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         report.say(format_args!("{kind:?}: {counted} points in a clean run"));
         let step = scale.pick(counted.div_ceil(5).max(1), 1);
         let killed = strike_all(&mut report, &lanes, *kind, step).await?;
-        let what = format!("{:?} points at {}", kind.victim, kind.call);
-        // Every point without a gap, as far as the run goes: behind its end only heartbeats are left to be killed at. They come
-        // by the clock, so two runs differ by a few; but five steps have many points.
-        let least = if kind.victim == Victim::Worker { 10 } else { 3 };
-        let in_a_row = (0..).take_while(|nth| killed.contains(&(1 + step * nth))).count() as u64;
-        report.floor(what, (counted * 8 / 10).max(least), in_a_row * step);
+        tell(&mut report, *kind, Struck { counted, step, killed });
     }
     for lab in &lanes {
         let findings = examine(lab).await?;
@@ -76,21 +75,35 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     Ok(report)
 }
 
-/// How many such calls the victim makes when nobody kills it. The tracer numbers calls of each thread by
-/// themselves, so it is the busiest thread that counts.
+/// The points of one kind: how many a clean run has, and at which of them, one in each step, the victim was killed.
+struct Struck {
+    counted: u64,
+    step: u64,
+    killed: BTreeSet<u64>,
+}
+
+/// Every point without a gap counts, until nobody meets the next one before the run is over. Heartbeats and polls come by the
+/// clock, so two runs differ by a few; but five steps have many points.
+fn tell(report: &mut Report, kind: Kind, Struck { counted, step, killed }: Struck) {
+    let what = format!("{:?} points at {:?}", kind.victim, kind.calls);
+    let in_a_row = (0..).take_while(|nth| killed.contains(&(1 + step * nth))).count() as u64;
+    let (unmet, beyond) = (1 + in_a_row * step, killed.len() as u64 - in_a_row);
+    report.note(format!(
+        "{what}: {counted} in a clean run, killed at {in_a_row} in a row in steps of {step}, \
+         {unmet} is the first nobody met, {beyond} killed beyond it"
+    ));
+    let least = if kind.victim == Victim::Worker { 10 } else { 3 };
+    report.floor(what, (counted * 8 / 10).max(least), in_a_row * step);
+}
+
+/// How many such calls the victim makes until the run is over, when nobody kills it.
 async fn survey(lab: &Lab, kind: Kind) -> LabResult<u64> {
-    let trace = lab.folder().join(format!("{:?}-{}.trace", kind.victim, kind.call));
-    let under = tracer::watch(kind.call, &trace);
-    let struck = strike(lab, kind, &format!("{:?}-{}-clean", kind.victim, kind.call), under).await?;
-    if struck.killed {
-        return Err("the survey's process died".into());
+    let name = format!("{:?}-{:?}-clean", kind.victim, kind.calls);
+    let points = Points::watch(lab.folder(), &name, kind.calls)?;
+    match strike(lab, kind, &name, &points).await? {
+        Strike { recovery: None, met } => Ok(met),
+        _ => Err("the survey's process died".into()),
     }
-    let text = std::fs::read_to_string(trace)?;
-    let mut threads: BTreeMap<&str, u64> = BTreeMap::new();
-    for line in text.lines().filter(|line| line.contains(&format!("{}(", kind.call))) {
-        *threads.entry(line.split(' ').next().unwrap_or_default()).or_default() += 1;
-    }
-    Ok(threads.into_values().max().unwrap_or(0))
 }
 
 /// Kills at every `step`-th point until the victim comes through again and again; gives the points it was killed at.
@@ -100,7 +113,7 @@ async fn strike_all(report: &mut Report, lanes: &[Lab], kind: Kind, step: u64) -
         let mut all = BTreeMap::new();
         loop {
             let point = 1 + step * next.fetch_add(1, Ordering::Relaxed);
-            let Some(recovery) = strike_at(lab, kind, point).await? else { return Ok(all) };
+            let Some(recovery) = strike_at(lab, kind, point, 0..TRIES).await? else { return Ok(all) };
             all.insert(point, recovery);
         }
     };
@@ -108,6 +121,16 @@ async fn strike_all(report: &mut Report, lanes: &[Lab], kind: Kind, step: u64) -
     let mut points = BTreeSet::new();
     for lane in played {
         for (point, recovery) in lane? {
+            points.insert(point);
+            report.recoveries.push(recovery);
+        }
+    }
+    // One run in many is longer than the others: what they were too short for is tried again.
+    let last = points.last().copied().unwrap_or(0);
+    for point in
+        (1..last).step_by(usize::try_from(step)?).filter(|point| !points.contains(point)).collect::<Vec<_>>()
+    {
+        if let Some(recovery) = strike_at(&lanes[0], kind, point, TRIES..AGAIN).await? {
             points.insert(point);
             report.recoveries.push(recovery);
         }
@@ -124,30 +147,30 @@ async fn strike_all(report: &mut Report, lanes: &[Lab], kind: Kind, step: u64) -
 
 /// Kills at one point; a run that ended just before it is tried again. Gives the recovery, or nothing when there is no
 /// such point.
-async fn strike_at(lab: &Lab, kind: Kind, point: u64) -> LabResult<Option<u64>> {
-    for time in 0..TRIES {
-        let fault = format!("signal=KILL:when={point}");
-        let under = tracer::inject(kind.call, &fault, Path::new("/dev/null"));
-        let name = format!("{:?}-{}-{point}-{time}", kind.victim, kind.call);
-        let struck = strike(lab, kind, &name, under).await?;
-        if struck.killed {
-            return Ok(Some(struck.recovery));
+async fn strike_at(lab: &Lab, kind: Kind, point: u64, times: Range<u32>) -> LabResult<Option<u64>> {
+    for time in times {
+        let name = format!("{:?}-{:?}-{point}-{time}", kind.victim, kind.calls);
+        let points = Points::watch(lab.folder(), &name, kind.calls)?.die_at(point)?;
+        let struck = strike(lab, kind, &name, &points).await?;
+        if struck.recovery.is_some() {
+            return Ok(struck.recovery);
         }
     }
     Ok(None)
 }
 
-struct Struck {
-    killed: bool,
-    /// Milliseconds from the kill to the end of the run.
-    recovery: u64,
+struct Strike {
+    /// Milliseconds from the kill to the end of the run; nothing when the victim came through.
+    recovery: Option<u64>,
+    /// Points it met until then.
+    met: u64,
 }
 
-/// One five-step run whose client or worker is traced.
-async fn strike(lab: &Lab, kind: Kind, name: &str, under: Vec<String>) -> LabResult<Struck> {
-    let traced = Launch { under, scripts: 1, pause: 0, single_thread: true, ..Launch::fast() };
-    let plain = Launch { under: Vec::new(), ..traced.clone() };
-    let of = |victim: Victim| if kind.victim == victim { &traced } else { &plain };
+/// One five-step run whose client or worker has its points counted.
+async fn strike(lab: &Lab, kind: Kind, name: &str, points: &Points) -> LabResult<Strike> {
+    let plain = Launch { scripts: 1, pause: 0, single_thread: true, ..Launch::fast() };
+    let counted = Launch { environment: points.environment(), ..plain.clone() };
+    let of = |victim: Victim| if kind.victim == victim { &counted } else { &plain };
     let mut killed_at = None;
     let mut client = lab.client_process(name, of(Victim::Client))?;
     if !ended_well(&mut client).await? {
@@ -159,7 +182,9 @@ async fn strike(lab: &Lab, kind: Kind, name: &str, under: Vec<String>) -> LabRes
     }
     let run = RunId::for_key(&TenantId::default(), "steps", &format!("{name}-0"));
     let mut worker = lab.worker(of(Victim::Worker))?;
+    let mut may_die = kind.victim == Victim::Worker;
     let mut over = finished(lab, &run, &mut worker).await?;
+    let met = points.met()?;
     if !over {
         let status = worker.ends_within(Duration::from_secs(5)).await;
         if status.is_none_or(|status| status.signal() != Some(9)) {
@@ -171,15 +196,19 @@ async fn strike(lab: &Lab, kind: Kind, name: &str, under: Vec<String>) -> LabRes
         }
         killed_at = Some(wall_millis());
         worker = lab.worker(&plain)?;
+        may_die = false;
         over = finished(lab, &run, &mut worker).await?;
     }
-    // The point may come right after the end of the run.
-    worker.dismiss();
+    // The point may come right after the end of the run; nobody ends by himself then either.
+    if may_die {
+        worker.dismiss();
+    } else {
+        worker.kill();
+    }
     if !over {
         return Err(format!("{name}: the fresh worker did not finish the run: {}", worker.messages()).into());
     }
-    let recovery = killed_at.map_or(0, |at| wall_millis().saturating_sub(at));
-    Ok(Struck { killed: killed_at.is_some(), recovery })
+    Ok(Strike { recovery: killed_at.map(|at| wall_millis().saturating_sub(at)), met })
 }
 
 /// False when it was killed; any other end but a good one is an error.

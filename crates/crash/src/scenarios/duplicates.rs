@@ -45,15 +45,16 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         let answer = perform(relay, &call).await?;
         log.answered(&call, began, answer.clone())?;
         match answer {
-            Answer::Ok => {
+            // The timer of a question may be quicker than the relay.
+            Answer::Ok | Answer::Delivered(_) | Answer::Over => {
                 accepted.insert(call.name);
             }
             Answer::Failed(_) if accepted.contains(&call.name) => report.figure("repeated calls refused", 1),
-            // Its run has not been started yet, or nobody knows: it comes again, but not for ever.
-            Answer::Failed(why) | Answer::Unknown(why) => {
+            // Its run has not come so far yet, or nobody knows: it comes again, but not for ever.
+            why @ (Answer::Early | Answer::Failed(_) | Answer::Unknown(_)) => {
                 let give_up = give_up.unwrap_or_else(|| Instant::now() + PATIENCE);
                 if Instant::now() > give_up {
-                    report.violations.push(format!("{} is refused for ever: {why}", call.name));
+                    report.violations.push(format!("{} is refused for ever: {why:?}", call.name));
                     continue;
                 }
                 report.figure("calls that came too soon", 1);

@@ -7,14 +7,17 @@ use crate::crowd::Crowd;
 use crate::forgetful;
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::ledger::Manners;
+use crate::losses::{self, Losses, TRANSITIONS};
 use crate::report::Report;
 use crate::rig::Rig;
 use crate::wait::until;
 
 use rhythm_proxy::{Cut, Faults, Proxy};
 
-/// Of all answers to commits.
+/// Of all answers to whatever writes.
 const CHANCE: f64 = 0.2;
+/// On PostgreSQL, where most of them are to claims and heartbeats: of those to transitions, and of all others.
+const CUT: Cut = Cut::OfKind { kind: TRANSITIONS, chance: 0.4, others: 0.1 };
 /// Reaching the wanted number may take this long.
 const PATIENCE: Duration = Duration::from_secs(1_800);
 
@@ -25,13 +28,19 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         On::Postgres => on_postgres(&mut report, wanted).await?,
         On::Sqlite => on_sqlite(&mut report, wanted).await?,
     };
-    report.fault("answers to commits lost", lost);
-    report.floor("answers lost", scale.pick(20, 1_000), lost);
+    for (kind, count) in &lost {
+        report.fault(kind, *count);
+    }
+    report.floor(TRANSITIONS, scale.pick(20, 1_000), transitions(&lost));
     Ok(report)
 }
 
-/// Until so many answers were lost and so many runs have ended.
-async fn on_postgres(report: &mut Report, (wanted, ended): (u64, u64)) -> LabResult<u64> {
+fn transitions(lost: &Losses) -> u64 {
+    lost.get(TRANSITIONS).copied().unwrap_or(0)
+}
+
+/// Until so many answers to transitions were lost and so many runs have ended.
+async fn on_postgres(report: &mut Report, (wanted, ended): (u64, u64)) -> LabResult<Losses> {
     let rig = Rig::open().await?;
     let (workers, clients) = (rig.proxy().await?, rig.proxy().await?);
     let worker = rig.behind(&workers, &Launch::fast());
@@ -41,10 +50,10 @@ async fn on_postgres(report: &mut Report, (wanted, ended): (u64, u64)) -> LabRes
     let there = |proxy: &Proxy, commits: u64| proxy.counts().commits >= commits;
     until(PATIENCE, || std::future::ready(there(&workers, 20) && there(&clients, 4))).await;
     for proxy in [&workers, &clients] {
-        proxy.set(Faults { cut_commits: Some(Cut::Probability(CHANCE)), ..Faults::default() });
+        proxy.set(Faults { cut_commits: Some(CUT), ..Faults::default() });
     }
-    let cut = || workers.counts().cut_commits + clients.counts().cut_commits;
-    wait_for(report, wanted, cut).await;
+    let cut = || losses::cut(&[&workers, &clients]);
+    wait_for(report, wanted, || transitions(&cut())).await;
     for proxy in [&workers, &clients] {
         proxy.set(Faults::default());
     }
@@ -54,17 +63,16 @@ async fn on_postgres(report: &mut Report, (wanted, ended): (u64, u64)) -> LabRes
     Ok(cut())
 }
 
-async fn on_sqlite(report: &mut Report, (wanted, ended): (u64, u64)) -> LabResult<u64> {
+async fn on_sqlite(report: &mut Report, (wanted, ended): (u64, u64)) -> LabResult<Losses> {
     let lab = Lab::open(Setup { manners: Manners::DEDUPES, ..Setup::new(On::Sqlite) }).await?;
     let tally = lab.folder().join("forgotten");
     let environment = forgetful::environment(CHANCE, &tally);
     let worker = Launch { environment: environment.clone(), ..Launch::fast() };
     let client = Launch { environment, pause: 20, ..Launch::fast() };
     let crowd = Crowd::start(&lab, &[worker.clone(), worker], &[client.clone(), client])?;
-    let lost = || std::fs::metadata(&tally).map_or(0, |tally| tally.len());
-    wait_for(report, wanted, lost).await;
+    wait_for(report, wanted, || transitions(&forgetful::lost(&tally))).await;
     crowd.finish(&lab, report, ended).await?;
-    Ok(lost())
+    Ok(forgetful::lost(&tally))
 }
 
 /// Waits until so many were lost, and says how far it is.
@@ -74,7 +82,7 @@ async fn wait_for(report: &Report, wanted: u64, lost: impl Fn() -> u64) {
         let so_far = lost();
         if so_far >= said + 100 {
             said = so_far;
-            report.say(format_args!("{so_far} of {wanted} answers lost"));
+            report.say(format_args!("{so_far} of {wanted} answers to transitions lost"));
         }
         std::future::ready(so_far >= wanted)
     })

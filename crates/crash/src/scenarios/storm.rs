@@ -30,6 +30,9 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     report.floor("kills", scale.pick(12, 500), report.faults.values().sum());
     report.floor("runs ended", ended, report.figures["runs ended"]);
     report.floor("flow runs ended", scale.pick(5, 200), report.figures["flow runs ended"]);
+    report.floor("graph runs ended", scale.pick(2, 100), report.figures["graph runs ended"]);
+    // In a short storm questions come late, and few of them.
+    report.floor("decisions delivered", scale.pick(0, 50), report.figures["decisions delivered"]);
     Ok(report)
 }
 

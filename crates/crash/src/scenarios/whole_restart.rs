@@ -65,6 +65,8 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     report.floor("whole restarts", scale.pick(4, 50), report.faults["whole restarts"]);
     report.floor("runs ended", scale.pick(20, 500), report.figures["runs ended"]);
     report.floor("flow runs ended", scale.pick(5, 200), report.figures["flow runs ended"]);
+    report.floor("graph runs ended", scale.pick(2, 100), report.figures["graph runs ended"]);
+    report.floor("decisions delivered", scale.pick(1, 50), report.figures["decisions delivered"]);
     Ok(report)
 }
 

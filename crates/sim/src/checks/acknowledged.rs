@@ -1,15 +1,43 @@
 //! I1: what a client was told is done, is done.
 
-use rhythm_core::{MessageId, RunId, Status};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Check, Objection, View};
+use rhythm_core::{MessageId, RunId, Status};
+use rhythm_engine::world::{Control, Controlled, Delivered};
+
+use super::{Applied, Check, Moment, Objection, View};
 use crate::client::{Acknowledged as Told, ClientLog};
 
-pub struct Acknowledged;
+#[derive(Default)]
+pub struct Acknowledged {
+    delivered: BTreeMap<RunId, Vec<MessageId>>,
+    /// What had come before a run was opened to take back what it did: it goes on with that wish alone.
+    dropped: BTreeSet<(RunId, MessageId)>,
+}
 
 impl Check for Acknowledged {
     fn name(&self) -> &'static str {
         "acknowledged"
+    }
+
+    fn applied(&mut self, applied: &Applied<'_>, _at: &Moment<'_>) -> Result<(), Objection> {
+        match applied {
+            Applied::Deliver(request, answers) => {
+                let accepted = request.deliveries.iter().zip(*answers);
+                for (delivery, _) in accepted.filter(|(_, answer)| **answer == Delivered::Accepted) {
+                    let known = self.delivered.entry(delivery.to.clone()).or_default();
+                    known.push(delivery.message.id.clone());
+                }
+            }
+            Applied::Control(request, Controlled::Done) => {
+                if let Control::TakeBack { run, .. } = &request.control {
+                    let before = self.delivered.remove(run).unwrap_or_default();
+                    self.dropped.extend(before.into_iter().map(|message| (run.clone(), message)));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     fn ended(&mut self, view: &View<'_>) -> Result<(), Objection> {
@@ -34,8 +62,8 @@ impl Check for Acknowledged {
 }
 
 impl Acknowledged {
-    /// A delivered message was consumed once, or still waits. Only a run that ended for good has dropped what it
-    /// never asked for; that nothing else was dropped is watched by `inboxes`.
+    /// A delivered message was consumed once, or still waits. Only a run that ended for good, or took back what it
+    /// did, has dropped what it never asked for; that nothing else was dropped is watched by `inboxes`.
     fn arrived(&self, view: &View<'_>, run: &RunId, message: &MessageId) -> Result<(), Objection> {
         let Some(seen) = view.runs.get(run) else {
             return Err(Objection::of_run(
@@ -45,7 +73,8 @@ impl Acknowledged {
         };
         let consumed = seen.history.iter().filter(|event| event.message.as_ref() == Some(message)).count();
         let waits = seen.picture.inbox.iter().any(|waiting| waiting.id == *message);
-        let over = matches!(seen.picture.summary.status, Status::Completed | Status::Cancelled);
+        let over = matches!(seen.picture.summary.status, Status::Completed | Status::Cancelled)
+            || self.dropped.contains(&(run.clone(), message.clone()));
         if consumed == 1 || (consumed == 0 && (waits || over)) {
             return Ok(());
         }

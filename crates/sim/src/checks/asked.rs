@@ -51,11 +51,13 @@ impl Check for Asked {
                     .iter()
                     .for_each(|delivery| self.delivered(&delivery.to, &delivery.message));
             }
-            Applied::Control(request, _) => {
-                if let Control::FireSchedule { runs, .. } = &request.control {
-                    self.created(runs);
+            Applied::Control(request, _) => match &request.control {
+                Control::FireSchedule { runs, .. } => self.created(runs),
+                Control::Reopen { run, redeliver, .. } => {
+                    redeliver.iter().for_each(|message| self.delivered(run, message));
                 }
-            }
+                _ => {}
+            },
             Applied::ClaimRuns(_, claimed) => {
                 for run in &claimed.runs {
                     self.runs_claimed.entry((run.run.id.clone(), run.claim)).or_insert(claimed.at);

@@ -254,6 +254,9 @@ fn node_failed(seen: &Seen, event: &Event, failure: &Failure) -> Result<(), Stri
         let reached = before.any(|row| matches!(row.data, EventData::DeadlineReached(_)));
         return if reached { Ok(()) } else { Err("no deadline had passed".into()) };
     }
+    if failure.code == "compensation_failed" {
+        return left_undone(before, failure);
+    }
     if !failure.code.starts_with("node_failed:") {
         return Err("its graph does not say so".into());
     }
@@ -264,6 +267,19 @@ fn node_failed(seen: &Seen, event: &Event, failure: &Failure) -> Result<(), Stri
         _ => false,
     });
     if told { Ok(()) } else { Err("no node was told so".into()) }
+}
+
+/// One that had not failed takes back what it did, and fails when a compensator does.
+fn left_undone<'e>(before: impl Iterator<Item = &'e Event>, failure: &Failure) -> Result<(), String> {
+    let since = before.skip_while(|row| !matches!(row.data, EventData::CompensationRequested(_)));
+    let told = since.filter_map(|row| match &row.data {
+        EventData::StepFailed(told) => Some(told.failure.to_string()),
+        _ => None,
+    });
+    match told.into_iter().any(|told| failure.message.contains(&told)) {
+        true => Ok(()),
+        false => Err("no compensator that somebody asked for failed so".into()),
+    }
 }
 
 /// Whether a run failed with what it was told. A program may pass it on as its own: then nothing is retried any more.

@@ -30,6 +30,7 @@ impl Check for Commands {
                 }
                 self.child_tried_anew(run);
             }
+            Control::TakeBack { run, .. } => self.child_tried_anew(run),
             Control::RequeueDead { task } => self.task_tried_anew(task),
             _ => {}
         }

@@ -22,14 +22,15 @@ impl Check for Gaps {
         let (commit, committed) = match applied {
             Applied::Commit(commit, committed) => (commit, committed),
             Applied::Control(request, Controlled::Done) => {
-                if let Control::Reopen { run, requeue, .. } = &request.control {
-                    // A task that failed its run and is tried anew answers once more, and so does the run itself.
-                    let answers = |id: &MessageId| requeue.iter().any(|task| answer_of(task) == *id);
-                    self.consumed.retain(|(of, id)| of != run || !answers(id));
-                    if let Some((parent, child)) = run.as_str().rsplit_once('.') {
-                        let answer = MessageId::new(format!("child:{child}"));
-                        self.consumed.remove(&(RunId::new(parent), answer));
+                match &request.control {
+                    Control::Reopen { run, requeue, .. } => {
+                        // A task that failed its run and is tried anew answers once more.
+                        let answers = |id: &MessageId| requeue.iter().any(|task| answer_of(task) == *id);
+                        self.consumed.retain(|(of, id)| of != run || !answers(id));
+                        self.answers_once_more(run);
                     }
+                    Control::TakeBack { run, .. } => self.answers_once_more(run),
+                    _ => {}
                 }
                 return Ok(());
             }
@@ -77,6 +78,16 @@ impl Check for Gaps {
                 Err(Objection::of_run(run, format!("row {seq} was acknowledged and is gone")))
             }
             None => Ok(()),
+        }
+    }
+}
+
+impl Gaps {
+    /// A run that is opened again ends again, and tells its parent so.
+    fn answers_once_more(&mut self, run: &RunId) {
+        if let Some((parent, child)) = run.as_str().rsplit_once('.') {
+            let answer = MessageId::new(format!("child:{child}"));
+            self.consumed.remove(&(RunId::new(parent), answer));
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{Applied, Check, Moment, Objection, View};
 #[derive(Default)]
 pub struct Inboxes {
     waiting: BTreeMap<RunId, BTreeMap<MessageId, Message>>,
-    /// Runs that ended for good: they take nothing any more.
+    /// Runs that ended for good: they take nothing any more, unless they are to take back what they did.
     over: BTreeSet<RunId>,
     known: BTreeSet<RunId>,
     accepted: BTreeSet<(RunId, MessageId)>,
@@ -43,11 +43,16 @@ impl Check for Inboxes {
                     }
                 }
             }
-            Applied::Control(request, Controlled::Done) => {
-                if let Control::FireSchedule { runs, .. } = &request.control {
+            Applied::Control(request, Controlled::Done) => match &request.control {
+                Control::FireSchedule { runs, .. } => {
                     self.known.extend(runs.iter().map(|run| run.id.clone()));
                 }
-            }
+                Control::Reopen { run, redeliver, .. } => {
+                    redeliver.iter().for_each(|message| self.put(run, message));
+                }
+                Control::TakeBack { run, message, .. } => self.taken_back(run, message),
+                _ => {}
+            },
             Applied::ClaimRuns(_, claimed) => {
                 return claimed.runs.iter().try_for_each(|run| self.run_claimed(run));
             }
@@ -94,6 +99,13 @@ impl Inboxes {
         if !answers && !self.over.contains(run) {
             self.waiting.entry(run.clone()).or_default().insert(message.id.clone(), message.clone());
         }
+    }
+
+    /// Opened for one message, a run has dropped all that waited for it.
+    fn taken_back(&mut self, run: &RunId, message: &Message) {
+        self.over.remove(run);
+        self.waiting.remove(run);
+        self.put(run, message);
     }
 
     fn run_claimed(&mut self, claimed: &ClaimedRun) -> Result<(), Objection> {

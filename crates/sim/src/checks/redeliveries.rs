@@ -81,7 +81,7 @@ impl Check for Redeliveries {
                         requeue.iter().for_each(|task| self.starts_anew(task));
                     }
                     Control::Annotate { run, .. } => self.excuse(run),
-                    Control::Unblock { run } => {
+                    Control::Unblock { run } | Control::TakeBack { run, .. } => {
                         self.runs.remove(run);
                     }
                     _ => {}

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rhythm_core::Millis;
 use rhythm_core::drill::Plan;
 use rhythm_engine::world::NewTask;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[derive(Clone, Debug)]
 pub enum Sketch {
@@ -32,11 +32,18 @@ impl Sketch {
 }
 
 impl Nodes {
-    /// Those a patch brings.
+    /// Those a patch brings. One that gives a node another config brings a node without a type.
     pub fn added_by(operations: &Value) -> Vec<Value> {
         let operations = operations.as_array().map(Vec::as_slice).unwrap_or_default();
-        let values = operations.iter().filter_map(|operation| operation.get("value"));
-        values.filter(|value| value.get("type").is_some()).cloned().collect()
+        let node = |operation: &Value| {
+            let value = operation.get("value")?;
+            let configures = operation["path"].as_str().is_some_and(|path| path.ends_with("/config"));
+            match configures {
+                true => Some(json!({"config": value})),
+                false => value.get("type").is_some().then(|| value.clone()),
+            }
+        };
+        operations.iter().filter_map(node).collect()
     }
 
     pub fn and(&self, more: &[Value]) -> Self {
@@ -53,6 +60,7 @@ impl Nodes {
             let decides = task.name == "rhythm.sandbox" && node.to_string().contains("python_sandbox");
             let named = match node["type"].as_str() {
                 Some("agent") => task.name == "agent",
+                None => task.name == "agent" || same_name(&node["config"]["task"]),
                 _ => same_name(&node["config"]["task"]),
             };
             let does = named && {

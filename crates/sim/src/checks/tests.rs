@@ -23,6 +23,7 @@ use crate::handlers::Ledger;
 use crate::kernel::Owner;
 
 mod graphs;
+mod opened_again;
 
 const NOW: Timestamp = Timestamp(1_794_744_000_000);
 
@@ -266,6 +267,12 @@ fn finished(check: &mut dyn Check, outcome: TaskOutcome, now: Timestamp) -> Resu
 fn controlled(check: &mut dyn Check, control: Control, now: Timestamp) -> Result<(), Objection> {
     let request = ControlRequest { tenant: TenantId::default(), actor: Actor::system(), control };
     see_at(check, &Applied::Control(&request, &Controlled::Done), &Luck::default(), now)
+}
+
+fn delivered(check: &mut dyn Check, message: Message) -> Result<(), Objection> {
+    let deliveries = vec![Delivery { to: run(), message }];
+    let request = Deliver { tenant: TenantId::default(), deliveries };
+    see(check, &Applied::Deliver(&request, &[Delivered::Accepted]), &Luck::default())
 }
 
 fn with_task(options: TaskOptions) -> CommitItem {
@@ -653,19 +660,16 @@ fn causes_objects_to_a_run_that_fails_though_its_plan_does_not_say_so() {
 
 #[test]
 fn inboxes_objects_to_an_accepted_message_that_vanished() {
-    let deliveries = vec![Delivery { to: run(), message: signal("a") }];
-    let request = Deliver { tenant: TenantId::default(), deliveries };
     let accepted = || {
         let mut check = inboxes::Inboxes::default();
-        see(&mut check, &Applied::Deliver(&request, &[Delivered::Accepted]), &Luck::default()).unwrap();
+        delivered(&mut check, signal("a")).unwrap();
         check
     };
     let mut check = accepted();
     runs_claimed(&mut check, 1, vec![signal("a")]).unwrap();
     runs_claimed(&mut check, 2, Vec::new()).unwrap_err();
     // Once is enough.
-    let again = Applied::Deliver(&request, &[Delivered::Accepted]);
-    see(&mut check, &again, &Luck::default()).unwrap_err();
+    delivered(&mut check, signal("a")).unwrap_err();
     let mut scene = Scene::new(Status::Failed);
     accepted().ended(&scene.view()).unwrap_err();
     scene.picture.inbox = vec![signal("a")];
@@ -694,7 +698,7 @@ fn acknowledged_objects_to_what_was_told_and_is_not_there() {
     let told = |told: Told, status: Status| {
         let scene = Scene::new(status);
         scene.client.acknowledged().push(told);
-        acknowledged::Acknowledged.ended(&scene.view())
+        acknowledged::Acknowledged::default().ended(&scene.view())
     };
     told(Told::Started(run()), Status::Completed).unwrap();
     told(Told::Started(RunId::new("r2")), Status::Completed).unwrap_err();
