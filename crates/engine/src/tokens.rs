@@ -53,6 +53,8 @@ pub enum WaitsFor {
     },
     /// What undoes the node's work.
     Compensation,
+    /// Somebody to try the node again that failed with this.
+    Held(String),
 }
 
 /// One token, from where it was emitted to where it was consumed.
@@ -109,6 +111,7 @@ fn place(graph: &Graph, wait: Waiting) -> Place {
         WaitingFor::Approval => WaitsFor::Approval,
         WaitingFor::Routing => WaitsFor::Condition,
         WaitingFor::Compensation => WaitsFor::Compensation,
+        WaitingFor::Held(why) => WaitsFor::Held(why),
         WaitingFor::Join(here) => {
             let dependencies = known.map(|node| node.dependencies.as_slice()).unwrap_or_default();
             let names = dependencies.iter().map(|sender| graph.nodes[*sender].id.clone());

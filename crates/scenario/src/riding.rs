@@ -245,7 +245,9 @@ impl Results {
                 let open = self.after.iter().any(|other| other.command == wait.command);
                 self.kind(&wait.node) == Some(&NodeKind::Human) && !(fired && open)
             }
-            WaitingFor::Routing | WaitingFor::Compensation | WaitingFor::Join(_) => false,
+            WaitingFor::Routing | WaitingFor::Compensation | WaitingFor::Join(_) | WaitingFor::Held(_) => {
+                false
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! A failed node once more: as it was, or with another config, which is a patch of its run.
 
-use rhythm_core::graph::machine::codes;
+use rhythm_core::graph::machine::{WaitingFor, codes};
 use rhythm_core::message::{Message, MessageBody, Patched, Replay};
 use rhythm_core::{BlockedCode, CommandId, MessageId, Payload, RunId, Status, TaskId, Timestamp};
 use serde_json::{Value, json};
@@ -26,6 +26,8 @@ enum Stopped {
     Failed,
     /// The run is held for the node's task.
     Held { task: TaskId, command: CommandId },
+    /// The run is held for the node itself.
+    Waits { command: CommandId },
 }
 
 impl Client {
@@ -41,17 +43,25 @@ impl Client {
         }
         // What each node waited for when the run stopped.
         let mut asked: Vec<(String, CommandId)> = Vec::new();
+        let mut held = None;
         if let Some(snapshot) = snapshot {
             for wait in program.waiting(snapshot).map_err(unreadable)? {
+                if wait.node == wish.node && matches!(wait.what, WaitingFor::Held(_)) {
+                    held = held.or(wait.command);
+                }
                 let commands = wait.command.into_iter().chain(wait.timers);
                 asked.extend(commands.map(|command| (wait.node.clone(), command)));
             }
         }
-        let stopped = what_stopped(&picture, &wish.node, &asked)?;
+        let stopped = match held.filter(|_| !picture.summary.status.is_final()) {
+            Some(command) => Stopped::Waits { command },
+            None => what_stopped(&picture, &wish.node, &asked)?,
+        };
         let Some(config) = &wish.config else {
             return match stopped {
                 Stopped::Failed => self.retry_run(run, &wish.reason).await,
                 Stopped::Held { task, .. } => self.requeue_dead(&task).await,
+                Stopped::Waits { command } => self.replay(run, wish, command).await,
             };
         };
         let operations = Payload::of(&replacing(&document, &wish.node, config)).unwrap_or_default();
@@ -61,7 +71,9 @@ impl Client {
         }
         match stopped {
             Stopped::Failed => self.replay_failed(&picture, wish, operations, &asked).await,
-            Stopped::Held { command, .. } => self.replay_held(run, wish, operations, command).await,
+            Stopped::Held { command, .. } | Stopped::Waits { command } => {
+                self.replay_held(run, wish, operations, command).await
+            }
         }
     }
 
@@ -115,6 +127,10 @@ impl Client {
     ) -> Result<(), EngineError> {
         let reason = wish.reason.clone();
         self.patch(run, PatchRun { operations, reason, id: None }).await?;
+        self.replay(run, wish, command).await
+    }
+
+    async fn replay(&self, run: &RunId, wish: RetryNode, command: CommandId) -> Result<(), EngineError> {
         let body = MessageBody::Replay(Replay { node: wish.node, command, reason: wish.reason });
         self.send(run, MessageId::new(format!("replay:{}", self.fresh_id())), body).await
     }

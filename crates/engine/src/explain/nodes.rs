@@ -12,6 +12,12 @@ pub fn tell(explanation: &mut Explanation, standing: &Standing) {
             at_node(reason, place);
         }
     }
+    let run = explanation.run.to_string();
+    let held: Vec<Reason> = standing.places.iter().filter_map(|place| held(&run, place)).collect();
+    if !held.is_empty() {
+        explanation.reasons.retain(|reason| reason.code != "stuck");
+        explanation.reasons.extend(held);
+    }
     let moving = explanation.reasons.iter().any(|reason| reason.code != "stuck");
     let joins = standing.places.iter().filter_map(|place| join(place, moving));
     explanation.reasons.extend(joins);
@@ -42,6 +48,16 @@ fn at_node(reason: &mut Reason, place: &Place) {
     };
     reason.since = reason.since.or(place.since);
     reason.line = Some(place.line).filter(|line| *line > 0);
+}
+
+/// A node that has failed and keeps its run waiting.
+fn held(run: &str, place: &Place) -> Option<Reason> {
+    let WaitsFor::Held(why) = &place.waits_for else { return None };
+    let what = format!("node {} is held after {why}", place.node);
+    let command = Some(format!("rhythm runs retry {run} --node {}", place.node));
+    let mut reason = reason("node_held", what, place.since, "somebody tries the node again", command);
+    reason.line = Some(place.line).filter(|line| *line > 0);
+    Some(reason)
 }
 
 /// Tokens at a join; where nothing else moves, they cannot either.

@@ -242,6 +242,7 @@ impl Standing {
         }
         let kinds = self.waiting.iter().map(|wait| match wait.what {
             WaitingFor::Task | WaitingFor::Routing | WaitingFor::Compensation => "task",
+            WaitingFor::Held(_) => "held",
             WaitingFor::Child => "child",
             WaitingFor::Timer => "timer",
             WaitingFor::Signal(_) => "signal",

@@ -247,7 +247,7 @@ fn is_failure(step: &Instruction, failure: &Failure) -> bool {
 /// A graph fails with what one of its nodes was told, or when one has waited in vain. Between the two it may have undone
 /// what it did.
 fn node_failed(seen: &Seen, event: &Event, failure: &Failure) -> Result<(), String> {
-    const IN_VAIN: [&str; 2] = ["approval_timeout: ", "TIMEOUT: "];
+    const IN_VAIN: [&str; 3] = ["approval_timeout: ", "TIMEOUT: ", "DEADLINE_EXCEEDED: "];
     let mut before = seen.history.iter().filter(|row| row.seq < event.seq);
     // It took back what it did, then it failed.
     if failure.code == codes::DEADLINE_EXCEEDED {

@@ -28,5 +28,6 @@ fn awaited(what: &WaitsFor) -> String {
         WaitsFor::Condition => "the answer about a condition".to_owned(),
         WaitsFor::Join { missing, .. } => format!("tokens of {}", missing.join(", ")),
         WaitsFor::Compensation => "what undoes its work".to_owned(),
+        WaitsFor::Held(why) => format!("somebody to try it again: {why}"),
     }
 }

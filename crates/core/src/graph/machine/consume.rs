@@ -131,7 +131,11 @@ impl<'a> Machine<'a> {
             (Wait::Task(_), Answer::Given(output, attempt)) => {
                 self.outcome(visit, Some(command), output.clone(), attempt)?;
             }
-            (Wait::Task(_), Answer::Failed(failure)) => self.fail_node(visit, Some(command), failure)?,
+            (Wait::Task(_), Answer::Failed(failure)) => {
+                // A task that is held does not answer; one that somebody has called off does.
+                let failure = self.out_of_time(&visit, command, failure);
+                self.give_up(visit, Some(command), &failure)?;
+            }
             (Wait::Signal { signal, timer, .. }, Answer::Given(output, attempt)) if signal == command => {
                 self.commands.extend(timer.map(Command::CancelTimer));
                 self.outcome(visit, Some(command), output.clone(), attempt)?;
@@ -151,12 +155,11 @@ impl<'a> Machine<'a> {
             }
             (Wait::Pause { attempt, .. }, Answer::Fired) => self.try_child(visit, attempt)?,
             (Wait::Signal { signal, name, timer }, Answer::Fired) if timer == Some(command) => {
-                let message = format!("no signal {name:?} came in time");
-                self.fail_node(visit, Some(signal), &Failure::permanent(task_codes::TIMEOUT, message))?;
+                let failure = self.late(&visit, format!("no signal {name:?} came in time"));
+                self.fail_node(visit, Some(signal), &failure)?;
             }
             (Wait::InVain(timer), Answer::Fired) => {
-                let failure =
-                    Failure::permanent(task_codes::TIMEOUT, "the delay is longer than the node may take");
+                let failure = self.late(&visit, "the delay is longer than the node may take");
                 self.fail_node(visit, Some(timer), &failure)?;
             }
             (Wait::Timer(_), Answer::Fired) => {

@@ -38,6 +38,8 @@ pub enum WaitingFor {
     Join(Vec<String>),
     /// A compensator of the node.
     Compensation,
+    /// Somebody to let the node begin anew: this is what it failed with.
+    Held(String),
 }
 
 impl GraphProgram {
@@ -62,6 +64,7 @@ impl GraphProgram {
                 Wait::Person(question) => say(WaitingFor::Approval, Some(question.approval)),
                 Wait::Routing(routing) => say(WaitingFor::Routing, Some(routing.task)),
                 Wait::Sifting(sifting) => say(WaitingFor::Routing, Some(sifting.task)),
+                Wait::Held { held, why } => say(WaitingFor::Held(why.clone()), Some(*held)),
                 Wait::Fan(fan) => {
                     fan.stops().into_iter().for_each(|stop| match stop {
                         Command::CancelChild(child) => say(WaitingFor::Child, Some(child)),

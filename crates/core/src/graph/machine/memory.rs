@@ -152,6 +152,11 @@ pub enum Wait {
     Sifting(Sifting),
     /// It has its result; where that goes is decided outside.
     Routing(Routing),
+    /// It has failed, and begins anew when somebody says so.
+    Held {
+        held: CommandId,
+        why: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -315,6 +320,7 @@ impl Wait {
             Self::Person(question) => question.commands(),
             Self::Routing(routing) => vec![routing.task],
             Self::Sifting(sifting) => vec![sifting.task],
+            Self::Held { held, .. } => vec![*held],
         }
     }
 
@@ -324,7 +330,9 @@ impl Wait {
             Self::Fan(fan) => fan.timers().collect(),
             Self::Child { timer, .. } | Self::Signal { timer, .. } => timer.iter().copied().collect(),
             Self::Person(question) => question.timers().collect(),
-            Self::Nothing | Self::Task(_) | Self::Sifting(_) | Self::Routing(_) => Vec::new(),
+            Self::Nothing | Self::Task(_) | Self::Sifting(_) | Self::Routing(_) | Self::Held { .. } => {
+                Vec::new()
+            }
         }
     }
 
@@ -341,7 +349,8 @@ impl Wait {
             | Self::InVain(_)
             | Self::Pause { .. }
             | Self::Signal { .. }
-            | Self::Person(_) => Vec::new(),
+            | Self::Person(_)
+            | Self::Held { .. } => Vec::new(),
         }
     }
 }

@@ -3,13 +3,16 @@
 
 use serde_json::{Value, json};
 
-use super::memory::{Done, Undo, Visit};
+use super::execute::options_of;
+use super::memory::{Done, Undo, Visit, Wait};
 use super::values::ValueId;
 use super::{Machine, Stop, Stopped, codes};
 use crate::failure::{Failure, codes as task_codes};
 use crate::graph::ir::NodeKind;
 use crate::id::CommandId;
 use crate::payload::Payload;
+use crate::retry::Verdict;
+use crate::task::OnExhausted;
 
 impl Machine<'_> {
     /// What came from outside is the node's result.
@@ -58,8 +61,45 @@ impl Machine<'_> {
         self.memory.done.insert(visit.node.clone(), Done { value, completed_at, duration_ms, attempt });
     }
 
-    /// No attempt is left. An error path gets `{error}`; without one the run fails.
-    pub fn fail_node(&mut self, visit: Visit, command: Option<CommandId>, failure: &Failure) -> Stopped {
+    /// A task's failure; where its policy would have gone on but the deadline left no time, one of that type.
+    pub fn out_of_time(&self, visit: &Visit, task: CommandId, failure: &Failure) -> Failure {
+        let mut failure = failure.clone();
+        let node = self.plan.node(self.place(&visit.node));
+        let Some(deadline) = node.limits.deadline else { return failure };
+        let (policy, key) = (options_of(node).policy(), self.input.facts.run.task(task));
+        let verdict =
+            policy.verdict(key.as_str(), failure.attempts, &failure.code, &failure.kind, failure.retryable);
+        if let Verdict::Retry { delay } = verdict
+            && self.input.at.plus(delay) >= visit.since.plus(deadline)
+        {
+            failure.kind = codes::DEADLINE.to_owned();
+            failure.message += &format!("; {}: no time is left for another attempt", codes::DEADLINE);
+        }
+        failure
+    }
+
+    /// What a wait came to that took too long: for its own patience, or for the node's deadline.
+    pub fn late(&self, visit: &Visit, message: impl Into<String>) -> Failure {
+        let deadline = self.plan.node(self.place(&visit.node)).limits.deadline;
+        let is_over = deadline.is_some_and(|deadline| self.input.at >= visit.since.plus(deadline));
+        let code = if is_over { task_codes::DEADLINE_EXCEEDED } else { task_codes::TIMEOUT };
+        Failure::permanent(code, message)
+    }
+
+    /// No attempt is left. A node that is held keeps its tokens; others have failed.
+    pub fn fail_node(&mut self, mut visit: Visit, command: Option<CommandId>, failure: &Failure) -> Stopped {
+        let place = self.place(&visit.node);
+        if self.plan.node(place).on_exhausted == OnExhausted::Fail {
+            return self.give_up(visit, command, failure);
+        }
+        let why = failure.to_string();
+        visit.wait = Wait::Held { held: self.number(), why };
+        self.memory.open.insert(visit.tokens[0].id, visit);
+        Ok(())
+    }
+
+    /// An error path gets `{error}`; without one the run fails.
+    pub fn give_up(&mut self, visit: Visit, command: Option<CommandId>, failure: &Failure) -> Stopped {
         let plan = self.plan.clone();
         let node = plan.node(self.place(&visit.node));
         let Some(path) = &node.error_path else {

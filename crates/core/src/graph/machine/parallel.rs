@@ -190,7 +190,10 @@ impl Machine<'_> {
         }
         self.commands.extend(fan.timers().map(Command::CancelTimer));
         self.commands.extend(fan.stops());
-        self.fail_node(visit, Some(command), failure)
+        match fan.of_children {
+            true => self.fail_node(visit, Some(command), failure),
+            false => self.give_up(visit, Some(command), failure),
+        }
     }
 
     /// Starts what there is room for, or puts the results together.

@@ -17,7 +17,7 @@ pub struct Plan {
     places: BTreeMap<NodeId, NodeIndex>,
     /// Where tokens of each node can go, by any way.
     leads_to: Vec<BTreeSet<NodeIndex>>,
-    /// Of each node with a loop: every node on a way from where it goes back to, to itself.
+    /// Of each node with a loop: every node on a way from where it goes back to, to whoever goes back there.
     stretches: Vec<OnceLock<BTreeSet<NodeIndex>>>,
     pub rules: Vec<Rules>,
     /// Nodes whose config refers to something.
@@ -77,7 +77,8 @@ impl Plan {
         node.wait_for_all && sender.is_some_and(|sender| node.dependencies.contains(&sender))
     }
 
-    /// Where somebody is who is in this node's loop; nothing when it has none.
+    /// Where somebody is who is in this node's loop; nothing when it has none. Loops that go back to one node are one loop:
+    /// who takes another way through it has not left.
     pub fn stretch(&self, place: NodeIndex) -> Option<&BTreeSet<NodeIndex>> {
         let back = self.node(place).looping.as_ref()?.loop_back_to;
         Some(self.stretches[place].get_or_init(|| {
@@ -85,9 +86,11 @@ impl Plan {
             for (from, node) in self.graph.nodes.iter().enumerate() {
                 node.targets().for_each(|to| senders[to].push(from));
             }
-            let behind = spread(back, |place| self.node(place).targets().collect());
-            let before = spread(place, |place| senders[place].clone());
-            behind.intersection(&before).copied().chain([back, place]).collect()
+            let goes_back = |node: &Node| node.looping.as_ref().is_some_and(|own| own.loop_back_to == back);
+            let ends = (0..self.ids.len()).filter(|end| goes_back(self.node(*end)));
+            let behind = spread([back], |place| self.node(place).targets().collect());
+            let before = spread(ends.clone(), |place| senders[place].clone());
+            behind.intersection(&before).copied().chain(ends).chain([back]).collect()
         }))
     }
 
@@ -107,9 +110,13 @@ impl Plan {
     }
 }
 
-/// A node and all that can be reached from it.
-fn spread(from: NodeIndex, next: impl Fn(NodeIndex) -> Vec<NodeIndex>) -> BTreeSet<NodeIndex> {
-    let (mut reached, mut open) = (BTreeSet::from([from]), vec![from]);
+/// Nodes and all that can be reached from them.
+fn spread(
+    from: impl IntoIterator<Item = NodeIndex>,
+    next: impl Fn(NodeIndex) -> Vec<NodeIndex>,
+) -> BTreeSet<NodeIndex> {
+    let mut reached = BTreeSet::from_iter(from);
+    let mut open: Vec<NodeIndex> = reached.iter().copied().collect();
     while let Some(place) = open.pop() {
         open.extend(next(place).into_iter().filter(|place| reached.insert(*place)));
     }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::stage::{Stage, WAYS, Way, code, payload, play, script, stage};
 use crate::event::EventData;
+use crate::graph::machine::WaitingFor;
 use crate::id::MessageId;
 use crate::message::{MessageBody, Patched, Replay};
 
@@ -38,6 +39,26 @@ fn a_node_that_failed_begins_anew_with_its_tokens_and_the_config_of_now() {
         stage.play();
         assert_eq!(stage.calls.len(), 3, "only the one that failed: {:?}", stage.calls);
         assert_eq!(stage.calls[2].1, json!({"config": {"size": 2}, "input": 7}));
+    }
+}
+
+#[test]
+fn a_node_that_is_held_begins_anew_with_its_tokens() {
+    for way in WAYS {
+        let graph = json!({"nodes": [{"id": "f", "type": "filter", "on_exhausted": "hold",
+            "config": {"items": "$inputs.n", "condition": "true"}}]});
+        let mut stage = Stage::new(&graph, script().inputs(json!({"n": 3})), way);
+        stage.play();
+        let held = stage.program.waiting(stage.state.snapshot.as_ref().unwrap()).unwrap();
+        assert!(matches!(&held[0].what, WaitingFor::Held(why) if why.contains("a number")), "{held:?}");
+        let operations = payload(&json!([{"op": "replace", "path": "/nodes/0/config/items", "value": [1]}]));
+        let patch = Patched { operations, reason: "a list".into() };
+        stage.expect(stage.now, MessageId::new("p"), MessageBody::Patch(patch));
+        let (node, command, reason) = ("f".to_owned(), held[0].command.unwrap(), "a list".to_owned());
+        let replay = MessageBody::Replay(Replay { node, command, reason });
+        stage.expect(stage.now, MessageId::new("again"), replay);
+        stage.play();
+        assert_eq!(stage.outcome().output, json!([1]));
     }
 }
 
