@@ -139,7 +139,7 @@ impl Workload {
                 let act = visit_run(&mut dice, run, visit, graph.as_ref());
                 actions.push(Action { at: at + dice.skewed(chaos_ms), act });
             }
-            if graph.is_some() && dice.chance(0.6) {
+            for _ in 0..graph.as_ref().map_or(0, |_| dice.number(0..4)) {
                 // Late enough that there is something to mend.
                 let after = dice.number(chaos_ms / 4..chaos_ms);
                 actions.push(Action { at: at + after, act: mend_graph(&mut dice, run.clone()) });
@@ -241,14 +241,23 @@ fn bystanders(dice: &mut Dice, workflows: &[String], chaos_ms: u64, actions: &mu
         }
     }
     for _ in 0..dice.number(0..5) {
-        let act = match dice.number(0..7) {
-            0 => Act::PauseWorkflow { workflow: dice.pick(workflows).clone() },
-            1 => Act::ResumeWorkflow { workflow: dice.pick(workflows).clone() },
-            2 => Act::PauseQueue { queue: (*dice.pick(QUEUES)).to_owned() },
-            3 => Act::ResumeQueue { queue: (*dice.pick(QUEUES)).to_owned() },
-            other => Act::SettleDead { requeue: other > 4 },
+        let at = dice.number(0..chaos_ms);
+        let (act, undo) = match dice.number(0..5) {
+            0 => {
+                let workflow = dice.pick(workflows).clone();
+                (Act::PauseWorkflow { workflow: workflow.clone() }, Some(Act::ResumeWorkflow { workflow }))
+            }
+            1 => {
+                let queue = (*dice.pick(QUEUES)).to_owned();
+                (Act::PauseQueue { queue: queue.clone() }, Some(Act::ResumeQueue { queue }))
+            }
+            other => (Act::SettleDead { requeue: other > 2 }, None),
         };
-        actions.push(Action { at: dice.number(0..chaos_ms), act });
+        actions.push(Action { at, act });
+        // Now and then only the calm resumes what was paused.
+        if let Some(undo) = undo.filter(|_| dice.chance(0.7)) {
+            actions.push(Action { at: at + dice.skewed(chaos_ms), act: undo });
+        }
     }
     if dice.chance(0.3) {
         let act = Act::Schedule {
