@@ -210,6 +210,10 @@ impl Checks {
             Applied::Control(request, Controlled::Done) if at.owner != NOBODY => {
                 self.tick(kinds::of_control(&request.control), 1);
             }
+            Applied::Control(request, Controlled::Unchanged) => {
+                let fires = matches!(request.control, Control::FireSchedule { .. });
+                self.tick("schedule fired before", u64::from(fires));
+            }
             _ => {}
         }
     }
