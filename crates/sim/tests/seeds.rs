@@ -100,7 +100,11 @@ fn kept_seeds_hold() {
         if path.extension().is_some_and(|extension| extension == "json") {
             let kept = Kept::read(&path).unwrap();
             assert!(kept.says_what_it_found(), "{}: {}", path.display(), kept.found);
-            check(&kept.case);
+            let outcome = check(&kept.case);
+            let faults: u64 = outcome.faults.values().sum();
+            assert!(outcome.transitions > 0, "{}: nothing happens in it", path.display());
+            let struck = faults > 0 || kept.case.rates.is_empty();
+            assert!(struck, "{}: none of its faults strikes", path.display());
             seen += 1;
         }
     }
