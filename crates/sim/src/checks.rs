@@ -25,6 +25,7 @@ mod view;
 
 use std::collections::BTreeMap;
 
+use rhythm_core::message::MessageBody;
 use rhythm_core::{RunId, TaskId, Timestamp};
 use rhythm_engine::world::*;
 
@@ -206,6 +207,12 @@ impl Checks {
     fn count(&mut self, applied: &Applied<'_>, at: &Moment<'_>) {
         match applied {
             Applied::Commit(commit, committed) => self.count_commit(commit, committed),
+            Applied::Deliver(request, answers) => {
+                let again = request.deliveries.iter().zip(*answers).filter(|(delivery, answer)| {
+                    matches!(delivery.message.body, MessageBody::Patch(_)) && **answer == Delivered::Duplicate
+                });
+                self.tick("patch again", again.count() as u64);
+            }
             // What the caretaker does afterwards is no substitute for what clients did before.
             Applied::Control(request, Controlled::Done) if at.owner != NOBODY => {
                 self.tick(kinds::of_control(&request.control), 1);
@@ -232,9 +239,10 @@ impl Checks {
             let undoes = item.tasks.iter().filter(|task| task.name == COMPENSATOR);
             self.tick("compensator", undoes.count() as u64);
             self.tick("cancel_timer", item.cancel_timers.len() as u64);
-            let cancels = item.deliveries.iter().filter(|delivery| {
-                matches!(delivery.message.body, rhythm_core::message::MessageBody::Cancel(_))
-            });
+            let cancels = item
+                .deliveries
+                .iter()
+                .filter(|delivery| matches!(delivery.message.body, MessageBody::Cancel(_)));
             self.tick("cancel_child", cancels.count() as u64);
             if item.fence == Fence::Fused {
                 self.tick("fused commit", 1);

@@ -201,11 +201,10 @@ impl Caller {
                 self.log.told(Acknowledged::Delivered(run, message));
                 Ok(())
             }
-            Act::Patch { run, operations } => {
+            Act::Patch { run, operations, id } => {
                 let run = RunId::new(run.clone());
-                let (operations, reason) = (payload(operations), "another way".to_owned());
-                client.patch(&run, PatchRun { operations, reason, id: None }).await?;
-                let message = MessageId::new(format!("patch:{}", self.log.last_name()));
+                let (operations, reason, id) = (payload(operations), "another way".to_owned(), id.clone());
+                let message = client.patch(&run, PatchRun { operations, reason, id }).await?;
                 self.log.told(Acknowledged::Delivered(run, message));
                 Ok(())
             }
@@ -241,7 +240,7 @@ fn is_repeatable(act: &Act) -> bool {
     !matches!(
         act,
         Act::Cancel { .. }
-            | Act::Patch { .. }
+            | Act::Patch { id: None, .. }
             | Act::Retry { .. }
             | Act::RetryNode { .. }
             | Act::Compensate { .. }

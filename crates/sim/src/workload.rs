@@ -52,6 +52,9 @@ pub enum Act {
     Patch {
         run: String,
         operations: Value,
+        /// Cases that were kept before patches had ids have none.
+        #[serde(default)]
+        id: Option<String>,
     },
     PauseRun {
         run: String,
@@ -198,12 +201,13 @@ fn visit_run(dice: &mut Dice, run: &str, visit: u64, graph: Option<&Value>) -> A
         40..50 => Act::Cancel { run },
         50..62 => Act::Decide { run },
         62..68 => {
+            let id = Some(format!("{run}-{visit}"));
             if let Some(graph) = graph {
-                return Act::Patch { run, operations: graphs::operations(dice, graph) };
+                return Act::Patch { run, operations: graphs::operations(dice, graph), id };
             }
             let around = Surroundings { children: &[], runs: &[] };
             let steps: Vec<Instruction> = plans::plan(dice, &around).steps;
-            Act::Patch { run, operations: serde_json::to_value(steps).unwrap_or_default() }
+            Act::Patch { run, operations: serde_json::to_value(steps).unwrap_or_default(), id }
         }
         68..76 => Act::PauseRun { run },
         76..84 => Act::ResumeRun { run },
