@@ -339,9 +339,11 @@ async fn held_node(client: &Client, picture: &Picture) -> Result<Option<String>,
 
 /// Requeues or discards the newest dead letter.
 pub async fn settle_dead(client: &Client, requeue: bool) -> Result<(), EngineError> {
-    let query = DeadQuery { tenant: client.tenant().clone(), limit: 1, ..DeadQuery::default() };
+    let query = DeadQuery { tenant: client.tenant().clone(), limit: 100, ..DeadQuery::default() };
     let page = client.world().list_dead(query).await?;
-    let Some(letter) = page.rows.first() else { return Ok(()) };
+    // Worlds give no order to those that died in the same millisecond.
+    let newest = page.rows.iter().max_by_key(|letter| (letter.died_at, letter.task.as_str()));
+    let Some(letter) = newest else { return Ok(()) };
     match requeue {
         true => client.requeue_dead(&letter.task).await,
         false => client.discard_dead(&letter.task).await,
