@@ -14,6 +14,7 @@ mod fences;
 mod fold;
 mod gaps;
 mod inboxes;
+mod kinds;
 mod lateness;
 mod once;
 mod redeliveries;
@@ -24,10 +25,12 @@ mod view;
 
 use std::collections::BTreeMap;
 
+use rhythm_core::message::MessageBody;
 use rhythm_core::{RunId, TaskId, Timestamp};
 use rhythm_engine::world::*;
 
-use crate::kernel::Owner;
+use crate::graphs::COMPENSATOR;
+use crate::kernel::{NOBODY, Owner};
 use crate::network::Luck;
 use once::Once;
 
@@ -111,7 +114,7 @@ pub struct Checks {
     all: Vec<Box<dyn Check>>,
     found: Vec<Violation>,
     pub transitions: u64,
-    /// How often each event type, cancel command and refused write was seen.
+    /// How often each event type, request of operators, cancel command and refused write was seen.
     pub tally: BTreeMap<&'static str, u64>,
     once: Once,
 }
@@ -169,7 +172,7 @@ impl Checks {
     }
 
     fn judge(&mut self, applied: &Applied<'_>, at: &Moment<'_>) {
-        self.count(applied);
+        self.count(applied, at);
         for check in &mut self.all {
             if let Err(objection) = check.applied(applied, at) {
                 self.found.push(objection.by(check.name()));
@@ -201,8 +204,28 @@ impl Checks {
         &self.found
     }
 
-    fn count(&mut self, applied: &Applied<'_>) {
-        let Applied::Commit(commit, committed) = applied else { return };
+    fn count(&mut self, applied: &Applied<'_>, at: &Moment<'_>) {
+        match applied {
+            Applied::Commit(commit, committed) => self.count_commit(commit, committed),
+            Applied::Deliver(request, answers) => {
+                let again = request.deliveries.iter().zip(*answers).filter(|(delivery, answer)| {
+                    matches!(delivery.message.body, MessageBody::Patch(_)) && **answer == Delivered::Duplicate
+                });
+                self.tick("patch again", again.count() as u64);
+            }
+            // What the caretaker does afterwards is no substitute for what clients did before.
+            Applied::Control(request, Controlled::Done) if at.owner != NOBODY => {
+                self.tick(kinds::of_control(&request.control), 1);
+            }
+            Applied::Control(request, Controlled::Unchanged) => {
+                let fires = matches!(request.control, Control::FireSchedule { .. });
+                self.tick("schedule fired before", u64::from(fires));
+            }
+            _ => {}
+        }
+    }
+
+    fn count_commit(&mut self, commit: &Commit, committed: &Committed) {
         for (item, outcome) in commit.items.iter().zip(&committed.outcomes) {
             let CommitOutcome::Done(_) = outcome else {
                 self.tick("stale commit", 1);
@@ -213,10 +236,13 @@ impl Checks {
                 self.tick(event.data.kind(), 1);
             }
             self.tick("cancel_task", item.cancel_tasks.len() as u64);
+            let undoes = item.tasks.iter().filter(|task| task.name == COMPENSATOR);
+            self.tick("compensator", undoes.count() as u64);
             self.tick("cancel_timer", item.cancel_timers.len() as u64);
-            let cancels = item.deliveries.iter().filter(|delivery| {
-                matches!(delivery.message.body, rhythm_core::message::MessageBody::Cancel(_))
-            });
+            let cancels = item
+                .deliveries
+                .iter()
+                .filter(|delivery| matches!(delivery.message.body, MessageBody::Cancel(_)));
             self.tick("cancel_child", cancels.count() as u64);
             if item.fence == Fence::Fused {
                 self.tick("fused commit", 1);

@@ -201,11 +201,10 @@ impl Caller {
                 self.log.told(Acknowledged::Delivered(run, message));
                 Ok(())
             }
-            Act::Patch { run, operations } => {
+            Act::Patch { run, operations, id } => {
                 let run = RunId::new(run.clone());
-                let (operations, reason) = (payload(operations), "another way".to_owned());
-                client.patch(&run, PatchRun { operations, reason, id: None }).await?;
-                let message = MessageId::new(format!("patch:{}", self.log.last_name()));
+                let (operations, reason, id) = (payload(operations), "another way".to_owned(), id.clone());
+                let message = client.patch(&run, PatchRun { operations, reason, id }).await?;
                 self.log.told(Acknowledged::Delivered(run, message));
                 Ok(())
             }
@@ -241,7 +240,7 @@ fn is_repeatable(act: &Act) -> bool {
     !matches!(
         act,
         Act::Cancel { .. }
-            | Act::Patch { .. }
+            | Act::Patch { id: None, .. }
             | Act::Retry { .. }
             | Act::RetryNode { .. }
             | Act::Compensate { .. }
@@ -340,9 +339,11 @@ async fn held_node(client: &Client, picture: &Picture) -> Result<Option<String>,
 
 /// Requeues or discards the newest dead letter.
 pub async fn settle_dead(client: &Client, requeue: bool) -> Result<(), EngineError> {
-    let query = DeadQuery { tenant: client.tenant().clone(), limit: 1, ..DeadQuery::default() };
+    let query = DeadQuery { tenant: client.tenant().clone(), limit: 100, ..DeadQuery::default() };
     let page = client.world().list_dead(query).await?;
-    let Some(letter) = page.rows.first() else { return Ok(()) };
+    // Worlds give no order to those that died in the same millisecond.
+    let newest = page.rows.iter().max_by_key(|letter| (letter.died_at, letter.task.as_str()));
+    let Some(letter) = newest else { return Ok(()) };
     match requeue {
         true => client.requeue_dead(&letter.task).await,
         false => client.discard_dead(&letter.task).await,

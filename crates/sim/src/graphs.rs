@@ -9,10 +9,15 @@ use crate::plans::{QUEUES, SIGNALS};
 /// Longer than that nothing waits by itself; the calm lasts longer.
 const LONGEST_WAIT_MS: u64 = 60_000;
 
+/// What every compensator is called.
+pub const COMPENSATOR: &str = "undo";
+
 /// A graph that may start these workflows as children.
 pub fn graph(dice: &mut Dice, children: &[String]) -> Value {
     let count = dice.number(1..5);
-    let mut draft = Draft { dice, nodes: Vec::new() };
+    // Those that take back what they did when they fail are not tried again; the others are.
+    let undoes = dice.chance(0.5);
+    let mut draft = Draft { dice, nodes: Vec::new(), undoes };
     for place in 0..count {
         draft.segment(place, &[way_in(place + 1)], children);
     }
@@ -29,7 +34,7 @@ pub fn operations(dice: &mut Dice, graph: &Value) -> Value {
         0 => json!([{"op": "remove", "path": path}]),
         1 => json!([{"op": "replace", "path": format!("{path}/dependents"), "value": []}]),
         _ => {
-            let mut draft = Draft { dice, nodes: Vec::new() };
+            let mut draft = Draft { dice, nodes: Vec::new(), undoes: false };
             let late = draft.task("late", &[]);
             json!([{"op": "add", "path": "/nodes/-", "value": late},
                 {"op": "add", "path": format!("{path}/dependents/-"), "value": "late"}])
@@ -49,6 +54,8 @@ fn way_in(place: u64) -> String {
 struct Draft<'a> {
     dice: &'a mut Dice,
     nodes: Vec<Value>,
+    /// Whether nodes have compensators.
+    undoes: bool,
 }
 
 impl Draft<'_> {
@@ -116,8 +123,10 @@ impl Draft<'_> {
             "config": {"task": name, "ms": self.dice.skewed(5_000), "fails": fails},
             "retry": {"max_attempts": self.dice.number(1..5), "backoff_ms": self.dice.number(1..4_000)},
             "queue": self.dice.pick(QUEUES), "timeout_ms": self.dice.number(2_000..30_000)});
-        if self.dice.chance(0.2) {
-            task["compensator"] = json!({"action": "undo", "timeout_sec": 20, "retry": {"max_attempts": 2}});
+        if self.undoes && self.dice.chance(0.5) {
+            // What was flaky is so once more when it is undone: some of it is left.
+            let retry = json!({"max_attempts": self.dice.number(1..3)});
+            task["compensator"] = json!({"action": COMPENSATOR, "timeout_sec": 20, "retry": retry});
         }
         if self.dice.chance(0.1) {
             task["on_exhausted"] = json!("hold");

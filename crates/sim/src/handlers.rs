@@ -13,13 +13,14 @@ use serde_json::{Value, json};
 use crate::dice::Dice;
 use crate::faults::Fault;
 use crate::fnv::Fnv;
+use crate::graphs::COMPENSATOR;
 use crate::kernel::Owner;
 use crate::network::Network;
 
 /// Names with a handler. Their inputs, or the configs of their nodes, say how long they take (`ms`) and how many attempts
 /// fail first (`fails`).
 pub const NAMES: &[&str] =
-    &["work", "flaky", "doomed", "big", "teller", "stubborn", "agent", "undo", SANDBOX_TASK];
+    &["work", "flaky", "doomed", "big", "teller", "stubborn", "agent", COMPENSATOR, SANDBOX_TASK];
 /// Enough to leave its inline place.
 const BIG: usize = 70_000;
 

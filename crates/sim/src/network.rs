@@ -246,8 +246,9 @@ impl Network {
         R: Clone + Debug + Send + Sync + 'static,
         T: Debug + Send + 'static,
     {
-        // Operators' requests set something as it should be now; coming again much later they mean something else.
-        let journey = self.plan(call.writes, call.writes && call.name != "control");
+        // What people ask for sets something as it should be now; coming again much later it means something else.
+        let by_people = call.name == "control" && !lock(&self.workers).contains(&owner);
+        let journey = self.plan(call.writes, call.writes && !by_people);
         if journey.crash == Some(Fault::CrashBeforeWrite) {
             self.strike(owner, Fault::CrashBeforeWrite, || called(&call, &request));
             self.kernel.kill(owner);

@@ -52,6 +52,9 @@ pub enum Act {
     Patch {
         run: String,
         operations: Value,
+        /// Cases that were kept before patches had ids have none.
+        #[serde(default)]
+        id: Option<String>,
     },
     PauseRun {
         run: String,
@@ -139,7 +142,7 @@ impl Workload {
                 let act = visit_run(&mut dice, run, visit, graph.as_ref());
                 actions.push(Action { at: at + dice.skewed(chaos_ms), act });
             }
-            if graph.is_some() && dice.chance(0.6) {
+            for _ in 0..graph.as_ref().map_or(0, |_| dice.number(0..4)) {
                 // Late enough that there is something to mend.
                 let after = dice.number(chaos_ms / 4..chaos_ms);
                 actions.push(Action { at: at + after, act: mend_graph(&mut dice, run.clone()) });
@@ -198,12 +201,13 @@ fn visit_run(dice: &mut Dice, run: &str, visit: u64, graph: Option<&Value>) -> A
         40..50 => Act::Cancel { run },
         50..62 => Act::Decide { run },
         62..68 => {
+            let id = Some(format!("{run}-{visit}"));
             if let Some(graph) = graph {
-                return Act::Patch { run, operations: graphs::operations(dice, graph) };
+                return Act::Patch { run, operations: graphs::operations(dice, graph), id };
             }
             let around = Surroundings { children: &[], runs: &[] };
             let steps: Vec<Instruction> = plans::plan(dice, &around).steps;
-            Act::Patch { run, operations: serde_json::to_value(steps).unwrap_or_default() }
+            Act::Patch { run, operations: serde_json::to_value(steps).unwrap_or_default(), id }
         }
         68..76 => Act::PauseRun { run },
         76..84 => Act::ResumeRun { run },
@@ -241,14 +245,23 @@ fn bystanders(dice: &mut Dice, workflows: &[String], chaos_ms: u64, actions: &mu
         }
     }
     for _ in 0..dice.number(0..5) {
-        let act = match dice.number(0..7) {
-            0 => Act::PauseWorkflow { workflow: dice.pick(workflows).clone() },
-            1 => Act::ResumeWorkflow { workflow: dice.pick(workflows).clone() },
-            2 => Act::PauseQueue { queue: (*dice.pick(QUEUES)).to_owned() },
-            3 => Act::ResumeQueue { queue: (*dice.pick(QUEUES)).to_owned() },
-            other => Act::SettleDead { requeue: other > 4 },
+        let at = dice.number(0..chaos_ms);
+        let (act, undo) = match dice.number(0..5) {
+            0 => {
+                let workflow = dice.pick(workflows).clone();
+                (Act::PauseWorkflow { workflow: workflow.clone() }, Some(Act::ResumeWorkflow { workflow }))
+            }
+            1 => {
+                let queue = (*dice.pick(QUEUES)).to_owned();
+                (Act::PauseQueue { queue: queue.clone() }, Some(Act::ResumeQueue { queue }))
+            }
+            other => (Act::SettleDead { requeue: other > 2 }, None),
         };
-        actions.push(Action { at: dice.number(0..chaos_ms), act });
+        actions.push(Action { at, act });
+        // Now and then only the calm resumes what was paused.
+        if let Some(undo) = undo.filter(|_| dice.chance(0.7)) {
+            actions.push(Action { at: at + dice.skewed(chaos_ms), act: undo });
+        }
     }
     if dice.chance(0.3) {
         let act = Act::Schedule {

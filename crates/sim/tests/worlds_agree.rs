@@ -1,6 +1,7 @@
 //! The same seeds, without faults, on every world: byte-equal histories and snapshots.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rhythm_engine::memory::MemoryWorld;
@@ -14,8 +15,37 @@ use tokio_postgres::NoTls;
 
 /// Every request of every seed is a round trip: few here, more on demand with `SIM_WORLD_SEEDS=100`.
 fn seeds() -> std::ops::Range<u64> {
-    0..std::env::var("SIM_WORLD_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(5)
+    0..std::env::var("SIM_WORLD_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(12)
 }
+
+/// What must be among that on which worlds agree: every kind of program, failures, and what people do to runs.
+const WANTED: [&str; 25] = [
+    "node_emitted",
+    "node_consumed",
+    "condition_evaluated",
+    "patched",
+    "patch_adopted",
+    "patch_refused",
+    "step_failed",
+    "workflow_completed",
+    "workflow_failed",
+    "workflow_cancelled",
+    "deadline_reached",
+    "timer_fired",
+    "signal_received",
+    "child_completed",
+    "child_failed",
+    "approval_decided",
+    "parallel_completed",
+    "compensator",
+    "cancel_task",
+    "cancel_timer",
+    "paused",
+    "resumed",
+    "reopened",
+    "take back",
+    "replay_requested",
+];
 
 fn in_memory(seed: u64) -> Outcome {
     simulate_on(&Case::tame(seed), true, |clock| {
@@ -30,16 +60,19 @@ fn runtime() -> Runtime {
 
 /// Compares a world with the in-memory one.
 fn agree(simulate: impl Fn(u64) -> Outcome) {
-    let mut transitions = 0;
+    let (mut transitions, mut seen) = (0, BTreeMap::<&str, u64>::new());
     for seed in seeds() {
         let (reference, other) = (in_memory(seed), simulate(seed));
         assert_eq!(reference.violations, [], "seed {seed}");
         assert_eq!(other.violations, [], "seed {seed}");
         assert_same(seed, &reference, &other);
         transitions += reference.transitions;
+        reference.tally.iter().for_each(|(what, count)| *seen.entry(*what).or_default() += count);
     }
-    eprintln!("{transitions} transitions agree");
+    eprintln!("{transitions} transitions agree: {seen:?}");
     assert!(transitions > 500, "only {transitions} transitions");
+    let missing: Vec<&str> = WANTED.into_iter().filter(|what| !seen.contains_key(what)).collect();
+    assert_eq!(missing, Vec::<&str>::new(), "among what agreed there was none of these");
 }
 
 /// Where two simulations part is in their traces; where that shows, in their histories.

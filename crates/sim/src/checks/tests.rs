@@ -23,7 +23,9 @@ use crate::handlers::Ledger;
 use crate::kernel::Owner;
 
 mod graphs;
+mod kept;
 mod opened_again;
+mod schedules;
 
 const NOW: Timestamp = Timestamp(1_794_744_000_000);
 
@@ -715,52 +717,4 @@ fn endings_objects_to_a_run_that_never_ends() {
     let mut scene = Scene::new(Status::Completed);
     scene.picture.timers = vec![TimerRow { timer: None, what: "sleep".into(), due_at: NOW }];
     endings::Endings.ended(&scene.view()).unwrap_err();
-}
-
-#[test]
-fn schedules_objects_to_a_minute_that_is_left_out_or_fired_twice() {
-    let minute = |number: i64| Timestamp((NOW.0 / 60_000 + number) * 60_000);
-    let put = || {
-        let target = ScheduleTarget::Workflow { workflow: "flow".into(), input: Payload::null() };
-        let schedule = Schedule {
-            name: "often".into(),
-            cron: "* * * * *".into(),
-            zone: "UTC".into(),
-            target,
-            catch_up: rhythm_core::cron::CatchUp::All,
-            overlap: rhythm_core::cron::Overlap::Allow,
-            declared: false,
-            paused: false,
-            next_at: Some(minute(1)),
-            last_at: None,
-            last_started: None,
-            fired: 0,
-            missed: 0,
-        };
-        let mut check = schedules::Schedules::default();
-        controlled(&mut check, Control::PutSchedule(schedule), NOW).unwrap();
-        check
-    };
-    let fire = |minutes: &[i64], next: i64| {
-        let started = minutes.iter().map(|number| NewRun {
-            id: RunId::for_fire(&TenantId::default(), "often", minute(*number)),
-            ..created().runs.remove(0)
-        });
-        Control::FireSchedule {
-            name: "often".into(),
-            expected: minute(1),
-            next_at: Some(minute(next)),
-            runs: started.collect(),
-            tasks: Vec::new(),
-            missed: 0,
-        }
-    };
-    controlled(&mut put(), fire(&[1, 2], 3), minute(2)).unwrap();
-    controlled(&mut put(), fire(&[1], 3), minute(2)).unwrap_err();
-    controlled(&mut put(), fire(&[1, 1], 3), minute(2)).unwrap_err();
-    controlled(&mut put(), fire(&[1, 7], 3), minute(2)).unwrap_err();
-    controlled(&mut put(), fire(&[1, 2], 3), minute(1)).unwrap_err();
-    let mut check = put();
-    controlled(&mut check, fire(&[1], 2), minute(1)).unwrap();
-    controlled(&mut check, fire(&[1], 2), minute(1)).unwrap_err();
 }

@@ -17,6 +17,8 @@ pub struct Tokens {
 #[derive(Default)]
 struct Count {
     live: BTreeSet<u64>,
+    /// All there ever were: no number is used again.
+    emitted: BTreeSet<u64>,
     applied: BTreeSet<String>,
 }
 
@@ -45,6 +47,9 @@ impl Count {
         let before = self.live.len() as u64;
         let moved: &NodeToken = match &event.data {
             EventData::NodeEmitted(moved) => {
+                if !self.emitted.insert(moved.token) {
+                    return Err(format!("row {} emits token {} a second time", event.seq, moved.token));
+                }
                 self.live.insert(moved.token);
                 moved
             }

@@ -1,0 +1,32 @@
+//! Names for what operators and upkeep ask of a world, to count it by.
+
+use rhythm_engine::world::Control;
+
+/// A request that writes a row goes by the name of that row.
+pub fn of_control(control: &Control) -> &'static str {
+    match control {
+        Control::PauseRun { .. } => "paused",
+        Control::ResumeRun { .. } => "resumed",
+        Control::Reopen { .. } => "reopened",
+        Control::TakeBack { .. } => "take back",
+        Control::Unblock { .. } => "unblock",
+        Control::Annotate { .. } => "annotate",
+        Control::Fork { .. } => "fork",
+        Control::PauseWorkflow { .. } => "pause workflow",
+        Control::ResumeWorkflow { .. } => "resume workflow",
+        Control::PauseQueue { .. } => "pause queue",
+        Control::ResumeQueue { .. } => "resume queue",
+        Control::RequeueDead { .. } => "requeue dead letter",
+        Control::DiscardDead { .. } => "discard dead letter",
+        Control::CancelTask { .. } => "cancel standalone task",
+        Control::PutNodeType(_) => "put node type",
+        Control::RemoveNodeType { .. } => "remove node type",
+        Control::PutSchedule(_) => "put schedule",
+        Control::RemoveSchedule { .. } => "remove schedule",
+        Control::PauseSchedule { .. } => "pause schedule",
+        Control::ResumeSchedule { .. } => "resume schedule",
+        Control::FireSchedule { .. } => "fire schedule",
+        Control::MoveTag(_) => "move tag",
+        Control::PatchWorkflow(_) => "patch workflow",
+    }
+}
