@@ -139,6 +139,8 @@ impl Laws {
                 WaitingFor::Join(_) => continue,
                 WaitingFor::Approval => command.is_some_and(|number| self.asked.contains(&number)),
                 WaitingFor::Signal(name) => done.state.awaiting.contains(name),
+                // Whoever looks at the run sees it.
+                WaitingFor::Held(_) => true,
                 _ => command.is_some_and(|number| self.outstanding.contains(&number)),
             };
             assert!(exists, "it waits for what is not there: {waiting:?}");

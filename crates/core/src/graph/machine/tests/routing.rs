@@ -172,10 +172,11 @@ fn the_path_of_a_run_can_be_read_from_its_rows() {
 #[test]
 fn a_loop_that_is_left_by_a_way_out_of_its_middle_begins_anew() {
     let graph = json!({"nodes": [
+        {"id": "s", "type": "task", "dependents": ["a"]},
         {"id": "a", "type": "task", "dependents": ["b"]},
         {"id": "b", "type": "task", "branch": {"rules": [{"condition": "output.out", "next_nodes": ["o"]}], "default": ["l"]}},
         {"id": "l", "type": "task", "loop": {"loop_back_to": "a", "max_iterations": 3, "timeout_path": ["t"]}},
-        {"id": "o", "type": "task", "loop": {"loop_back_to": "a", "max_iterations": 2, "timeout_path": ["t"]}},
+        {"id": "o", "type": "task", "loop": {"loop_back_to": "s", "max_iterations": 2, "timeout_path": ["t"]}},
         {"id": "t", "type": "task"}]});
     let (stay, out) = (json!({"out": false}), json!({"out": true}));
     let outcome = play(&graph, script().with("b", [stay.clone(), stay.clone(), out, stay]));
