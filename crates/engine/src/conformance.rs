@@ -217,6 +217,7 @@ macro_rules! conformance_tests {
                 a_reopened_run_sees_what_arrived_meanwhile
                 only_a_failed_run_is_reopened
                 an_ended_run_is_opened_to_take_back_what_it_did
+                nothing_is_taken_back_while_a_task_is_under_way
                 taking_back_on_a_moved_revision_is_refused
                 reopening_on_a_moved_revision_is_refused
                 reopening_with_a_missing_letter_changes_nothing

@@ -158,6 +158,25 @@ pub async fn an_ended_run_is_opened_to_take_back_what_it_did(stage: &dyn Stage) 
     play.nothing_to_claim().await;
 }
 
+/// A letter of a run that went on without it was requeued: its answer is none of the run's business any more.
+pub async fn nothing_is_taken_back_while_a_task_is_under_way(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.task(1).awaiting(&["go"])).await;
+    let task = play.take().await;
+    play.finish(&task, TaskOutcome::Exhausted { failure: failure("BROKEN"), hold: false }).await;
+    play.deliver(&run, signal("s1", "go")).await;
+    play.done(&Draft::of(&play.claim().await).completed()).await;
+    play.order(Control::RequeueDead { task: "r:1".into() }).await;
+    let before = play.stored(&run).await;
+    let task = play.take().await;
+    let answer = play.control(take_back(&run, 2)).await;
+    assert!(matches!(answer, Err(WorldError::Conflict(_))), "{answer:?}");
+    assert_eq!(play.stored(&run).await, before);
+    play.complete(&task).await;
+    play.order(take_back(&run, 2)).await;
+    assert_eq!(ids(&play.claim().await.messages), ["compensate:1"]);
+}
+
 pub async fn taking_back_on_a_moved_revision_is_refused(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", Draft::completed).await;

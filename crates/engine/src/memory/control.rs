@@ -182,6 +182,12 @@ impl State {
         if let Some(task) = change.requeue.iter().find(|task| !tenant.dead.contains_key(task)) {
             return Err(WorldError::NotFound(format!("dead letter {task}")));
         }
+        let is_of_run = |task: &Task| task.new.run.as_ref().is_some_and(|(owner, _)| owner == run);
+        if change.what == Change::TakeBack
+            && let Some((task, _)) = tenant.tasks.iter().find(|(_, task)| is_of_run(task))
+        {
+            return Err(still_open(task, run));
+        }
         let mut live = tenant.ended.remove(run).expect("just found").run;
         if change.what == Change::TakeBack {
             tenant.inbox.remove(run);

@@ -7,6 +7,7 @@ use rhythm_core::message::Message;
 use rhythm_core::{Actor, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::WorldError;
 use super::artifacts::{NewTagMove, NewWorkflowPatch};
 use super::runs::{CommitItem, NewRun};
 use super::tasks::NewTask;
@@ -63,8 +64,9 @@ pub enum Control {
         redeliver: Vec<Message>,
     },
     /// A run that has ended, however it did, waits again, for this message alone: what else waits for it, messages and timers,
-    /// is dropped. Refused as conflict when the run has not ended or its revision moved
-    /// (`an_ended_run_is_opened_to_take_back_what_it_did`, `taking_back_on_a_moved_revision_is_refused`).
+    /// is dropped. Refused as conflict when the run has not ended, its revision moved or a task of it is open, whose answer
+    /// it may have consumed already (`an_ended_run_is_opened_to_take_back_what_it_did`,
+    /// `taking_back_on_a_moved_revision_is_refused`, `nothing_is_taken_back_while_a_task_is_under_way`).
     TakeBack {
         run: RunId,
         revision: u64,
@@ -170,6 +172,13 @@ pub struct Schedule {
 pub enum ScheduleTarget {
     Workflow { workflow: String, input: Payload },
     Task { name: String, input: Payload, options: TaskOptions },
+}
+
+/// Why a run is not opened to take back what it did.
+pub fn still_open(task: &TaskId, run: &RunId) -> WorldError {
+    WorldError::Conflict(format!(
+        "task {task} of run {run} is still open; wait for it, or cancel or discard it"
+    ))
 }
 
 /// How much more a sweep makes ready beside what is ready already: a storm of timers is no longer a line than `limit`,

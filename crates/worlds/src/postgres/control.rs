@@ -3,7 +3,9 @@
 use rhythm_core::event::{EventData, Note};
 use rhythm_core::message::Message;
 use rhythm_core::{Actor, RunId, TaskId, TaskOptions, TenantId};
-use rhythm_engine::world::{CommitItem, Control, ControlRequest, Controlled, Hint, NewRun, WorldError};
+use rhythm_engine::world::{
+    CommitItem, Control, ControlRequest, Controlled, Hint, NewRun, WorldError, still_open,
+};
 
 use super::batch::{self, By, Transition, cancelled_prefix};
 use super::columns::{MessageColumns, RunColumns, json, millis, number};
@@ -201,6 +203,10 @@ impl Desk<'_> {
         if row.get::<_, i64>(1) != number(revision) {
             return Err(conflict(format!("run {run} was changed meanwhile")));
         }
+        let open = if to_take_back { self.session.query(sql::RUN_TASKS, &key).await? } else { Vec::new() };
+        if let Some(task) = open.first() {
+            return Err(still_open(&TaskId(task.get("id")), run).into());
+        }
         if let Some(parent) = row.get::<_, Option<&str>>(2) {
             // Before its inbox is touched, as whoever commits to it does.
             self.session.query(sql::LOCK_RUN, &[&self.tenant.as_str(), &parent]).await?;
@@ -306,7 +312,12 @@ impl Desk<'_> {
     }
 
     async fn requeue_dead(&self, task: &TaskId) -> Result<(), Fault> {
-        let (run, held, live) = self.letter_owner(task).await?;
+        let (run, held, mut live) = self.letter_owner(task).await?;
+        if let Some(run) = run.as_ref().filter(|_| !live) {
+            // Against one who opens the run at this moment, which is the only way back to life.
+            self.session.query(sql::LOCK_ENDED_RUN, &[&self.tenant.as_str(), &run.as_str()]).await?;
+            live = !self.lock(run).await?;
+        }
         if !held && (live || self.has_gone_past(task).await?) {
             let text = format!("the run of task {task} has gone on without it; discard the letter instead");
             return Err(WorldError::Conflict(text).into());

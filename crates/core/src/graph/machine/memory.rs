@@ -288,10 +288,7 @@ impl Memory {
 
     /// Whose answer it is.
     pub fn visit_of(&self, command: CommandId) -> Option<u64> {
-        self.open
-            .iter()
-            .find(|(_, visit)| visit.wait.awaits(command))
-            .map(|(number, _)| *number)
+        self.open.iter().find(|(_, visit)| visit.wait.awaits(command)).map(|(number, _)| *number)
     }
 }
 

@@ -3,7 +3,7 @@
 use rhythm_core::event::{EventData, Note};
 use rhythm_core::message::Message;
 use rhythm_core::{Actor, RunId, TaskId, TenantId};
-use rhythm_engine::world::{CommitItem, Controlled, Creation, NewRun, WorldError, WorldResult};
+use rhythm_engine::world::{CommitItem, Controlled, Creation, NewRun, WorldError, WorldResult, still_open};
 use rusqlite::params;
 
 use super::dead;
@@ -170,6 +170,10 @@ fn reopenable(tx: &Tx<'_>, tenant: &TenantId, run: &RunId, wish: &Reopening<'_>)
     }
     if revision != int(wish.revision) {
         return Err(WorldError::Conflict(format!("run {run} was changed meanwhile")));
+    }
+    let open = tx.one(sql!("control", "open_task"), params![key, run.as_str()], |row| row.id::<TaskId>())?;
+    if let Some(task) = open.filter(|_| wish.to_take_back) {
+        return Err(still_open(&task, run));
     }
     for task in wish.requeue {
         dead::letter(tx, tenant, task)?;

@@ -14,6 +14,8 @@ UPDATE live_run SET blocked_code = NULL, blocked_since = NULL, blocked_detail = 
 UPDATE run_queue SET deliveries = 0, place = CASE place WHEN 3 THEN 0 ELSE place END WHERE key = ?1;
 -- name: ended
 SELECT key, status, revision FROM ended_run WHERE run = ?1 AND tenant = ?2;
+-- name: open_task
+SELECT task FROM task WHERE task > ?2 || ':' AND task < ?2 || ';' AND run_key = ?1 LIMIT 1;
 -- name: awaiting
 SELECT awaiting FROM live_run WHERE key = ?1;
 -- name: reopen_row
