@@ -75,13 +75,14 @@ impl Engine {
             hold: config.hold,
             ask,
         };
+        let asked = self.process.time.own_millis();
         let claimed = self.process.world.claim_runs(claim).await;
         if claimed.as_ref().is_err_and(WorldError::is_passing) {
             // It may have been made: the same call gives what it took.
             *self.lock_unanswered() = Some(Ask { again: true, ..ask });
         }
         let claimed = claimed?;
-        self.process.time.observe(claimed.at);
+        self.process.time.observe(claimed.at, asked);
         ticked.runs = claimed.runs.len();
         ticked.more = claimed.runs.len() == config.run_batch;
         self.busy.store(ticked.more, Ordering::SeqCst);

@@ -129,8 +129,12 @@ impl Process {
 
     /// Commits; when the answer is lost the batch is kept and sent again by [`Self::resend`].
     pub async fn push(&self, batch: Batch) -> WorldResult<Vec<Settled>> {
+        let asked = self.time.own_millis();
         match self.world.commit(batch.commit.clone()).await {
-            Ok(committed) => Ok(self.settle(batch, committed)),
+            Ok(committed) => {
+                self.time.observe(committed.at, asked);
+                Ok(self.settle(batch, committed))
+            }
             Err(error) if error.is_passing() => {
                 self.unsettled.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
                 Err(error)
@@ -187,7 +191,6 @@ impl Process {
 
     fn settle(&self, batch: Batch, committed: Committed) -> Vec<Settled> {
         let Batch { commit, after } = batch;
-        self.time.observe(committed.at);
         self.meter.count(&commit, &committed);
         let mut settled = Vec::with_capacity(after.len());
         // Mostly the world is done with it, and nothing is copied.

@@ -1,13 +1,14 @@
 //! The world's time between its answers. The engine has no clock: it extrapolates from the last answer with a
 //! monotonic counter that the driver hands in. It does not go back for an answer that was long on its way, only after
-//! a world whose clock was set back: timers would be as late as that clock was ahead.
+//! a world whose clock was set back: timers would be as late as that clock was ahead. Which of the two it is, the moment of
+//! asking tells: the world read its clock after that.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rhythm_core::{Millis, Timestamp};
 use tokio::sync::Notify;
 
-/// An answer may be older than this process's time by so many milliseconds.
+/// An answer may be older than this process's time was when it asked by so many milliseconds: clocks differ.
 const LATE_ANSWER: u64 = 2_000;
 /// When all answers of so many milliseconds are older, it is the world's clock.
 const SET_BACK: u64 = 3_000;
@@ -45,19 +46,22 @@ impl WorldTime {
         Self { source, anchors: Arc::default() }
     }
 
-    /// Learns the time an answer carried.
-    pub fn observe(&self, at: Timestamp) {
+    /// Learns the time an answer carried to what was asked at `asked`, by the process's own counter.
+    pub fn observe(&self, at: Timestamp, asked: u64) {
         let own = self.source.millis();
         let mut anchors = self.lock();
-        anchors.last = Anchor { world: at, own };
-        let expected = extrapolate(anchors.latest, own);
+        let told = Anchor { world: at, own };
+        if at < extrapolate(anchors.last, asked) || at > extrapolate(anchors.last, own) {
+            anchors.last = told;
+        }
+        let expected = extrapolate(anchors.latest, asked);
         if at.plus(Millis(LATE_ANSWER)) >= expected {
             anchors.behind = None;
         }
         let set_back =
             at < expected && anchors.behind.is_some_and(|since| own.saturating_sub(since) >= SET_BACK);
-        if at >= expected || set_back {
-            anchors.latest = anchors.last;
+        if at >= extrapolate(anchors.latest, own) || set_back {
+            anchors.latest = told;
             anchors.behind = None;
         } else if at.plus(Millis(LATE_ANSWER)) < expected {
             anchors.behind.get_or_insert(own);
@@ -83,8 +87,12 @@ impl WorldTime {
     }
 }
 
+/// The time then, which may be before that of the anchor.
 fn extrapolate(anchor: Anchor, own: u64) -> Timestamp {
-    anchor.world.plus(Millis(own.saturating_sub(anchor.own)))
+    match own.checked_sub(anchor.own) {
+        Some(after) => anchor.world.plus(Millis(after)),
+        None => Timestamp(anchor.world.millis().saturating_sub_unsigned(anchor.own - own)),
+    }
 }
 
 /// When the next thing becomes due, as far as this process knows: what it scheduled itself and what the last
@@ -139,12 +147,12 @@ mod tests {
     fn time_runs_on_between_answers_and_never_goes_back() {
         let counter = Arc::new(Counter::default());
         let time = WorldTime::new(counter.clone());
-        time.observe(Timestamp(1_000));
+        time.observe(Timestamp(1_000), 0);
         counter.0.store(50, Ordering::SeqCst);
         assert_eq!(time.now(), Timestamp(1_050));
-        time.observe(Timestamp(900));
+        time.observe(Timestamp(900), 50);
         assert_eq!(time.now(), Timestamp(1_050));
-        time.observe(Timestamp(2_000));
+        time.observe(Timestamp(2_000), 50);
         assert_eq!(time.now(), Timestamp(2_000));
     }
 
@@ -154,7 +162,7 @@ mod tests {
         let time = WorldTime::new(counter.clone());
         let told = |own: u64, at: i64| {
             counter.0.store(own, Ordering::SeqCst);
-            time.observe(Timestamp(at));
+            time.observe(Timestamp(at), own);
             time.now().millis()
         };
         assert_eq!(told(0, 100_000), 100_000);
@@ -167,11 +175,25 @@ mod tests {
     }
 
     #[test]
+    fn answers_that_are_all_long_on_their_way_set_no_clock_back() {
+        let counter = Arc::new(Counter::default());
+        let time = WorldTime::new(counter.clone());
+        time.observe(Timestamp(100_000), 0);
+        for (asked, own, at) in [(10, 10_000, 100_020), (20, 14_000, 100_030), (30, 21_000, 100_040)] {
+            counter.0.store(own, Ordering::SeqCst);
+            time.observe(Timestamp(at), asked);
+            let now = 100_000 + i64::try_from(own).unwrap();
+            assert_eq!(time.now().millis(), now);
+            assert_eq!(time.until(Timestamp(now + 5)), Millis(5), "nor is anything waited for longer");
+        }
+    }
+
+    #[test]
     fn waiting_follows_a_clock_that_was_set_back() {
         let counter = Arc::new(Counter::default());
         let time = WorldTime::new(counter.clone());
-        time.observe(Timestamp(10_000));
-        time.observe(Timestamp(1_000));
+        time.observe(Timestamp(10_000), 0);
+        time.observe(Timestamp(1_000), 0);
         counter.0.store(50, Ordering::SeqCst);
         assert_eq!((time.now(), time.until(Timestamp(1_200))), (Timestamp(10_050), Millis(150)));
     }

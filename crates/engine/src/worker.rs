@@ -179,6 +179,7 @@ impl Worker {
             overdue: false,
             ask,
         };
+        let asked_at = self.process.time.own_millis();
         let claimed = match self.process.world.claim_tasks(claim).await {
             Ok(claimed) => claimed,
             Err(error) => {
@@ -190,7 +191,7 @@ impl Worker {
                 return Err(error);
             }
         };
-        self.process.time.observe(claimed.at);
+        self.process.time.observe(claimed.at, asked_at);
         let got = |queue: &str| claimed.tasks.iter().filter(|task| task.options.queue == queue).count();
         let more = asked.iter().any(|(queue, limit)| got(queue) >= *limit);
         let all_asked = asked.len() == self.process.config.queues.len();
@@ -353,6 +354,7 @@ impl Worker {
         }
         let sent: BTreeMap<TaskId, u64> =
             tasks.iter().map(|beat| (beat.claim.task.clone(), beat.claim.claim)).collect();
+        let asked_at = self.process.time.own_millis();
         let extended = self
             .process
             .world
@@ -365,7 +367,7 @@ impl Worker {
                 leaving,
             })
             .await?;
-        self.process.time.observe(extended.at);
+        self.process.time.observe(extended.at, asked_at);
         let running = self.lock_running();
         let told = |tasks: Vec<TaskId>, reason: Cancellation| {
             for task in tasks {

@@ -54,7 +54,7 @@ fn at_node(reason: &mut Reason, place: &Place) {
 fn held(run: &str, place: &Place) -> Option<Reason> {
     let WaitsFor::Held(why) = &place.waits_for else { return None };
     let what = format!("node {} is held after {why}", place.node);
-    let command = Some(format!("rhythm runs retry {run} --node {}", place.node));
+    let command = Some(format!("rhythm runs retry {run} --node {} --reason WHY", place.node));
     let mut reason = reason("node_held", what, place.since, "somebody tries the node again", command);
     reason.line = Some(place.line).filter(|line| *line > 0);
     Some(reason)

@@ -14,8 +14,9 @@ pub const EVERY: Millis = Millis::from_secs(3);
 const LIMIT: usize = 100;
 
 pub async fn run(process: &Process) -> WorldResult<()> {
+    let asked = process.time.own_millis();
     let report = process.world.upkeep(Upkeep::DueSchedules { limit: LIMIT }).await?;
-    process.time.observe(report.at);
+    process.time.observe(report.at, asked);
     let mut failed = Ok(());
     for (tenant, schedule) in report.schedules {
         // One that cannot be fired must not keep the others from it.

@@ -17,8 +17,9 @@ pub async fn run(process: &Process) -> WorldResult<Kept> {
     let late = process.agenda.take().map(|due| process.time.now().since(due));
     let limit = if late > Some(PATIENCE) { LONG_LINE } else { SHORT_LINE };
     let request = Upkeep::Sweep { limit };
+    let asked = process.time.own_millis();
     let report = process.world.upkeep(request).await?;
-    process.time.observe(report.at);
+    process.time.observe(report.at, asked);
     if let Some(due) = report.next_due {
         process.agenda.note(due);
     }
