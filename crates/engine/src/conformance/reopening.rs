@@ -167,8 +167,8 @@ pub async fn nothing_is_taken_back_while_a_task_is_under_way(stage: &dyn Stage) 
     play.deliver(&run, signal("s1", "go")).await;
     play.done(&Draft::of(&play.claim().await).completed()).await;
     play.order(Control::RequeueDead { task: "r:1".into() }).await;
-    let before = play.stored(&run).await;
     let task = play.take().await;
+    let before = play.stored(&run).await;
     let answer = play.control(take_back(&run, 2)).await;
     assert!(matches!(answer, Err(WorldError::Conflict(_))), "{answer:?}");
     assert_eq!(play.stored(&run).await, before);
