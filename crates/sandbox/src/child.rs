@@ -2,7 +2,6 @@
 
 mod confine;
 pub(crate) mod jq;
-mod loops;
 pub(crate) mod program;
 mod python;
 
