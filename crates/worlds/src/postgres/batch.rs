@@ -160,9 +160,9 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// What every batch writes; new tasks of runs that also cancel some come later.
+    /// What every batch writes; where any run cancels something, new tasks come later.
     async fn transit(&mut self) -> Result<(), Fault> {
-        let items = self.items;
+        let (items, cancels) = (self.items, self.cancels());
         let column = |of: fn(&Transition<'a>) -> &'a str| items.iter().map(of).collect::<Vec<_>>();
         let claim = |fence: Fence| match fence {
             Fence::Claim(claim) => Some(number(claim)),
@@ -199,7 +199,7 @@ impl<'a> Batch<'a> {
             }
             let born = item.created_at.and_then(month_of);
             item.events.iter().for_each(|event| events.push(&by.tenant, item.run.as_str(), born, event));
-            if !cancels(item) {
+            if !cancels {
                 item.tasks.iter().for_each(|task| tasks.push(&by.tenant, task, Some((&by.worker, by.hold))));
             }
         }
@@ -208,6 +208,11 @@ impl<'a> Batch<'a> {
         values.extend(tasks.into_columns());
         self.places.commit = self.pipeline.add(sql::COMMIT, values).await?;
         Ok(())
+    }
+
+    /// Then new tasks of all runs wait until that is done: they stand in the queue in the order of their runs.
+    fn cancels(&self) -> bool {
+        self.items.iter().any(|transition| cancels(transition.item))
     }
 
     /// Attempts that ended otherwise than completed.
@@ -258,9 +263,10 @@ impl<'a> Batch<'a> {
         let mut late_tasks = TaskColumns::default();
         let (mut tenants, mut runs, mut ids, mut due, mut numbers, mut bodies) =
             (vec![], vec![], vec![], vec![], vec![], vec![]);
+        let cancels = self.cancels();
         for Transition { by, item } in self.items {
             item.children.iter().for_each(|child| children.push(&by.tenant, child));
-            if cancels(item) {
+            if cancels {
                 let taker = Some((by.worker.as_str(), by.hold));
                 item.tasks.iter().for_each(|task| late_tasks.push(&by.tenant, task, taker));
             }
