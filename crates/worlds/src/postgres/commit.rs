@@ -150,12 +150,13 @@ type Move = (Part, Answer<(Timestamp, CommitOutcome)>);
 fn take_round(moves: Vec<Move>) -> (Vec<Move>, Vec<Move>) {
     let alone = |(part, _): &Move| part.transition().item.cancel_open.is_some();
     let mut seen: HashSet<(String, RunId)> = HashSet::new();
-    let (mut round, mut rest) = (Vec::new(), Vec::new());
+    let (mut round, mut rest, mut closed) = (Vec::new(), Vec::new(), false);
     for one in moves {
         let Transition { by, item } = one.0.transition();
         let key = (by.tenant.clone(), item.run.clone());
-        let closed = round.first().is_some_and(alone) || (alone(&one) && !round.is_empty());
-        // Whatever follows a postponed item of the same run must not overtake it.
+        // Whatever follows is not to overtake it: what runs ask for stands in the queue in their order.
+        closed |= round.first().is_some_and(alone) || (alone(&one) && !round.is_empty());
+        // Nor does a postponed item of a run let others of that run pass.
         if !seen.insert(key) || closed {
             rest.push(one);
         } else {
