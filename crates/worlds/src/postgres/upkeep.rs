@@ -205,6 +205,15 @@ mod tests {
     }
 
     #[test]
+    fn sweeps_that_follow_each_other_closely_judge_once() {
+        let watermark = Watermark::default();
+        assert!(watermark.is_time_to_judge());
+        assert!(!watermark.is_time_to_judge());
+        *watermark.judged.lock().unwrap() = Instant::now().checked_sub(JUDGE_EVERY);
+        assert!(watermark.is_time_to_judge());
+    }
+
+    #[test]
     fn a_clock_that_was_set_back_starts_the_search_anew() {
         let watermark = Watermark::default();
         let hour = 3_600_000;
