@@ -111,16 +111,19 @@ mod tests {
         (busy.patience, other.patience) = (Duration::from_secs(60), Duration::from_secs(60));
         let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
         let told = done.clone();
+        let (wrote, first) = std::sync::mpsc::channel();
         let writes = std::thread::spawn(move || {
             let mut turns = 0;
             while !told.load(std::sync::atomic::Ordering::SeqCst) {
                 let turn = busy.pass();
                 assert!(turn.0.is_some());
+                let _ = wrote.send(());
                 std::thread::sleep(Duration::from_millis(2));
                 turns += 1;
             }
             turns
         });
+        first.recv().unwrap();
         for _ in 0..100 {
             assert!(other.pass().0.is_some());
         }
@@ -128,6 +131,26 @@ mod tests {
         // At most one turn of the other passes between two of ours, and a few before the first.
         let turns = writes.join().unwrap();
         assert!(turns < 300, "{turns} turns beside 100");
+    }
+
+    #[test]
+    fn who_comes_later_stands_behind_the_first_in_line() {
+        let (folder, mut busy, mut other) = turnstiles();
+        let later = Turnstile::of(&Place::File(folder.path().join("a.db"))).locks.unwrap();
+        let turn = busy.pass();
+        other.patience = Duration::from_secs(60);
+        let waiting = std::thread::spawn(move || other.pass().0.is_some());
+        let began = Instant::now();
+        while later.first_in_line.try_lock().is_ok() {
+            later.first_in_line.unlock().unwrap();
+            assert!(began.elapsed() < Duration::from_secs(60), "nobody stands in line");
+            std::thread::yield_now();
+        }
+        // However often it looks: the place is kept until the writer has gone.
+        assert!(!lock(&later.first_in_line, Duration::from_millis(50)), "somebody else went before it");
+        drop(turn);
+        assert!(waiting.join().unwrap());
+        assert!(lock(&later.first_in_line, Duration::from_secs(60)));
     }
 
     #[test]
