@@ -27,7 +27,7 @@ const SAMPLE: u64 = 100;
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("timers", on);
     let lab = Lab::open(Setup::new(on)).await?;
-    let timers: u64 = scale.pick(5_000, 100_000);
+    let timers: u64 = scale.pick(2_000, 100_000);
     let mut workers = [lab.worker(&Launch::fast())?, lab.worker(&Launch::fast())?];
     let steps_before = pace(&lab, &mut report).await?;
     let one_batch = rehearse(&lab, &mut report).await?;
