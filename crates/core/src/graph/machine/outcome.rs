@@ -35,14 +35,20 @@ impl Machine<'_> {
         attempt: u32,
     ) -> Stopped {
         let place = self.place(&visit.node);
-        if self.plan.node(place).kind == NodeKind::Agent
-            && let Some((rest, patch)) = self.take_patch(value)?
-        {
-            self.record(&visit, rest, attempt)?;
-            return self.agent_patch(visit, command, rest, patch);
+        if self.plan.node(place).kind != NodeKind::Agent {
+            self.record(&visit, value, attempt)?;
+            return self.route(visit, command, value);
         }
-        self.record(&visit, value, attempt)?;
-        self.route(visit, command, value)
+        match self.take_patch(value)? {
+            Some((rest, patch)) => {
+                self.record(&visit, rest, attempt)?;
+                self.agent_patch(visit, command, rest, patch)
+            }
+            None => {
+                self.record(&visit, value, attempt)?;
+                self.route_decided(visit, command, value)
+            }
+        }
     }
 
     /// What conditions, references and compensators will see of this visit.
