@@ -13,6 +13,7 @@ use crate::id::CommandId;
 use crate::payload::Payload;
 use crate::retry::Verdict;
 use crate::task::OnExhausted;
+use crate::time::Millis;
 
 impl Machine<'_> {
     /// What came from outside is the node's result.
@@ -69,19 +70,20 @@ impl Machine<'_> {
 
     /// A task's failure; where its policy would have gone on but the deadline left no time, one of that type.
     pub fn out_of_time(&self, visit: &Visit, task: CommandId, failure: &Failure) -> Failure {
-        let mut failure = failure.clone();
         let node = self.plan.node(self.place(&visit.node));
-        let Some(deadline) = node.limits.deadline else { return failure };
         let (policy, key) = (options_of(node).policy(), self.input.facts.run.task(task));
         let verdict =
             policy.verdict(key.as_str(), failure.attempts, &failure.code, &failure.kind, failure.retryable);
-        if let Verdict::Retry { delay } = verdict
-            && self.input.at.plus(delay) >= visit.since.plus(deadline)
-        {
-            failure.kind = codes::DEADLINE.to_owned();
-            failure.message += &format!("; {}: no time is left for another attempt", codes::DEADLINE);
+        match verdict {
+            Verdict::Retry { delay } if self.is_too_late(visit, delay) => hurried(failure.clone()),
+            _ => failure.clone(),
         }
-        failure
+    }
+
+    /// Whether the node's deadline comes before another attempt would.
+    pub fn is_too_late(&self, visit: &Visit, delay: Millis) -> bool {
+        let deadline = self.plan.node(self.place(&visit.node)).limits.deadline;
+        deadline.is_some_and(|deadline| self.input.at.plus(delay) >= visit.since.plus(deadline))
     }
 
     /// What a wait came to that took too long: for its own patience, or for the node's deadline.
@@ -116,6 +118,13 @@ impl Machine<'_> {
         self.memory.passes.remove(&visit.node);
         self.emit(visit, command, value, path)
     }
+}
+
+/// The failure of what would have been tried again if there had been time.
+pub fn hurried(mut failure: Failure) -> Failure {
+    failure.kind = codes::DEADLINE.to_owned();
+    failure.message += &format!("; {}: no time is left for another attempt", codes::DEADLINE);
+    failure
 }
 
 /// A node's failure as its run's: the type stays that of the cause.
