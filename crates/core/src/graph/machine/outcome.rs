@@ -116,7 +116,7 @@ impl Machine<'_> {
         let value = self.made(json!({"error": shown(&node.id, failure)}));
         self.remember(&visit, value, failure.attempts.max(1));
         self.memory.passes.remove(&visit.node);
-        self.emit(visit, command, value, path)
+        self.emit_as(visit, command, (value, true), path)
     }
 }
 
