@@ -41,7 +41,7 @@ use crate::failure::Failure;
 use crate::id::CommandId;
 use crate::payload::BlobRef;
 use crate::program::{Program, ProgramError, Progress, Session, Snapshot, Step, StepInput, Transition};
-use crate::run::Compensation;
+use crate::run::{Blocked, Compensation};
 use crate::time::Timestamp;
 
 pub(super) use aggregate::impossible_figures;
@@ -262,6 +262,7 @@ impl Machine<'_> {
         let waits = self.memory.open.values().filter_map(|visit| match &visit.wait {
             Wait::Signal { name, .. } => Some(name.clone()),
             Wait::Person(question) => Some(format!("@approval:{}", question.approval)),
+            Wait::Held { .. } => Some(Blocked::mark(&visit.node, visit.since)),
             _ => None,
         });
         let proposals = self.memory.proposals.keys().map(|approval| format!("@approval:{approval}"));

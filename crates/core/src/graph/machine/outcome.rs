@@ -101,6 +101,7 @@ impl Machine<'_> {
             return self.give_up(visit, command, failure);
         }
         let why = failure.to_string();
+        visit.since = self.input.at;
         visit.wait = Wait::Held { held: self.number(), why };
         self.memory.open.insert(visit.tokens[0].id, visit);
         Ok(())
