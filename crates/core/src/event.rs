@@ -205,9 +205,13 @@ pub struct NodeToken {
     /// Of a consumed one: the first token of those its node took together, so one execution has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visit: Option<u64>,
-    /// Of a consumed one: what the node had asked for, when it asked for anything.
+    /// Of a consumed one: what the node had asked for, when it asked for anything. The answer to that is in a row of its own
+    /// (`task:<command>`), and is what the tokens carry that were emitted with this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandId>,
+    /// Of the first one that was emitted with a value the run has made itself: that value, which stands nowhere else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Payload>,
 }
 
 /// A run goes on with another graph.

@@ -39,7 +39,7 @@ pub enum BlockedCode {
     NoVersion,
     /// Its snapshot or messages cannot be stepped; it was set aside so that others go on.
     Quarantined,
-    /// A task with `on_exhausted: hold` is out of attempts.
+    /// A task with `on_exhausted: hold` is out of attempts, or a node that is no task has failed.
     DeadLetter,
 }
 
@@ -165,6 +165,35 @@ impl Compensation {
     }
 }
 
+/// A node that is held is no task a world could know of: its run says so among what it awaits.
+impl Blocked {
+    const HELD: &'static str = "@held:";
+
+    /// The name a run awaits while this node is held.
+    pub fn mark(node: &str, since: Timestamp) -> String {
+        format!("{}{}:{node}", Self::HELD, since.millis())
+    }
+
+    /// Since when the node is held that an awaited name speaks of.
+    pub fn marked(name: &str) -> Option<(&str, Timestamp)> {
+        let (since, node) = name.strip_prefix(Self::HELD)?.split_once(':')?;
+        Some((node, Timestamp(since.parse().ok()?)))
+    }
+
+    /// What nodes hold a run up, if any do.
+    pub fn by_nodes(status: Status, awaiting: &BTreeSet<String>) -> Option<Self> {
+        let held: Vec<(&str, Timestamp)> = awaiting.iter().filter_map(|name| Self::marked(name)).collect();
+        let since = held.iter().map(|(_, since)| *since).min().filter(|_| !status.is_final())?;
+        let nodes: BTreeSet<&str> = held.iter().map(|(node, _)| *node).collect();
+        let nodes: Vec<&str> = nodes.into_iter().collect();
+        let detail = match nodes.as_slice() {
+            [node] => format!("node {node} has failed and is held"),
+            nodes => format!("nodes {} have failed and are held", nodes.join(", ")),
+        };
+        Some(Self { code: BlockedCode::DeadLetter, since, detail })
+    }
+}
+
 impl WorkflowKind {
     pub fn as_str(self) -> &'static str {
         match self {
@@ -200,6 +229,18 @@ impl BlockedCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_is_blocked_by_the_nodes_it_says_are_held() {
+        let marks = [Blocked::mark("b:c", Timestamp(20)), Blocked::mark("a", Timestamp(30)), "go".to_owned()];
+        let awaiting = BTreeSet::from(marks);
+        let blocked = Blocked::by_nodes(Status::Waiting, &awaiting).unwrap();
+        assert_eq!((blocked.code, blocked.since), (BlockedCode::DeadLetter, Timestamp(20)));
+        assert_eq!(blocked.detail, "nodes a, b:c have failed and are held");
+        assert_eq!(Blocked::by_nodes(Status::Cancelled, &awaiting), None);
+        let others = BTreeSet::from(["go".to_owned(), "@approval:3".to_owned(), "@held:x".to_owned()]);
+        assert_eq!(Blocked::by_nodes(Status::Waiting, &others), None);
+    }
 
     #[test]
     fn a_run_that_has_ended_only_reopens_and_only_when_it_failed() {

@@ -302,6 +302,7 @@ macro_rules! conformance_tests {
                 a_run_gets_the_failure_and_the_letter_stays
                 a_held_task_blocks_its_run
                 a_held_run_goes_on_with_other_messages
+                a_run_that_awaits_a_held_node_is_blocked
                 a_requeued_held_task_runs_again
                 a_run_is_held_until_its_last_letter_is_gone
                 a_requeued_standalone_task_runs_again

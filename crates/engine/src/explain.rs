@@ -5,7 +5,7 @@ mod lines;
 mod nodes;
 
 use rhythm_core::message::MessageBody;
-use rhythm_core::{BlockedCode, CommandId, Compensation, RunId, Status, TaskId, Timestamp};
+use rhythm_core::{Blocked, BlockedCode, CommandId, Compensation, RunId, Status, TaskId, Timestamp};
 use serde::Serialize;
 
 use crate::client::Client;
@@ -132,6 +132,8 @@ pub fn explain_picture(picture: &Picture, queues: &[QueueRow], workers: &[Worker
         reasons.extend(picture.children.iter().filter(|child| !child.status.is_final()).map(child_reason));
         // The task that takes something back is among the tasks.
         let names = picture.row.awaiting().iter().filter(|name| !Compensation::is_mark(name));
+        // What nodes hold it up has been said.
+        let names = names.filter(|name| Blocked::marked(name).is_none());
         reasons.extend(names.map(|name| awaited(&summary.id, name, summary.updated_at)));
         // A flow says which of these it waits for, and where.
         if summary.kind != rhythm_core::WorkflowKind::Flow {
@@ -206,6 +208,13 @@ fn ended(picture: &Picture) -> Reason {
     }
 }
 
+const REQUEUED: &str = "the dead letter is requeued or discarded";
+const TRIED_AGAIN: &str = "somebody tries the node again";
+
+fn try_again(run: &RunId, node: &str) -> String {
+    format!("rhythm runs retry {run} --node {node} --reason WHY")
+}
+
 /// What keeps the whole run from moving, whatever it waits for.
 fn held_up(picture: &Picture) -> Vec<Reason> {
     let summary = &picture.summary;
@@ -241,14 +250,16 @@ fn held_up(picture: &Picture) -> Vec<Reason> {
                 "the cause is mended and the run is retried",
                 Some(format!("rhythm runs retry {run}")),
             ),
-            BlockedCode::DeadLetter => (
-                "dead_letter",
-                "the dead letter is requeued or discarded",
-                Some(match picture.dead.iter().find(|letter| letter.held) {
-                    Some(letter) => format!("rhythm dead requeue {}", letter.task),
-                    None => format!("rhythm dead list --run {run}"),
-                }),
-            ),
+            BlockedCode::DeadLetter => {
+                let letter = picture.dead.iter().find(|letter| letter.held);
+                let mut nodes = picture.row.awaiting().iter().filter_map(|name| Blocked::marked(name));
+                let (moves_when, command) = match (letter, nodes.next()) {
+                    (Some(letter), _) => (REQUEUED, format!("rhythm dead requeue {}", letter.task)),
+                    (None, Some((node, _))) => (TRIED_AGAIN, try_again(run, node)),
+                    (None, None) => (REQUEUED, format!("rhythm dead list --run {run}")),
+                };
+                ("dead_letter", moves_when, Some(command))
+            }
         };
         let what = format!("it is blocked: {}", blocked.detail);
         reasons.push(reason(code, what, Some(blocked.since), moves_when, command));
@@ -312,7 +323,7 @@ fn task_state_reason(task: &TaskSummary, queues: &[QueueRow], workers: &[WorkerR
         TaskState::Held => {
             let what = format!("{title}, which is out of attempts and held");
             let command = Some(format!("rhythm dead requeue {}", task.id));
-            reason("dead_letter", what, since, "the dead letter is requeued or discarded", command)
+            reason("dead_letter", what, since, REQUEUED, command)
         }
         _ => {
             let paused = queues.iter().any(|row| row.name == *queue && row.paused);

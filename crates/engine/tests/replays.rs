@@ -2,11 +2,12 @@
 
 mod rig;
 
-use rhythm_core::{Failure, Millis, Payload, RunId, Status, WorkflowKind};
+use rhythm_core::{BlockedCode, Failure, Millis, Payload, RunId, Status, WorkflowKind};
 use rhythm_engine::client::RetryNode;
 use rhythm_engine::error::EngineError;
+use rhythm_engine::explain::explain;
 use rhythm_engine::patches::PatchOutcome;
-use rhythm_engine::world::DeadQuery;
+use rhythm_engine::world::{DeadQuery, RunQuery};
 use rig::{Rig, permanent};
 use serde_json::{Value, json};
 
@@ -153,6 +154,45 @@ async fn a_node_a_run_is_held_for_is_tried_again() {
         rig.settle().await;
         rig.output(&run).await;
         assert_eq!(letters(&rig).await, 0);
+    }
+}
+
+/// A node that is no task leaves no letter: its run itself says that it is held, and for what.
+#[tokio::test]
+async fn a_run_is_blocked_while_a_node_of_it_is_held() {
+    for whole_run in [false, true] {
+        let rig = Rig::new();
+        let signal = json!({"name": "go", "timeout": "1s"});
+        let nodes = json!([{"id": "w", "type": "signal", "on_exhausted": "hold", "config": signal},
+            {"id": "d", "type": "delay", "config": {"for": "10m"}}]);
+        let run = started(&rig, nodes).await;
+        rig.run_for(Millis::from_secs(2)).await;
+        let since = rig.picture(&run).await.summary.updated_at;
+        rig.run_for(Millis::from_secs(1200)).await;
+        let picture = rig.picture(&run).await;
+        let blocked = picture.summary.blocked.unwrap();
+        assert_eq!((blocked.code, blocked.since), (BlockedCode::DeadLetter, since));
+        assert_eq!(blocked.detail, "node w has failed and is held");
+        let query = RunQuery { tenant: rig.client.tenant().clone(), blocked: true, ..RunQuery::default() };
+        let listed = rig.client.world().list_runs(RunQuery { limit: 9, ..query.clone() }).await.unwrap();
+        assert_eq!(listed.rows.len(), 1);
+        let explanation = explain(&rig.client, &run).await.unwrap();
+        assert_eq!(explanation.summary, "it is blocked: node w has failed and is held");
+        let retry = format!("rhythm runs retry {run} --node w --reason WHY");
+        let commands: Vec<_> = explanation.reasons.iter().map(|reason| reason.command.clone()).collect();
+        assert_eq!(commands, [Some(retry.clone()), Some(retry)]);
+        assert!(explanation.reasons[1].what.contains("no signal \"go\" came in time"));
+        assert_eq!(refused(&rig, &run, "d", None).await.code(), "ENGINE024");
+
+        match whole_run {
+            false => rig.client.retry_node(&run, wish("w", None)).await.unwrap(),
+            true => rig.client.retry_run(&run, "again").await.unwrap(),
+        }
+        rig.settle().await;
+        assert_eq!(rig.picture(&run).await.summary.blocked, None);
+        rig.client.signal(&run, "go", Payload::null(), None).await.unwrap();
+        rig.settle().await;
+        rig.output(&run).await;
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod confine;
 pub(crate) mod jq;
+mod loops;
 pub(crate) mod program;
 mod python;
 

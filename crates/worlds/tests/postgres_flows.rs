@@ -1,11 +1,13 @@
 //! Made flow programs on PostgreSQL do what they do in memory.
 
+mod agreeing;
 mod made_flows;
 mod postgres_stage;
 
 use std::sync::Arc;
 
-use made_flows::{NOON, agrees, seeds};
+use agreeing::NOON;
+use made_flows::{agrees, seeds};
 use postgres_stage::PostgresStage;
 use rhythm_engine::world::ManualClock;
 use rhythm_worlds::postgres::{PostgresOptions, PostgresWorld};

@@ -1,10 +1,12 @@
 //! Made flow programs on SQLite do what they do in memory.
 
+mod agreeing;
 mod made_flows;
 
 use std::sync::Arc;
 
-use made_flows::{NOON, agrees, seeds};
+use agreeing::NOON;
+use made_flows::{agrees, seeds};
 use rhythm_engine::world::ManualClock;
 use rhythm_worlds::sqlite::{SqliteOptions, SqliteWorld};
 

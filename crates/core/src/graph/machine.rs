@@ -7,6 +7,7 @@ mod child;
 mod consume;
 mod decide;
 mod execute;
+mod figures;
 mod filter;
 mod inspect;
 mod join;
@@ -40,7 +41,7 @@ use crate::failure::Failure;
 use crate::id::CommandId;
 use crate::payload::BlobRef;
 use crate::program::{Program, ProgramError, Progress, Session, Snapshot, Step, StepInput, Transition};
-use crate::run::Compensation;
+use crate::run::{Blocked, Compensation};
 use crate::time::Timestamp;
 
 pub(super) use aggregate::impossible_figures;
@@ -51,7 +52,7 @@ use memory::{Memory, Stage, Wait};
 use plan::Plan;
 pub use recount::{Miscount, recount};
 use session::GraphSession;
-use values::ValueId;
+use values::{Moved, ValueId};
 
 /// Codes a graph's runs end with, besides `node_failed:<id>`.
 pub mod codes {
@@ -186,12 +187,14 @@ struct Machine<'a> {
     mark: Option<&'static str>,
     commands: Vec<Command>,
     events: Vec<EventData>,
+    /// Contents the events refer to.
+    blobs: Moved,
 }
 
 impl<'a> Machine<'a> {
     fn with(program: &'a GraphProgram, plan: Arc<Plan>, input: StepInput<'a>, memory: Memory) -> Self {
-        let (read, commands, events) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { program, plan, input, memory, read, begun: 0, mark: None, commands, events }
+        let (read, commands, events, blobs) = (BTreeMap::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { program, plan, input, memory, read, begun: 0, mark: None, commands, events, blobs }
     }
 }
 
@@ -212,8 +215,9 @@ impl Machine<'_> {
             self.memory.end();
         }
         let awaiting = self.awaiting();
-        let (snapshot, moved) = self.memory.save();
-        Transition { blobs: moved, ..self.transition(snapshot, awaiting, progress) }
+        let (snapshot, mut blobs) = self.memory.save();
+        blobs.append(&mut self.blobs);
+        Transition { blobs, ..self.transition(snapshot, awaiting, progress) }
     }
 
     /// What can be undone is, before the run ends. Otherwise all is as it was before the message: whoever opens the run
@@ -230,6 +234,7 @@ impl Machine<'_> {
         }
         (self.memory, self.mark) = (before, None);
         self.commands.clear();
+        self.blobs.clear();
         self.events.retain(|event| match event {
             EventData::ConditionEvaluated(_) | EventData::Warning(_) => true,
             // That nobody decided in time stays true, whatever came of it.
@@ -257,6 +262,7 @@ impl Machine<'_> {
         let waits = self.memory.open.values().filter_map(|visit| match &visit.wait {
             Wait::Signal { name, .. } => Some(name.clone()),
             Wait::Person(question) => Some(format!("@approval:{}", question.approval)),
+            Wait::Held { .. } => Some(Blocked::mark(&visit.node, visit.since)),
             _ => None,
         });
         let proposals = self.memory.proposals.keys().map(|approval| format!("@approval:{approval}"));

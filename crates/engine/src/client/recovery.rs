@@ -1,11 +1,12 @@
 //! Opening failed runs again, and what becomes of dead letters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rhythm_core::message::{Message, MessageBody, Start, TaskFailed};
-use rhythm_core::{CommandId, EventData, MessageId, Millis, RunId, Status, TaskId, Timestamp};
+use rhythm_core::{Blocked, CommandId, EventData, MessageId, Millis, RunId, Status, TaskId, Timestamp};
 
 use super::Client;
+use super::replaying::RetryNode;
 use crate::error::EngineError;
 use crate::world::*;
 
@@ -40,6 +41,11 @@ impl Client {
     async fn reopen(&self, run: &RunId, reason: &str) -> Result<(), EngineError> {
         let picture = self.picture(run).await?;
         if picture.summary.blocked.is_some() && !picture.summary.status.is_final() {
+            // Nodes that hold it up are tried again; whatever else blocks it is forgotten.
+            for node in held_nodes(&picture) {
+                let wish = RetryNode { node, config: None, reason: reason.to_owned() };
+                Box::pin(self.retry_node(run, wish)).await?;
+            }
             self.control(Control::Unblock { run: run.clone() }).await?;
             return Ok(());
         }
@@ -164,6 +170,11 @@ impl Client {
             }
         }
     }
+}
+
+fn held_nodes(picture: &Picture) -> BTreeSet<String> {
+    let marked = picture.row.awaiting().iter().filter_map(|name| Blocked::marked(name));
+    marked.map(|(node, _)| node.to_owned()).collect()
 }
 
 /// The failing message once more, under a name of its own.

@@ -1,7 +1,7 @@
 //! Tasks out of attempts: letters, held runs, requeueing and discarding.
 
 use rhythm_core::message::{MessageBody, TaskFailed};
-use rhythm_core::{BlockedCode, CommandId, Message, RunId};
+use rhythm_core::{Blocked, BlockedCode, CommandId, Message, RunId, Timestamp};
 
 use super::Stage;
 use super::play::*;
@@ -100,6 +100,29 @@ pub async fn a_held_run_goes_on_with_other_messages(stage: &dyn Stage) {
         Some(BlockedCode::DeadLetter),
         "a commit does not unblock it"
     );
+}
+
+/// A node that is no task has no letter: its run says that it is held, among what it awaits.
+pub async fn a_run_that_awaits_a_held_node_is_blocked(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let mark = Blocked::mark("pay", Timestamp(1_700_000_000_000));
+    let run = play.waiting("r", |draft| draft.awaiting(&["go", &mark])).await;
+    play.waiting("other", |draft| draft.awaiting(&["go"])).await;
+    stage.clock().advance(secs(301));
+    let report = play.upkeep(Upkeep::FindStuck { idle: secs(300), limit: 100 }).await;
+    assert_eq!(report.stuck, [], "somebody knows what it waits for");
+    let blocked = play.picture(&run).await.summary.blocked.unwrap();
+    assert_eq!((blocked.code, blocked.since), (BlockedCode::DeadLetter, Timestamp(1_700_000_000_000)));
+    assert_eq!(blocked.detail, "node pay has failed and is held");
+    let listed = async || {
+        let query = RunQuery { tenant: play.tenant.clone(), blocked: true, limit: 10, ..RunQuery::default() };
+        let page = play.world.list_runs(query).await.unwrap();
+        page.rows.into_iter().map(|row| (row.id, row.blocked)).collect::<Vec<_>>()
+    };
+    assert_eq!(listed().await, [(run.clone(), Some(blocked))]);
+    play.deliver(&run, cancel("c1")).await;
+    play.done(&Draft::of(&play.claim().await).awaiting(&["go"])).await;
+    assert_eq!((blocked_code(&play, &run).await, listed().await), (None, vec![]));
 }
 
 pub async fn a_requeued_held_task_runs_again(stage: &dyn Stage) {

@@ -1,6 +1,8 @@
 //! Reasons of a graph, told by its nodes: where its tokens are, and what each of them waits for.
 
-use super::{About, Explanation, Reason, reason};
+use rhythm_core::RunId;
+
+use super::{About, Explanation, Reason, TRIED_AGAIN, reason, try_again};
 use crate::tokens::{Place, Standing, WaitsFor};
 
 pub fn tell(explanation: &mut Explanation, standing: &Standing) {
@@ -12,8 +14,8 @@ pub fn tell(explanation: &mut Explanation, standing: &Standing) {
             at_node(reason, place);
         }
     }
-    let run = explanation.run.to_string();
-    let held: Vec<Reason> = standing.places.iter().filter_map(|place| held(&run, place)).collect();
+    let held: Vec<Reason> =
+        standing.places.iter().filter_map(|place| held(&explanation.run, place)).collect();
     if !held.is_empty() {
         explanation.reasons.retain(|reason| reason.code != "stuck");
         explanation.reasons.extend(held);
@@ -51,11 +53,11 @@ fn at_node(reason: &mut Reason, place: &Place) {
 }
 
 /// A node that has failed and keeps its run waiting.
-fn held(run: &str, place: &Place) -> Option<Reason> {
+fn held(run: &RunId, place: &Place) -> Option<Reason> {
     let WaitsFor::Held(why) = &place.waits_for else { return None };
     let what = format!("node {} is held after {why}", place.node);
-    let command = Some(format!("rhythm runs retry {run} --node {} --reason WHY", place.node));
-    let mut reason = reason("node_held", what, place.since, "somebody tries the node again", command);
+    let command = Some(try_again(run, &place.node));
+    let mut reason = reason("node_held", what, place.since, TRIED_AGAIN, command);
     reason.line = Some(place.line).filter(|line| *line > 0);
     Some(reason)
 }
@@ -81,7 +83,7 @@ fn join(place: &Place, moving: bool) -> Option<Reason> {
 
 #[cfg(test)]
 mod tests {
-    use rhythm_core::{CommandId, RunId, Status};
+    use rhythm_core::{CommandId, Status};
 
     use super::*;
 

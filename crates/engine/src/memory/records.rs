@@ -1,6 +1,6 @@
 //! Reads for people. Lists are newest first; a cursor is the creation number of the last row shown.
 
-use rhythm_core::{Compensation, RunId, TaskId};
+use rhythm_core::{Blocked, Compensation, RunId, TaskId};
 
 use super::state::{Live, State, Task, Tenant};
 use crate::world::*;
@@ -28,6 +28,7 @@ impl Tenant {
         let mut summary = self.summary(&ended.run);
         summary.status = ended.status;
         summary.compensation = Compensation::of(ended.status, ended.run.row.awaiting());
+        summary.blocked = ended.run.blocked.clone();
         summary.ended_at = Some(ended.ended_at);
         Some(summary)
     }
@@ -42,7 +43,7 @@ impl Tenant {
             kind: row.kind,
             status,
             paused: row.paused,
-            blocked: live.blocked.clone(),
+            blocked: live.blocked.clone().or_else(|| Blocked::by_nodes(status, row.awaiting())),
             compensation: Compensation::of(status, row.awaiting()),
             cancelling: row.state.cancelling,
             priority: row.priority,

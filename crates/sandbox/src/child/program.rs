@@ -1,20 +1,25 @@
 //! `evaluate(output, context)` in Starlark, which is Python without a way out: no imports, no files, no classes, no
-//! exceptions, no `while`, and every program ends.
+//! exceptions, and every program ends: a `while` after so many passes.
+
+use std::cell::Cell;
 
 use serde_json::Value as Json;
 use starlark::PrintHandler;
 use starlark::codemap::FileSpanRef;
 use starlark::environment::{Globals, GlobalsBuilder, LibraryExtension, Module};
 use starlark::eval::{BeforeStmtFuncDyn, Evaluator};
+use starlark::starlark_module;
 use starlark::syntax::{AstModule, Dialect, DialectTypes};
 use starlark::values::dict::AllocDict;
 use starlark::values::{Heap, Value};
 
+use super::loops::Unrolled;
 use super::python;
 use crate::error::{Limit, SandboxError};
 use crate::request::ProgramCall;
 
-/// Statements in one evaluation. What goes round without any (`pass` is none), the time ends.
+/// Statements and passes of loops in one evaluation. What a single operation takes (`max(range(n))`) is not counted: the time
+/// ends it.
 const MAX_TICKS: u64 = 2_000_000;
 /// What every program is asked.
 const FUNCTION: &str = "evaluate";
@@ -33,9 +38,24 @@ impl PrintHandler for Nowhere {
     }
 }
 
+/// How many steps an evaluation has taken.
+type Ticks = Cell<u64>;
+
+fn count(evaluator: &Evaluator<'_, '_, '_>) -> starlark::Result<()> {
+    let Some(ticks) = evaluator.extra.and_then(|extra| extra.downcast_ref::<Ticks>()) else { return Ok(()) };
+    ticks.set(ticks.get() + 1);
+    match ticks.get() > MAX_TICKS {
+        true => Err(exceeded(OUT_OF_TICKS)),
+        false => Ok(()),
+    }
+}
+
+fn exceeded(limit: &str) -> starlark::Error {
+    starlark::Error::new_other(std::io::Error::other(limit))
+}
+
 /// Looks at what a program has taken before each of its statements.
 struct Meter {
-    ticks: u64,
     most_bytes: usize,
 }
 
@@ -45,47 +65,58 @@ impl<'a, 'e: 'a> BeforeStmtFuncDyn<'a, 'e> for Meter {
         _: FileSpanRef<'_>,
         evaluator: &mut Evaluator<'v, 'a, 'e>,
     ) -> starlark::Result<()> {
-        self.ticks += 1;
-        let exceeded = match () {
-            () if self.ticks > MAX_TICKS => OUT_OF_TICKS,
-            () if evaluator.heap().allocated_bytes() > self.most_bytes => OUT_OF_MEMORY,
-            () => return Ok(()),
-        };
-        Err(starlark::Error::new_other(std::io::Error::other(exceeded)))
+        count(evaluator)?;
+        match evaluator.heap().allocated_bytes() > self.most_bytes {
+            true => Err(exceeded(OUT_OF_MEMORY)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// What stands in every pass of a loop, as [`loops::COUNT`](super::loops::COUNT).
+#[starlark_module]
+fn passes(builder: &mut GlobalsBuilder) {
+    fn _one_more<'v>(eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<bool> {
+        count(eval)?;
+        Ok(true)
     }
 }
 
 pub(super) fn evaluate(call: &ProgramCall, max_memory_mb: u64) -> Result<Json, SandboxError> {
-    let ast = parse(&call.code)?;
+    let unrolled = Unrolled::of(&call.code);
+    let ast = parse(&unrolled, &call.code)?;
+    let ticks = Ticks::new(0);
     let module = Module::new();
     let mut evaluator = Evaluator::new(&module);
     evaluator.set_print_handler(&Nowhere);
     evaluator.set_max_callstack_size(MAX_CALLS).map_err(SandboxError::crashed)?;
     let meter: Box<dyn BeforeStmtFuncDyn<'_, '_>> =
-        Box::new(Meter { ticks: 0, most_bytes: max_memory_mb as usize * MIB });
+        Box::new(Meter { most_bytes: max_memory_mb as usize * MIB });
     evaluator.before_stmt_for_dap(meter.into());
-    evaluator.eval_module(ast, &globals()).map_err(|error| failed(&error))?;
+    evaluator.extra = Some(&ticks);
+    evaluator.eval_module(ast, &globals()).map_err(|error| failed(&error, &unrolled))?;
     let Some(function) = module.get(FUNCTION) else {
         return Err(without_function());
     };
     let (output, context) = (value(module.heap(), &call.output), value(module.heap(), &call.context));
     let result = evaluator.eval_function(function, &[output, context], &[]);
-    let result = result.map_err(|error| failed(&error))?;
+    let result = result.map_err(|error| failed(&error, &unrolled))?;
     let text = format!("evaluate gave a {}, which is no JSON", result.get_type());
     result.to_json_value().map_err(|_| SandboxError::bad_answer(text))
 }
 
 /// Whether a program can be read and could have the function that is called: only a run tells what it defines.
 pub(crate) fn read(code: &str) -> Result<(), SandboxError> {
-    parse(code)?;
+    parse(&Unrolled::of(code), code)?;
     match python::tokens(code).contains(&FUNCTION) {
         true => Ok(()),
         false => Err(without_function()),
     }
 }
 
-fn parse(code: &str) -> Result<AstModule, SandboxError> {
-    AstModule::parse("program", python::adapted(code), &dialect()).map_err(|error| unreadable(&error, code))
+fn parse(unrolled: &Unrolled<'_>, code: &str) -> Result<AstModule, SandboxError> {
+    let adapted = python::adapted(&unrolled.code);
+    AstModule::parse("program", adapted, &dialect()).map_err(|error| unreadable(&error, unrolled, code))
 }
 
 fn without_function() -> SandboxError {
@@ -100,7 +131,7 @@ fn globals() -> Globals {
         LibraryExtension::Print,
         LibraryExtension::SetType,
     ];
-    GlobalsBuilder::extended_by(&libraries).with(python::functions).build()
+    GlobalsBuilder::extended_by(&libraries).with(python::functions).with(passes).build()
 }
 
 fn dialect() -> Dialect {
@@ -134,7 +165,7 @@ fn value<'v>(heap: &'v Heap, json: &Json) -> Value<'v> {
     }
 }
 
-fn failed(error: &starlark::Error) -> SandboxError {
+fn failed(error: &starlark::Error, unrolled: &Unrolled<'_>) -> SandboxError {
     let message = error.without_diagnostic().to_string();
     for (part, what) in
         [(OUT_OF_TICKS, Limit::Ticks), (OUT_OF_MEMORY, Limit::Memory), ("call stack overflow", Limit::Stack)]
@@ -143,12 +174,12 @@ fn failed(error: &starlark::Error) -> SandboxError {
             return SandboxError::limit(what);
         }
     }
-    SandboxError::bad_program(shorten(&message), line(error))
+    SandboxError::bad_program(shorten(&message), line(error, unrolled))
 }
 
 /// Python that is not Starlark mostly fails here: better to name what there is not than what was expected instead.
-fn unreadable(error: &starlark::Error, code: &str) -> SandboxError {
-    let line = line(error);
+fn unreadable(error: &starlark::Error, unrolled: &Unrolled<'_>, code: &str) -> SandboxError {
+    let line = line(error, unrolled);
     match line.and_then(|line| code.lines().nth(line - 1)).and_then(hint) {
         Some(hint) => SandboxError::bad_program(hint, line),
         None => SandboxError::bad_program(shorten(&error.without_diagnostic().to_string()), line),
@@ -156,8 +187,8 @@ fn unreadable(error: &starlark::Error, code: &str) -> SandboxError {
 }
 
 /// Counted from 1.
-fn line(error: &starlark::Error) -> Option<usize> {
-    error.span().map(|span| span.resolve_span().begin.line + 1)
+fn line(error: &starlark::Error, unrolled: &Unrolled<'_>) -> Option<usize> {
+    error.span().map(|span| unrolled.written(span.resolve_span().begin.line + 1))
 }
 
 /// What Python has and the sandbox has not, by the word a line begins with.
@@ -166,7 +197,7 @@ fn hint(line: &str) -> Option<&'static str> {
         line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
     Some(match *words.first()? {
         "import" | "from" => "the sandbox has no `import`: nothing can be loaded",
-        "while" => "the sandbox has no `while`: write `for i in range(n)` and `break`",
+        "while" => "the sandbox reads a `while` whose condition stands on its line, and has no `else` for it",
         "try" | "except" | "finally" | "raise" => {
             "the sandbox has no exceptions: test first, with `in` and `.get`"
         }
@@ -272,7 +303,7 @@ def evaluate(output, context):
     fn what_python_has_beside_is_named_with_its_line() {
         for (line, part) in [
             ("import os", "no `import`"),
-            ("while True: pass", "no `while`"),
+            ("while (1 <\n      2): pass", "on its line"),
             ("try: pass", "no exceptions"),
             ("class A: pass", "no classes"),
             ("x = 2 ** 8", "no `**`"),
@@ -296,7 +327,30 @@ def evaluate(output, context):
     }
 
     #[test]
+    fn a_while_goes_round_until_its_condition_is_false() {
+        let code = "def evaluate(output, context):\n    n, odd = 0, 0\n    while n < 10:\n        n += 1\n        if n % 2 == 0:\n            continue\n        odd += n\n        if odd > 15: break\n    return [n, odd]\n";
+        assert_eq!(run(code), Ok(json!([7, 16])));
+        let code = "def evaluate(output, context):\n    while True:\n        if True: pass\n        return output['missing']\n";
+        assert!(matches!(run(code), Err(SandboxError::BadProgram { line: Some(4), .. })));
+    }
+
+    #[test]
     fn long_loops_and_deep_calls_end_by_count() {
+        for body in [
+            "while True: pass",
+            "while True:\n        continue",
+            "for i in range(1000000000): pass",
+            "for i in range(1000000000):\n        # nothing\n        pass",
+            "for i in range(3000):\n        for j in range(3000): None",
+            "x = [i for i in range(1000000000) if False]",
+            "x = [1 for i in range(3000) for j in range(3000) if False]",
+            "x = [len([0 for j in range(3000) if False]) for i in range(3000) if False or i < 0 or not [0 for j in range(3000) if False]]",
+            "x = {i: i for i in range(1000000000) if i < 0}",
+            "x = any(i < 0 for i in range(3000) for j in range(3000) if j < 0)",
+        ] {
+            let code = format!("def evaluate(output, context):\n    {body}\n    return True\n");
+            assert_eq!(run(&code), Err(SandboxError::limit(Limit::Ticks)), "{body}");
+        }
         let code = "def evaluate(output, context):\n    for i in range(1000000000):\n        x = i\n    return True\n";
         assert_eq!(run(code), Err(SandboxError::limit(Limit::Ticks)));
         let code = "def f(n):\n    return f(n + 1)\ndef evaluate(output, context):\n    return f(0)\n";

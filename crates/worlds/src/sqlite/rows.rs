@@ -222,5 +222,7 @@ pub fn run_summary(row: &mut Columns<'_>) -> Result<RunSummary> {
         revision: row.count()?,
         seq: row.count()?,
     };
-    Ok(RunSummary { compensation: Compensation::of(summary.status, &row.json()?), ..summary })
+    let (status, awaiting) = (summary.status, row.json()?);
+    let blocked = summary.blocked.clone().or_else(|| Blocked::by_nodes(status, &awaiting));
+    Ok(RunSummary { blocked, compensation: Compensation::of(status, &awaiting), ..summary })
 }

@@ -1,6 +1,5 @@
-//! `aggregate`: a list in groups, and figures about each. `compute` is `{name: figure}`, a list of figures or one; a figure
-//! is `count`, `group` (the members), or `sum`, `min`, `max` or `avg` of a field: `sum:amount`, `{sum: amount}`.
-//! Without `by` the result is one object of figures, with it a list of objects, groups in the order they first appear.
+//! `aggregate`: a list in groups, and figures about each. Without `by` the result is one object of figures, with it a list
+//! of objects, groups in the order they first appear.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +7,9 @@ use serde_json::{Map, Number, Value};
 
 use super::Machine;
 use super::execute::Trouble;
+use super::figures::{Figure, Function, figures};
 use super::values::ValueId;
 use crate::graph::reference;
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Function {
-    Count,
-    Group,
-    Sum,
-    Min,
-    Max,
-    Avg,
-}
-
-struct Figure {
-    name: String,
-    function: Function,
-    field: String,
-}
 
 impl Machine<'_> {
     pub fn aggregate(&mut self, config: &Value, input: ValueId) -> Result<ValueId, Trouble> {
@@ -67,56 +51,6 @@ impl Machine<'_> {
 pub fn impossible_figures(config: &Value) -> Option<(&'static str, String)> {
     let compute = config.get("compute").filter(|compute| !reference::refers(compute));
     Some(("compute", figures(compute).err()?))
-}
-
-fn figures(compute: Option<&Value>) -> Result<Vec<Figure>, String> {
-    match compute {
-        None | Some(Value::Null) => Ok(vec![figure(None, &Value::from("count"))?]),
-        Some(Value::Object(named)) => named.iter().map(|(name, value)| figure(Some(name), value)).collect(),
-        Some(Value::Array(several)) => several.iter().map(|value| figure(None, value)).collect(),
-        Some(one) => Ok(vec![figure(None, one)?]),
-    }
-}
-
-/// `count`, `sum:amount`, `sum(amount)`, `{sum: amount}`; under the name of a function, its field alone.
-fn figure(name: Option<&str>, value: &Value) -> Result<Figure, String> {
-    let known = |text: &str| {
-        Some(match text {
-            "count" => Function::Count,
-            "group" => Function::Group,
-            "sum" => Function::Sum,
-            "min" => Function::Min,
-            "max" => Function::Max,
-            "avg" | "mean" => Function::Avg,
-            _ => return None,
-        })
-    };
-    let (function, field) = match value {
-        Value::String(text) => {
-            let text = text.trim().trim_end_matches(')');
-            text.split_once([':', '('])
-                .map_or((text, ""), |(function, field)| (function.trim(), field.trim()))
-        }
-        Value::Object(map) if map.len() == 1 => {
-            map.iter().next().map_or(("", ""), |(key, field)| (key, field.as_str().unwrap_or_default()))
-        }
-        _ => ("", ""),
-    };
-    let by_name = name.and_then(known).map(|function| (function, value.as_str().unwrap_or_default()));
-    let found = known(function).map(|function| (function, field)).or(by_name);
-    let Some((function, field)) = found else {
-        return Err(format!(
-            "{value} is no figure: write for example \"count\", \"sum:amount\" or {{\"avg\": \"price\"}}"
-        ));
-    };
-    if field.is_empty() && !matches!(function, Function::Count | Function::Group) {
-        return Err(format!("{value} says of no field: write for example \"sum:amount\""));
-    }
-    let usual = || match field {
-        "" => format!("{function:?}").to_lowercase(),
-        field => format!("{}_{}", format!("{function:?}").to_lowercase(), field.replace('.', "_")),
-    };
-    Ok(Figure { name: name.map_or_else(usual, str::to_owned), function, field: field.to_owned() })
 }
 
 fn compute<'a>(figures: &'a [Figure], items: &'a [&'a Value]) -> impl Iterator<Item = (String, Value)> + 'a {

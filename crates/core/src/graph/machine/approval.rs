@@ -56,6 +56,11 @@ impl Decision {
 }
 
 impl Question {
+    /// One that was put before the result it is about was there.
+    pub fn about(approval: CommandId, patch: PatchQuestion) -> Self {
+        Self { approval, timeout: None, escalation: None, step: 0, patch: Some(patch) }
+    }
+
     pub fn commands(&self) -> Vec<CommandId> {
         [Some(self.approval), self.timeout, self.escalation].into_iter().flatten().collect()
     }

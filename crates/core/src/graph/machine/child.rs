@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::execute::Trouble;
 use super::memory::{Visit, Wait};
+use super::outcome::hurried;
 use super::values::ValueId;
 use super::{Machine, Stopped};
 use crate::command::{ChildSpec, Command};
@@ -12,7 +13,7 @@ use crate::graph::ir::Node;
 use crate::id::CommandId;
 use crate::payload::Payload;
 use crate::retry::Verdict;
-use crate::time::Millis;
+use crate::time::{Millis, Timestamp};
 
 impl Machine<'_> {
     pub fn start_child(
@@ -20,7 +21,7 @@ impl Machine<'_> {
         node: &Node,
         config: &Value,
         input: ValueId,
-        attempt: u32,
+        (since, attempt): (Timestamp, u32),
     ) -> Result<Wait, Trouble> {
         let Some(workflow) = config.get("workflow").and_then(Value::as_str) else {
             return Trouble::bad_config("`workflow` is the name of a workflow");
@@ -29,9 +30,16 @@ impl Machine<'_> {
             Some(inputs) => Payload::of(inputs).expect("values always serialise"),
             None => self.memory.values.get(input).cloned().unwrap_or_default(),
         };
-        let child = self.run_child(workflow.to_owned(), inputs, node.limits.deadline);
+        let child = self.run_child(workflow.to_owned(), inputs, self.left_of(node, since));
         let timer = node.timeout.map(|timeout| self.timer(self.input.at.plus(timeout)));
         Ok(Wait::Child { child, timer, attempt })
+    }
+
+    /// How much of a node's deadline is left: it is about all it does since its visit began.
+    pub fn left_of(&self, node: &Node, since: Timestamp) -> Option<Millis> {
+        let deadline = node.limits.deadline?;
+        // What is started has to end by itself, so there is always a little.
+        Some(deadline.saturating_sub(self.input.at.since(since)).max(Millis(1)))
     }
 
     pub fn run_child(&mut self, workflow: String, input: Payload, deadline: Option<Millis>) -> CommandId {
@@ -50,13 +58,16 @@ impl Machine<'_> {
         let plan = self.plan.clone();
         let node = plan.node(self.place(&visit.node));
         match self.pause_before_next(node, (child, attempt), failure) {
+            Some(delay) if self.is_too_late(&visit, delay) => {
+                self.fail_node(visit, Some(child), &hurried(failure.clone().with_attempts(attempt)))
+            }
             Some(delay) => {
                 let timer = self.timer(self.input.at.plus(delay));
                 visit.wait = Wait::Pause { timer, attempt: attempt + 1 };
                 self.memory.open.insert(visit.tokens[0].id, visit);
                 Ok(())
             }
-            _ => self.fail_node(visit, Some(child), &failure.clone().with_attempts(attempt)),
+            None => self.fail_node(visit, Some(child), &failure.clone().with_attempts(attempt)),
         }
     }
 
@@ -82,7 +93,9 @@ impl Machine<'_> {
             Some(config) => Ok(Value::clone(&*self.look(config)?)),
             None => self.config_of(place),
         };
-        match config.and_then(|config| self.start_child(plan.node(place), &config, input, attempt)) {
+        match config
+            .and_then(|config| self.start_child(plan.node(place), &config, input, (visit.since, attempt)))
+        {
             Ok(wait) => {
                 visit.wait = wait;
                 self.memory.open.insert(visit.tokens[0].id, visit);

@@ -78,8 +78,8 @@ impl Machine<'_> {
                 })
             }
             NodeKind::Signal => Begun::Waits(self.wait_for_signal(node, &config)?),
-            NodeKind::Child => Begun::Waits(self.start_child(node, &config, input, 1)?),
-            NodeKind::Parallel => self.fan_out(node, config, input)?,
+            NodeKind::Child => Begun::Waits(self.start_child(node, &config, input, (visit.since, 1))?),
+            NodeKind::Parallel => self.fan_out(node, config, (input, visit.since))?,
             NodeKind::Human => Begun::Waits(self.ask(node, input)),
             NodeKind::Task
             | NodeKind::Http

@@ -13,6 +13,7 @@ use crate::id::CommandId;
 use crate::payload::Payload;
 use crate::retry::Verdict;
 use crate::task::OnExhausted;
+use crate::time::Millis;
 
 impl Machine<'_> {
     /// What came from outside is the node's result.
@@ -35,14 +36,20 @@ impl Machine<'_> {
         attempt: u32,
     ) -> Stopped {
         let place = self.place(&visit.node);
-        if self.plan.node(place).kind == NodeKind::Agent
-            && let Some((rest, patch)) = self.take_patch(value)?
-        {
-            self.record(&visit, rest, attempt)?;
-            return self.agent_patch(visit, command, rest, patch);
+        if self.plan.node(place).kind != NodeKind::Agent {
+            self.record(&visit, value, attempt)?;
+            return self.route(visit, command, value);
         }
-        self.record(&visit, value, attempt)?;
-        self.route(visit, command, value)
+        match self.take_patch(value)? {
+            Some((rest, patch)) => {
+                self.record(&visit, rest, attempt)?;
+                self.agent_patch(visit, command, rest, patch)
+            }
+            None => {
+                self.record(&visit, value, attempt)?;
+                self.route_decided(visit, command, value)
+            }
+        }
     }
 
     /// What conditions, references and compensators will see of this visit.
@@ -63,19 +70,20 @@ impl Machine<'_> {
 
     /// A task's failure; where its policy would have gone on but the deadline left no time, one of that type.
     pub fn out_of_time(&self, visit: &Visit, task: CommandId, failure: &Failure) -> Failure {
-        let mut failure = failure.clone();
         let node = self.plan.node(self.place(&visit.node));
-        let Some(deadline) = node.limits.deadline else { return failure };
         let (policy, key) = (options_of(node).policy(), self.input.facts.run.task(task));
         let verdict =
             policy.verdict(key.as_str(), failure.attempts, &failure.code, &failure.kind, failure.retryable);
-        if let Verdict::Retry { delay } = verdict
-            && self.input.at.plus(delay) >= visit.since.plus(deadline)
-        {
-            failure.kind = codes::DEADLINE.to_owned();
-            failure.message += &format!("; {}: no time is left for another attempt", codes::DEADLINE);
+        match verdict {
+            Verdict::Retry { delay } if self.is_too_late(visit, delay) => hurried(failure.clone()),
+            _ => failure.clone(),
         }
-        failure
+    }
+
+    /// Whether the node's deadline comes before another attempt would.
+    pub fn is_too_late(&self, visit: &Visit, delay: Millis) -> bool {
+        let deadline = self.plan.node(self.place(&visit.node)).limits.deadline;
+        deadline.is_some_and(|deadline| self.input.at.plus(delay) >= visit.since.plus(deadline))
     }
 
     /// What a wait came to that took too long: for its own patience, or for the node's deadline.
@@ -93,6 +101,7 @@ impl Machine<'_> {
             return self.give_up(visit, command, failure);
         }
         let why = failure.to_string();
+        visit.since = self.input.at;
         visit.wait = Wait::Held { held: self.number(), why };
         self.memory.open.insert(visit.tokens[0].id, visit);
         Ok(())
@@ -108,8 +117,15 @@ impl Machine<'_> {
         let value = self.made(json!({"error": shown(&node.id, failure)}));
         self.remember(&visit, value, failure.attempts.max(1));
         self.memory.passes.remove(&visit.node);
-        self.emit(visit, command, value, path)
+        self.emit_as(visit, command, (value, true), path)
     }
+}
+
+/// The failure of what would have been tried again if there had been time.
+pub fn hurried(mut failure: Failure) -> Failure {
+    failure.kind = codes::DEADLINE.to_owned();
+    failure.message += &format!("; {}: no time is left for another attempt", codes::DEADLINE);
+    failure
 }
 
 /// A node's failure as its run's: the type stays that of the cause.

@@ -17,6 +17,8 @@ use crate::failure::{Failure, codes as task_codes};
 use crate::graph::ir::Node;
 use crate::id::CommandId;
 use crate::payload::Payload;
+use crate::task::TaskOptions;
+use crate::time::Timestamp;
 
 /// However many are asked for, one node has no more under way.
 const MOST_AT_ONCE: usize = 1000;
@@ -83,7 +85,12 @@ impl Fan {
 }
 
 impl Machine<'_> {
-    pub fn fan_out(&mut self, node: &Node, mut config: Value, input: ValueId) -> Result<Begun, Trouble> {
+    pub fn fan_out(
+        &mut self,
+        node: &Node,
+        mut config: Value,
+        (input, since): (ValueId, Timestamp),
+    ) -> Result<Begun, Trouble> {
         let items = self.items(&config, input)?;
         if config.get("task").or_else(|| config.get("workflow")).and_then(Value::as_str).is_none() {
             return Trouble::bad_config("a parallel node has a `task` or a `workflow`");
@@ -100,33 +107,41 @@ impl Machine<'_> {
         let (open, given) = (BTreeMap::new(), BTreeMap::new());
         let (clocks, pauses, failed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let mut fan = Fan { config, items, count, next: 0, open, of_children, given, clocks, pauses, failed };
-        self.start_more(node, &mut fan)?;
+        self.start_more((node, since), &mut fan)?;
         Ok(Begun::Waits(Wait::Fan(fan)))
     }
 
-    fn start_more(&mut self, node: &Node, fan: &mut Fan) -> Stopped {
+    fn start_more(&mut self, (node, since): (&Node, Timestamp), fan: &mut Fan) -> Stopped {
         self.need([fan.config, fan.items])?;
         let (config, items) = (self.look(fan.config)?, self.look(fan.items)?);
         let asked = config.get("concurrency").and_then(Value::as_u64).unwrap_or(u64::MAX).max(1);
         let at_once = usize::try_from(asked).unwrap_or(MOST_AT_ONCE).min(MOST_AT_ONCE);
         while fan.next < fan.count && fan.open.len() + fan.pauses.len() < at_once {
-            self.start_item(node, fan, (&config, &items), fan.next);
+            self.start_item((node, since), fan, (&config, &items), fan.next);
             fan.next += 1;
         }
         Ok(())
     }
 
-    fn start_item(&mut self, node: &Node, fan: &mut Fan, (config, items): (&Value, &Value), place: usize) {
+    /// The node's deadline is that of all its items together, whenever each of them begins.
+    fn start_item(
+        &mut self,
+        (node, since): (&Node, Timestamp),
+        fan: &mut Fan,
+        (config, items): (&Value, &Value),
+        place: usize,
+    ) {
+        let deadline = self.left_of(node, since);
         let item = items.get(place).unwrap_or(&Value::Null).to_string();
         let number = match config.get("task").and_then(Value::as_str) {
             Some(task) => {
                 let input = object(&[("config", &config.to_string()), ("input", &item)]);
-                self.run_task(task.to_owned(), input, options_of(node))
+                self.run_task(task.to_owned(), input, TaskOptions { deadline, ..options_of(node) })
             }
             None => {
                 let workflow = config.get("workflow").and_then(Value::as_str).unwrap_or_default();
                 let input = Payload::parse(item).unwrap_or_default();
-                let child = self.run_child(workflow.to_owned(), input, node.limits.deadline);
+                let child = self.run_child(workflow.to_owned(), input, deadline);
                 if let Some(timeout) = node.timeout {
                     fan.clocks.insert(self.timer(self.input.at.plus(timeout)), child);
                 }
@@ -147,7 +162,8 @@ impl Machine<'_> {
             let plan = self.plan.clone();
             self.need([fan.config, fan.items])?;
             let (config, items) = (self.look(fan.config)?, self.look(fan.items)?);
-            self.start_item(plan.node(self.place(&visit.node)), &mut fan, (&config, &items), place);
+            let node = plan.node(self.place(&visit.node));
+            self.start_item((node, visit.since), &mut fan, (&config, &items), place);
         }
         visit.wait = Wait::Fan(fan);
         self.memory.open.insert(visit.tokens[0].id, visit);
@@ -176,7 +192,8 @@ impl Machine<'_> {
             let attempt = fan.failed.get(&place).copied().unwrap_or_default() + 1;
             let plan = self.plan.clone();
             let node = plan.node(self.place(&visit.node));
-            if let Some(delay) = self.pause_before_next(node, (command, attempt), failure) {
+            let pause = self.pause_before_next(node, (command, attempt), failure);
+            if let Some(delay) = pause.filter(|delay| !self.is_too_late(&visit, *delay)) {
                 fan.failed.insert(place, attempt);
                 fan.pauses.insert(self.timer(self.input.at.plus(delay)), place);
                 visit.wait = Wait::Fan(fan);
@@ -200,7 +217,7 @@ impl Machine<'_> {
     fn fan_on(&mut self, mut visit: Visit, mut fan: Fan, command: CommandId) -> Stopped {
         if fan.given.len() < fan.count {
             let plan = self.plan.clone();
-            self.start_more(plan.node(self.place(&visit.node)), &mut fan)?;
+            self.start_more((plan.node(self.place(&visit.node)), visit.since), &mut fan)?;
             visit.wait = Wait::Fan(fan);
             self.memory.open.insert(visit.tokens[0].id, visit);
             return Ok(());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::approval::{Decision, PatchQuestion};
+use super::approval::{Decision, PatchQuestion, Question};
 use super::filter::Sifting;
 use super::memory::{self, Proposal, Stage, Visit, Wait};
 use super::plan::Plan;
@@ -85,7 +85,7 @@ impl Machine<'_> {
         let node = plan.node(self.place(&visit.node));
         if !node.requires_approval {
             self.consider_from(&visit, node, patch)?;
-            return self.route(visit, command, value);
+            return self.route_decided(visit, command, value);
         }
         let question =
             self.put(node, &may_approve(node), patch, Some(PatchQuestion { value, patch, command }));
@@ -109,7 +109,21 @@ impl Machine<'_> {
             let (author, operations) = self.asked_by(&node.id, question.patch)?;
             self.refuse(&author, &operations, not_approved(by));
         }
-        self.route(visit, question.command, question.value)
+        self.route_decided(visit, question.command, question.value)
+    }
+
+    /// An agent's result goes on when somebody has decided about every patch that was sent in its name before.
+    pub fn route_decided(&mut self, mut visit: Visit, command: Option<CommandId>, value: ValueId) -> Stopped {
+        let mut proposals = self.memory.proposals.iter();
+        let asked = proposals.find(|(_, proposal)| proposal.node == visit.node).map(|(asked, _)| *asked);
+        let Some((approval, proposal)) = asked.and_then(|asked| self.memory.proposals.remove_entry(&asked))
+        else {
+            return self.route(visit, command, value);
+        };
+        let patch = PatchQuestion { value, patch: proposal.patch, command };
+        visit.wait = Wait::Person(Question::about(approval, patch));
+        self.memory.open.insert(visit.tokens[0].id, visit);
+        Ok(())
     }
 
     /// The agent is still at its node: its token is one of those the patch is compared with.

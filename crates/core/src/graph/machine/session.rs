@@ -79,6 +79,7 @@ impl Session for GraphSession<'_> {
             }
             Ok(Some(Progress::Waiting))
                 if machine.commands.is_empty()
+                    && machine.blobs.is_empty()
                     && machine.awaiting() == awaited
                     && !machine.events.iter().any(changes_graph) =>
             {

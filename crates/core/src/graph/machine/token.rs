@@ -7,13 +7,15 @@ use super::memory::{Token, Visit, Wait};
 use super::values::ValueId;
 use super::{Machine, Stop, Stopped, codes};
 use crate::event::{EventData, NodeToken};
-use crate::graph::ir::{Node, NodeIndex};
+use crate::graph::ir::{Node, NodeIndex, NodeKind};
 use crate::id::CommandId;
-use crate::payload::Payload;
+use crate::payload::{BlobRef, Payload};
 use crate::program::Progress;
 
 /// One step begins at most this many nodes; a graph that can go on by itself for longer does so in the next.
 const MOST_BEGUN: usize = 500;
+/// Bytes of a value that stand in the row of a token.
+const MOST_SHOWN: usize = 1024;
 
 impl Machine<'_> {
     /// Moves tokens until every node that has some waits for something from outside.
@@ -88,13 +90,32 @@ impl Machine<'_> {
         value: ValueId,
         targets: &[NodeIndex],
     ) -> Stopped {
+        let is_made = self.makes_its_result(&visit);
+        self.emit_as(visit, command, (value, is_made), targets)
+    }
+
+    /// The same, told whether the value is in no other row of the history.
+    pub fn emit_as(
+        &mut self,
+        visit: Visit,
+        command: Option<CommandId>,
+        (value, is_made): (ValueId, bool),
+        targets: &[NodeIndex],
+    ) -> Stopped {
         let plan = self.plan.clone();
         let from = self.place(&visit.node);
         let hop = visit.tokens.iter().map(|token| token.hop).max().unwrap_or_default() + 1;
         self.check_route(plan.node(from), hop, targets)?;
+        let first = self.events.len();
         // Emitting first: the counter never passes zero on its way.
         for target in targets {
             self.send(Some(from), *target, hop, value);
+        }
+        if is_made {
+            let payload = self.for_history(value);
+            if let Some(EventData::NodeEmitted(moved)) = self.events.get_mut(first) {
+                moved.payload = payload;
+            }
         }
         self.consume_tokens(&visit, command);
         if targets.is_empty() {
@@ -102,6 +123,25 @@ impl Machine<'_> {
         }
         self.forget_loops();
         Ok(())
+    }
+
+    /// Whether what a visit gives is of the run's own making: not what somebody answered, nor what a token carried.
+    fn makes_its_result(&self, visit: &Visit) -> bool {
+        match self.plan.node(self.place(&visit.node)).kind {
+            NodeKind::Filter | NodeKind::Aggregate | NodeKind::Parallel | NodeKind::Human => true,
+            // These give what they got, which several tokens bring in parts.
+            NodeKind::Conditional | NodeKind::Loop | NodeKind::Delay => visit.joined,
+            _ => false,
+        }
+    }
+
+    /// A value as a row shows it: what is not small is a blob.
+    fn for_history(&mut self, value: ValueId) -> Option<Payload> {
+        let payload = self.memory.values.get(value)?.clone();
+        let Some(text) = payload.text().filter(|text| text.len() > MOST_SHOWN) else { return Some(payload) };
+        let reference = BlobRef::of(text.as_bytes());
+        self.blobs.push((reference.clone(), Arc::from(text.as_bytes())));
+        Some(Payload::Blob(reference))
     }
 
     /// A loop nobody is in any more has been left, whichever way.
@@ -176,6 +216,7 @@ impl Machine<'_> {
             counter_after: self.memory.counter,
             visit: None,
             command: None,
+            payload: None,
         }
     }
 

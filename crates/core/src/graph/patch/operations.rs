@@ -42,6 +42,21 @@ impl Pointer {
     pub fn is_item(&self) -> bool {
         self.0.last().is_some_and(|key| key == "-" || index(key).is_ok())
     }
+
+    /// The same place in another document: items are known by their ids, or by what they are, wherever they stand there.
+    pub fn moved(&self, from: &Value, to: &Value) -> Self {
+        let (mut here, mut there) = (Some(from), Some(to));
+        let keys = self.0.iter().map(|key| {
+            let moved = match (here, there) {
+                (Some(Value::Array(old)), Some(Value::Array(new))) => moved_item(key, old, new),
+                _ => key.clone(),
+            };
+            here = here.and_then(|value| child(value, key));
+            there = there.and_then(|value| child(value, &moved));
+            moved
+        });
+        Self(keys.collect())
+    }
 }
 
 impl std::fmt::Display for Pointer {
@@ -104,11 +119,29 @@ impl Operation {
 
 /// What is at a place.
 pub fn find<'a>(document: &'a Value, path: &Pointer) -> Option<&'a Value> {
-    path.0.iter().try_fold(document, |value, key| match value {
+    path.0.iter().try_fold(document, |value, key| child(value, key))
+}
+
+fn child<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+    match value {
         Value::Object(fields) => fields.get(key),
         Value::Array(items) => items.get(index(key).ok()?),
         _ => None,
-    })
+    }
+}
+
+/// The number of an item in another list. One that is there twice, or not at all, has not moved; the end stays the end.
+fn moved_item(key: &str, old: &[Value], new: &[Value]) -> String {
+    let Ok(place) = index(key) else { return key.to_owned() };
+    let Some(item) = old.get(place) else {
+        return if place == old.len() { new.len().to_string() } else { key.to_owned() };
+    };
+    let wanted = identity(item);
+    let mut found = new.iter().enumerate().filter(|(_, item)| identity(item) == wanted);
+    match (found.next(), found.next()) {
+        (Some((place, _)), None) => place.to_string(),
+        _ => key.to_owned(),
+    }
 }
 
 fn find_mut<'a>(document: &'a mut Value, path: &Pointer) -> Result<&'a mut Value, String> {
@@ -155,6 +188,11 @@ fn remove(document: &mut Value, path: &Pointer) -> Result<Value, String> {
         },
         _ => Err(nothing()),
     }
+}
+
+/// What an item is known by.
+fn identity(item: &Value) -> &Value {
+    item.get("id").or_else(|| item.get("node_id")).unwrap_or(item)
 }
 
 /// A number without leading zeros.

@@ -101,15 +101,42 @@ fn undoing_touches_nothing_but_what_the_patch_did() {
     // Elsewhere something changed meanwhile: that stays.
     let elsewhere = apply(&after, &json!([{"op": "add", "path": "/y", "value": 2}])).unwrap();
     assert_eq!(undone(&elsewhere).unwrap(), json!({"nodes": [{"id": "a"}, {"id": "b"}], "x": 1, "y": 2}));
-    // What the patch had put there is no longer in its place, or its place is taken.
+    // Where it stands now, it is known by its id.
+    let moved = apply(&after, &json!([{"op": "add", "path": "/nodes/0", "value": {"id": "m"}}])).unwrap();
+    assert_eq!(undone(&moved).unwrap(), json!({"nodes": [{"id": "m"}, {"id": "a"}, {"id": "b"}], "x": 1}));
+    // What the patch had put there is no longer there, or no longer what it was, or its place is taken.
     for later in [
-        json!([{"op": "add", "path": "/nodes/0", "value": {"id": "m"}}]),
+        json!([{"op": "remove", "path": "/nodes/1"}]),
+        json!([{"op": "add", "path": "/nodes/0", "value": {"id": "n"}}]),
         json!([{"op": "add", "path": "/nodes/1/type", "value": "task"}]),
         json!([{"op": "add", "path": "/x", "value": 7}]),
     ] {
         let refused = undone(&apply(&after, &later).unwrap()).unwrap_err();
         assert_eq!(refused.code, codes::INAPPLICABLE, "{later}");
         assert!(refused.message.contains("a later patch"), "{}", refused.message);
+    }
+}
+
+#[test]
+fn what_has_moved_is_undone_where_it_is() {
+    let base = json!({"nodes": [{"id": "a", "to": ["b", "c"]}, {"id": "b"}, {"node_id": "c", "n": 1}]});
+    let shuffle = json!([{"op": "move", "from": "/nodes/1", "path": "/nodes/0"},
+        {"op": "add", "path": "/nodes/0", "value": {"id": "z"}}]);
+    let (a, b) = (json!({"id": "a", "to": ["b", "c"]}), json!({"id": "b"}));
+    let (c, z) = (json!({"node_id": "c", "n": 1}), json!({"id": "z"}));
+    for (patch, nodes) in [
+        // Its nodes are where it left them, but for those in between.
+        (json!([{"op": "replace", "path": "/nodes/2/n", "value": 2}]), json!([z, b, a, c])),
+        (json!([{"op": "remove", "path": "/nodes/0/to/1"}]), json!([z, b, a, c])),
+        (json!([{"op": "add", "path": "/nodes/0/to/0", "value": "c2"}]), json!([z, b, a, c])),
+        // What comes back stands where it stood, seen from what it stood before; or at the end.
+        (json!([{"op": "remove", "path": "/nodes/1"}]), json!([z, b, c, a])),
+        (json!([{"op": "remove", "path": "/nodes/2"}]), json!([z, b, a, c])),
+    ] {
+        let after = apply(&base, &patch).unwrap();
+        let now = apply(&after, &shuffle).unwrap();
+        let operations = undo(&diff(&after, &base), &after, &now).unwrap();
+        assert_eq!(apply(&now, &operations).unwrap(), json!({"nodes": nodes}), "{patch}");
     }
 }
 

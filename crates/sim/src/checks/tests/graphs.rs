@@ -16,6 +16,7 @@ fn tokens_objects_to_what_is_emitted_consumed_or_counted_wrongly_and_to_an_end_w
         counter_after: counter.1,
         visit: None,
         command: None,
+        payload: None,
     };
     let emit = |token, counter| EventData::NodeEmitted(moved(token, "emit", counter));
     let consume = |token, counter| EventData::NodeConsumed(moved(token, "consume", counter));

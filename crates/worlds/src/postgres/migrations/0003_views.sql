@@ -17,7 +17,10 @@ $$ SELECT coalesce(jsonb_agg(as_json(name)), '[]') FROM unnest(string_to_array(a
 CREATE VIEW runs AS
 SELECT tenant, id AS run_id, workflow AS workflow_name, version AS workflow_version, kind,
     CASE WHEN claimed_by IS NOT NULL THEN 'running' WHEN last_commit IS NULL THEN 'pending' ELSE 'waiting' END AS status,
-    paused, blocked_code, as_time(blocked_since) AS blocked_since, blocked_detail, cancelling, priority,
+    paused, coalesce(blocked_code, CASE WHEN awaiting LIKE '%"@held:%' THEN 'dead_letter' END) AS blocked_code,
+    as_time(coalesce(blocked_since, (substring(awaiting FROM '"@held:([0-9]+):'))::bigint)) AS blocked_since,
+    coalesce(blocked_detail, CASE WHEN awaiting LIKE '%"@held:%' THEN 'a node has failed and is held' END) AS blocked_detail,
+    cancelling, priority,
     as_json(tags) AS tags, parent AS parent_run_id, as_json(input) AS input, NULL::jsonb AS output, NULL::jsonb AS failure,
     revision, seq, as_time(created_at) AS created_at, as_time(updated_at) AS updated_at,
     as_time(deadline_at) AS deadline_at, NULL::timestamptz AS ended_at

@@ -2,7 +2,7 @@
 
 use rhythm_core::event::Event;
 use rhythm_core::graph::NodeType;
-use rhythm_core::{CommandId, Compensation, RunId, Status, TaskId, TenantId, Version};
+use rhythm_core::{Blocked, CommandId, Compensation, RunId, Status, TaskId, TenantId, Version};
 use rhythm_engine::world::{
     AttemptRow, DeadLetter, DeadQuery, HistoryQuery, Page, Parent, QueueRow, RunQuery, RunSummary, Schedule,
     TaskQuery, TaskSummary, VersionRow, WorkerRow, WorkflowRow, WorldError, WorldResult,
@@ -64,6 +64,7 @@ pub fn run_summary(row: &Row) -> WorldResult<RunSummary> {
     let status: &str = row.get("status");
     let status = Status::parse(status).ok_or_else(|| damaged("status", status))?;
     let parent = row.get::<_, Option<String>>("parent").zip(row.get::<_, Option<i64>>("parent_child"));
+    let awaiting = awaiting(row.get("awaiting"))?;
     Ok(RunSummary {
         id: RunId(row.get("id")),
         workflow: row.get("workflow"),
@@ -71,8 +72,8 @@ pub fn run_summary(row: &Row) -> WorldResult<RunSummary> {
         kind: workflow_kind(row.get("kind"))?,
         status,
         paused: row.get("paused"),
-        blocked: blocked(row)?,
-        compensation: Compensation::of(status, &awaiting(row.get("awaiting"))?),
+        blocked: blocked(row)?.or_else(|| Blocked::by_nodes(status, &awaiting)),
+        compensation: Compensation::of(status, &awaiting),
         cancelling: row.get("cancelling"),
         priority: row.get("priority"),
         tags: from_json("tags", row.get("tags"))?,

@@ -11,7 +11,7 @@ WITH live AS (
         AND ($4::text IS NULL OR r.workflow = $4)
         AND ($5::text IS NULL OR r.tags::json ->> $5 = $6)
         AND ($7::text IS NULL OR r.parent = $7)
-        AND (NOT $8::bool OR r.blocked_code IS NOT NULL)
+        AND (NOT $8::bool OR r.blocked_code IS NOT NULL OR r.awaiting LIKE '%"@held:%')
     ORDER BY r.place DESC LIMIT $9
 ),
 ended AS (

@@ -16,7 +16,9 @@ FROM ended_run;
 CREATE VIEW runs AS
 SELECT l.tenant, l.run AS run_id, l.workflow, l.version, l.kind,
        CASE WHEN q.place = 2 THEN 'running' WHEN l.last_commit IS NOT NULL THEN 'waiting' ELSE 'pending' END AS status,
-       l.paused, l.blocked_code, l.blocked_detail, l.cancelling, l.priority, l.parent_run AS parent_run_id,
+       l.paused, coalesce(l.blocked_code, iif(l.awaiting LIKE '%"@held:%', 'dead_letter', NULL)) AS blocked_code,
+       coalesce(l.blocked_detail, iif(l.awaiting LIKE '%"@held:%', 'a node has failed and is held', NULL)) AS blocked_detail,
+       l.cancelling, l.priority, l.parent_run AS parent_run_id,
        o.input, NULL AS output, NULL AS failure,
        (SELECT json_group_object(name, value) FROM run_tag WHERE key = l.key) AS tags,
        l.revision, l.seq,

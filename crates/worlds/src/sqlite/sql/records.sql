@@ -1,6 +1,6 @@
 -- name: list_runs
 SELECT l.key FROM live_run l JOIN run_queue q ON q.key = l.key
-WHERE l.tenant = ?1 AND l.key < ?2 AND (?5 IS NULL OR l.workflow = ?5) AND (NOT ?6 OR l.blocked_code IS NOT NULL)
+WHERE l.tenant = ?1 AND l.key < ?2 AND (?5 IS NULL OR l.workflow = ?5) AND (NOT ?6 OR l.blocked_code IS NOT NULL OR l.awaiting LIKE '%"@held:%')
   AND (?4 IS NULL
        OR ?4 = CASE WHEN q.place = 2 THEN 'running' WHEN l.last_commit IS NOT NULL THEN 'waiting' ELSE 'pending' END)
 UNION ALL
@@ -10,7 +10,7 @@ WHERE tenant = ?1 AND key < ?2 AND (?5 IS NULL OR workflow = ?5) AND (NOT ?6 OR 
 ORDER BY key DESC LIMIT ?3;
 -- name: list_children
 SELECT l.key FROM live_run l JOIN run_queue q ON q.key = l.key
-WHERE l.parent_run = ?7 AND l.tenant = ?1 AND l.key < ?2 AND (?5 IS NULL OR l.workflow = ?5) AND (NOT ?6 OR l.blocked_code IS NOT NULL)
+WHERE l.parent_run = ?7 AND l.tenant = ?1 AND l.key < ?2 AND (?5 IS NULL OR l.workflow = ?5) AND (NOT ?6 OR l.blocked_code IS NOT NULL OR l.awaiting LIKE '%"@held:%')
   AND (?4 IS NULL
        OR ?4 = CASE WHEN q.place = 2 THEN 'running' WHEN l.last_commit IS NOT NULL THEN 'waiting' ELSE 'pending' END)
 UNION ALL
@@ -23,7 +23,7 @@ SELECT t.key FROM run_tag t
 WHERE t.name = ?8 AND t.value = ?9 AND t.key < ?2
   AND (EXISTS (SELECT 1 FROM live_run l JOIN run_queue q ON q.key = l.key
                WHERE l.key = t.key AND l.tenant = ?1 AND (?5 IS NULL OR l.workflow = ?5)
-                 AND (NOT ?6 OR l.blocked_code IS NOT NULL) AND (?7 IS NULL OR l.parent_run = ?7)
+                 AND (NOT ?6 OR l.blocked_code IS NOT NULL OR l.awaiting LIKE '%"@held:%') AND (?7 IS NULL OR l.parent_run = ?7)
                  AND (?4 IS NULL
                       OR ?4 = CASE WHEN q.place = 2 THEN 'running' WHEN l.last_commit IS NOT NULL THEN 'waiting' ELSE 'pending' END))
        OR EXISTS (SELECT 1 FROM ended_run e

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use super::stage::{code, play, script, stage};
 use crate::command::Command;
+use crate::event::EventData;
+use crate::payload::{BlobRef, Payload};
 
 fn one(node: Value) -> Value {
     json!({"nodes": [node]})
@@ -268,4 +270,38 @@ fn large_outputs_leave_the_snapshot_and_are_fetched_when_somebody_looks_inside()
     let stage = stage(&json!({"nodes": nodes}), script);
     assert_eq!(stage.outcome().output["w5"].as_str().unwrap().len(), 40_000);
     assert!(stage.blobs.len() > 2 && stage.kinds().iter().all(|kind| *kind != "warning"));
+}
+
+#[test]
+fn the_row_of_a_token_has_the_value_the_run_made_itself() {
+    let graph = json!({"nodes": [
+        {"id": "f", "type": "filter", "config": {"items": "$inputs.all", "condition": "output > 1"}, "dependents": ["r", "t"]},
+        {"id": "r", "type": "conditional", "dependents": ["w"]},
+        {"id": "t", "type": "task", "dependents": ["w"]},
+        {"id": "w", "type": "task"}]});
+    let carried = |inputs: Value| {
+        let stage = stage(&graph, script().inputs(inputs).with("t", [json!({"n": 1})]));
+        let rows = stage.history.iter().filter_map(|event| match &event.data {
+            EventData::NodeEmitted(moved) => {
+                Some((moved.from.clone()?, moved.to.clone(), moved.payload.clone()))
+            }
+            _ => None,
+        });
+        rows.collect::<Vec<_>>()
+    };
+    let rows = carried(json!({"all": [1, 2, 3]}));
+    let row = |from: &str, to: &str, payload: Option<Value>| {
+        (from.to_owned(), to.to_owned(), payload.map(|payload| Payload::of(&payload).unwrap()))
+    };
+    // What was answered is in the row of the answer, what a node hands on in that of the token it got.
+    assert_eq!(
+        rows,
+        [row("f", "r", Some(json!([2, 3]))), row("f", "t", None), row("r", "w", None), row("t", "w", None)]
+    );
+    // What is not small is a blob.
+    let many: Vec<u32> = (0..2000).collect();
+    let rows = carried(json!({"all": many}));
+    let kept = Payload::of(&json!(&many[2..])).unwrap();
+    let reference = BlobRef::of(kept.text().unwrap().as_bytes());
+    assert_eq!(rows[0].2, Some(Payload::Blob(reference)));
 }

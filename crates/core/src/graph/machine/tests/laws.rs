@@ -14,6 +14,7 @@ use crate::graph::machine::{GraphProgram, WaitingFor};
 use crate::id::CommandId;
 use crate::message::{Message, MessageBody};
 use crate::program::Snapshot;
+use crate::run::Blocked;
 use routes::GoneOn;
 
 /// The first thing a graph with such a limit asks for: fires when the run has taken too long, and may be left over.
@@ -140,7 +141,12 @@ impl Laws {
                 WaitingFor::Approval => command.is_some_and(|number| self.asked.contains(&number)),
                 WaitingFor::Signal(name) => done.state.awaiting.contains(name),
                 // Whoever looks at the run sees it.
-                WaitingFor::Held(_) => true,
+                WaitingFor::Held(_) => {
+                    let names = &done.state.awaiting;
+                    names
+                        .iter()
+                        .any(|name| Blocked::marked(name).is_some_and(|(node, _)| node == waiting.node))
+                }
                 _ => command.is_some_and(|number| self.outstanding.contains(&number)),
             };
             assert!(exists, "it waits for what is not there: {waiting:?}");

@@ -303,3 +303,21 @@ fn a_condition_that_is_another_one_since_is_asked_anew() {
         assert!(stage.calls[2].1["code"].as_str().unwrap().contains("False"), "{:?}", stage.calls);
     }
 }
+
+#[test]
+fn the_answer_of_an_agent_waits_for_the_decision_about_what_it_sent_before() {
+    let graph = json!({"nodes": [
+        {"id": "g", "type": "agent", "requires_approval": true, "dependents": ["b"]},
+        {"id": "b", "type": "task", "dependents": []}]});
+    let script = script().with("g", [json!("plain")]).patched(0, "agent:g", insert_c());
+    // Asking a person counts as well.
+    let undecided = stage(&graph, script.clone());
+    assert_eq!(
+        (undecided.outcome().order, undecided.outcome().counter),
+        (vec!["g".to_owned(), "g".to_owned()], 1)
+    );
+    for (decision, order) in [("approve", vec!["g", "g", "b", "c"]), ("reject", vec!["g", "g", "b"])] {
+        let decided = script.clone().decides("g", [json!({"decision": decision, "by": "ann", "after": 3})]);
+        assert_eq!(play(&graph, decided).order, order, "{decision}");
+    }
+}

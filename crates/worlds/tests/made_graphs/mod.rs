@@ -1,0 +1,252 @@
+//! Made graphs with everybody's answers, which come to the same on every world. Nodes lead to later ones only, but for loops;
+//! what leads to a node from several others is a join, so most graphs have some that get a part of what they wait for.
+
+#[path = "../../../core/tests/language/made.rs"]
+#[expect(dead_code, reason = "only its dice are needed here")]
+mod made;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use made::Dice;
+use rhythm_engine::world::{ManualClock, World};
+use rhythm_scenario::{Outcome, Scenario};
+use serde_json::{Map, Value, json};
+
+use crate::agreeing;
+
+/// Of each world; `RHYTHM_WORLD_GRAPHS` asks for more.
+const GRAPHS: u64 = 99;
+const MOST_NODES: usize = 7;
+const EXPRESSIONS: [&str; 4] =
+    ["output.n > 1", "output.n == 0", "ctx.n0.output.n < 2", "output.missing.n > 1"];
+
+/// The seeds of a shard.
+pub fn seeds(shard: u64) -> impl Iterator<Item = u64> {
+    agreeing::seeds(shard, "RHYTHM_WORLD_GRAPHS", GRAPHS)
+}
+
+/// Plays one seed in memory and on a world that was made for it.
+pub async fn agrees(seed: u64, clock: Arc<ManualClock>, world: Arc<dyn World>) -> Outcome {
+    let source = scenario(seed);
+    let scenario: Scenario = serde_json::from_value(source.clone()).expect("a scenario");
+    agreeing::agrees(seed, (&scenario, &format!("{source:#}")), clock, world).await
+}
+
+/// What the runs of a shard came to.
+#[derive(Debug, Default)]
+pub struct Tally {
+    ends: BTreeMap<String, usize>,
+    rejected: Vec<String>,
+}
+
+impl Tally {
+    pub fn add(&mut self, outcome: &Outcome) {
+        *self.ends.entry(format!("{:?}", outcome.status)).or_default() += 1;
+        self.rejected.extend(outcome.rejected.iter().map(|rejected| rejected.message.clone()));
+    }
+
+    /// Most graphs compile, and runs do not all end in one way.
+    pub fn is_worth_something(&self) {
+        let count = |end: &str| self.ends.get(end).copied().unwrap_or_default();
+        let all: usize = self.ends.values().sum();
+        assert!(count("Rejected") * 10 <= all, "{self:?}");
+        for end in ["Completed", "Failed"] {
+            assert!(count(end) > 0, "no run is {end}: {self:?}");
+        }
+    }
+}
+
+fn scenario(seed: u64) -> Value {
+    let mut dice = Dice::new(seed);
+    // Small seeds begin alike.
+    dice.roll(2);
+    let count = 2 + dice.roll(MOST_NODES - 1);
+    let mut draft =
+        Draft { dice, count, earlier: vec![None; count], tasks: Map::new(), decisions: Map::new() };
+    let nodes: Vec<Value> = (0..count).map(|place| draft.node(place)).collect();
+    let said: Vec<Value> = (0..3).map(|_| json!({"ok": draft.dice.roll(3) > 0})).collect();
+    draft.tasks.insert("rhythm.sandbox".to_owned(), said.into());
+    let signals: Vec<Value> = (0..draft.dice.roll(4))
+        .map(|n| json!({"name": "go", "payload": {"n": n}, "at": draft.dice.roll(4)}))
+        .collect();
+    let mut scenario = json!({
+        "graph": {"limits": {"max_hops": 30, "wall_time": "1h"}, "nodes": nodes},
+        "inputs": {"n": 1, "list": [1, 2, 3]},
+        "workflows": {"kid": {"nodes": [{"id": "kid_work", "type": "task", "retry": 1}]}},
+        "signals": signals,
+    });
+    for task in ["kid_work", "each"] {
+        let answers = draft.answers(&Value::Null);
+        draft.tasks.insert(task.to_owned(), answers);
+    }
+    if draft.dice.roll(8) == 0 {
+        scenario["cancel"] = json!({"at": draft.dice.roll(6)});
+    }
+    scenario["tasks"] = draft.tasks.into();
+    scenario["decisions"] = draft.decisions.into();
+    scenario
+}
+
+struct Draft {
+    dice: Dice,
+    count: usize,
+    /// A node that leads to each.
+    earlier: Vec<Option<usize>>,
+    tasks: Map<String, Value>,
+    decisions: Map<String, Value>,
+}
+
+fn name(place: usize) -> String {
+    format!("n{place}")
+}
+
+impl Draft {
+    fn one_in(&mut self, sides: usize) -> bool {
+        self.dice.roll(sides) == 0
+    }
+
+    /// Some of the nodes after this one.
+    fn later(&mut self, place: usize, most: usize) -> Vec<String> {
+        let room = self.count - place - 1;
+        let wanted = if room == 0 { 0 } else { self.dice.roll(most + 1) };
+        let mut chosen: Vec<usize> = (0..wanted).map(|_| place + 1 + self.dice.roll(room)).collect();
+        chosen.sort_unstable();
+        chosen.dedup();
+        chosen.into_iter().map(name).collect()
+    }
+
+    fn condition(&mut self) -> Value {
+        match self.dice.roll(5) {
+            4 => {
+                json!({"type": "python_sandbox", "code": "def evaluate(output, context):\n    return True\n"})
+            }
+            place => json!({"type": "cel", "expression": EXPRESSIONS[place]}),
+        }
+    }
+
+    fn node(&mut self, place: usize) -> Value {
+        let kinds = ["conditional", "human", "delay", "signal", "child", "parallel", "agent", "filter"];
+        let kind = kinds.get(self.dice.roll(14)).copied().unwrap_or("task");
+        // What only routes needs somewhere to route to.
+        let kind = if kind == "conditional" && place + 1 == self.count { "task" } else { kind };
+        let mut node = json!({"id": name(place), "type": kind, "dependents": self.later(place, 3)});
+        match kind {
+            "human" => {
+                node["rejection_path"] = json!(self.later(place, 1));
+                node["human_config"] = self.question();
+            }
+            "agent" => {
+                let (available, default) = (self.later(place, 3), self.later(place, 1));
+                node["branch"] = json!({"type": "agent_driven", "available_next_nodes": available,
+                    "default": default});
+                node["requires_approval"] = json!(self.one_in(2));
+            }
+            _ => node["config"] = self.config(kind),
+        }
+        if kind != "agent" && self.one_in(3) {
+            let rules = json!([{"condition": self.condition(), "next_nodes": self.later(place, 2)}]);
+            node["branch"] = json!({"rules": rules, "default": self.later(place, 2)});
+        }
+        if kind == "conditional" {
+            node["dependents"] = json!([name(place + 1)]);
+        }
+        if self.one_in(4) {
+            // To itself, or to one that leads here.
+            let back = name(if self.one_in(2) { place } else { self.earlier[place].unwrap_or(place) });
+            node["loop"] = json!({"max_iterations": 1 + self.dice.roll(3), "loop_back_to": back,
+                "condition": self.condition(), "timeout_path": self.later(place, 1)});
+        }
+        for (key, value) in [("error_path", json!(self.later(place, 1))), ("on_exhausted", json!("hold"))] {
+            if self.one_in(6) {
+                node[key] = value;
+            }
+        }
+        if self.one_in(6) {
+            node["compensator"] = json!({"action": "undo"});
+            self.tasks.insert("undo".to_owned(), json!([{"ok": null}]));
+        }
+        if self.one_in(4) {
+            node["retry"] = json!({"max_attempts": 2, "backoff_ms": 1000, "jitter": 0});
+            node["limits"] = json!({"deadline_s": 1 + self.dice.roll(4)});
+        }
+        self.note_ways(place, &node);
+        let answers = self.answers(&node);
+        // Others do by themselves what they do: scripted, they would be compiled as something else.
+        if ["task", "agent"].contains(&kind) {
+            self.tasks.insert(name(place), answers);
+        }
+        self.decide(place);
+        node
+    }
+
+    /// Who may be looped back to from the nodes this one leads to for certain.
+    fn note_ways(&mut self, place: usize, node: &Value) {
+        if node.get("branch").is_some() {
+            return;
+        }
+        for to in place + 1..self.count {
+            let leads = node["dependents"].as_array().is_some_and(|ids| ids.contains(&json!(name(to))));
+            if leads {
+                self.earlier[to] = Some(place);
+            }
+        }
+    }
+
+    fn config(&mut self, kind: &str) -> Value {
+        match kind {
+            "delay" => json!({"for": self.dice.roll(3)}),
+            "signal" if self.one_in(3) => json!({"name": "go"}),
+            "signal" => json!({"name": "go", "timeout": "2s"}),
+            "child" => json!({"workflow": "kid"}),
+            "parallel" if self.one_in(2) => {
+                json!({"items": "$inputs.list", "workflow": "kid", "concurrency": 2})
+            }
+            "parallel" => json!({"items": "$inputs.list", "task": "each", "settle": self.one_in(2)}),
+            "filter" => {
+                json!({"items": "$inputs.list", "condition": {"type": "cel", "expression": "output > 1"}})
+            }
+            _ => json!({}),
+        }
+    }
+
+    fn question(&mut self) -> Value {
+        match self.dice.roll(4) {
+            0 => json!({}),
+            1 => json!({"timeout": "5s", "escalation_policy": "fail"}),
+            2 => json!({"timeout": "2s", "escalation_policy": "escalate",
+                "escalation": [{"after": "1s", "approvers": ["bob"]}]}),
+            _ => json!({"timeout": "5s", "escalation_policy": "auto_approve"}),
+        }
+    }
+
+    fn answers(&mut self, node: &Value) -> Value {
+        let answers = (0..3).map(|_| {
+            let (n, after) = (self.dice.roll(3), self.dice.roll(3));
+            match self.dice.roll(10) {
+                0 => json!({"err": {"message": "it broke", "type": "X"}, "after": after}),
+                1 => json!({"ok": {"n": n, "large": "x".repeat(70_000)}, "after": after}),
+                2 => json!({"ok": n, "after": after}),
+                3 if node["type"] == "agent" => {
+                    let operations = json!([{"op": "add", "path": "/nodes/-", "value": {"id": "new", "type": "task"}},
+                        {"op": "add", "path": "/nodes/0/dependents/-", "value": "new"}]);
+                    json!({"ok": {"n": n, "patch": operations}, "after": after})
+                }
+                _ => json!({"ok": {"n": n, "next_nodes": node["branch"]["available_next_nodes"]}, "after": after}),
+            }
+        });
+        answers.collect()
+    }
+
+    fn decide(&mut self, place: usize) {
+        if self.one_in(4) {
+            return;
+        }
+        let decisions = (0..3).map(|_| {
+            let decision = if self.dice.roll(3) == 0 { "reject" } else { "approve" };
+            json!({"decision": decision, "by": "ann"})
+        });
+        let decisions = decisions.collect();
+        self.decisions.insert(name(place), decisions);
+    }
+}
