@@ -65,4 +65,30 @@ fn what_cannot_be_tried_again_is_refused(rig: &Rig) {
     rig.fails(&["runs", "retry", &waiting, "--node", "a", "--reason", "x"], 4, "ENGINE025");
 }
 
-on_both_worlds!(a_failed_node_is_tried_again_with_another_config, what_cannot_be_tried_again_is_refused);
+fn a_node_that_is_held_is_found_and_freed(rig: &Rig) {
+    let _worker = rig.worker(&[]);
+    let held = SHOP.replace("type: signal,", "type: signal, on_exhausted: hold,");
+    rig.write("held.graph.yaml", &held);
+    rig.ok(&["workflows", "register", "held.graph.yaml"]);
+    let run = rig.ok(&["start", "shop"]);
+    let shown = rig.until(&["runs", "show", &run], |shown| shown["blocked"] != json!(null));
+    assert_eq!((&shown["status"], &shown["blocked"]["code"]), (&json!("waiting"), &json!("dead_letter")));
+    assert_eq!(shown["blocked"]["detail"], "node wait has failed and is held");
+    assert!(rig.ok(&["runs", "list", "--blocked"]).contains("waiting (blocked: dead_letter)"));
+    let explained = rig.ok(&["explain", &run]);
+    assert!(explained.contains(&format!("rhythm runs retry {run} --node wait --reason WHY")), "{explained}");
+    let noted = rig.run(&["dead", "list"]).stderr;
+    assert!(noted.contains(&format!("run {run} is held: node wait has failed and is held")), "{noted}");
+    let config = r#"{"name": "go", "timeout": "1h"}"#;
+    rig.ok(&["runs", "retry", &run, "--node", "wait", "--config", config, "--reason", "later"]);
+    rig.until(&["runs", "show", &run], |shown| shown["blocked"] == json!(null));
+    rig.ok(&["runs", "signal", &run, "go"]);
+    rig.until(&["runs", "show", &run], |shown| shown["status"] == "completed");
+    assert_eq!(rig.json(&["verify", &run])["verified"], json!(true));
+}
+
+on_both_worlds!(
+    a_failed_node_is_tried_again_with_another_config,
+    what_cannot_be_tried_again_is_refused,
+    a_node_that_is_held_is_found_and_freed
+);

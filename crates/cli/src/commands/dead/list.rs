@@ -1,6 +1,6 @@
 use clap::Args;
-use rhythm_core::RunId;
-use rhythm_engine::world::DeadQuery;
+use rhythm_core::{BlockedCode, RunId};
+use rhythm_engine::world::{DeadLetter, DeadQuery, RunQuery, RunSummary};
 
 use crate::args::Paging;
 use crate::config::Settings;
@@ -24,6 +24,8 @@ pub struct List {
 
 impl List {
     pub async fn run(self, settings: Settings) -> CliResult {
+        // Only letters have a queue, and a page further on is about letters alone.
+        let by_task = self.run.is_some() || self.queue.is_some() || self.paging.cursor.is_some();
         let query = DeadQuery {
             tenant: settings.tenant.clone(),
             run: self.run.map(RunId::new),
@@ -38,6 +40,7 @@ impl List {
             columns: &["TASK", "NAME", "QUEUE", "ATTEMPTS", "DIED", "FAILURE"],
             none: "no dead letters: nothing is out of attempts",
         };
+        let held = if by_task { Vec::new() } else { held_runs(&session, &settings, &page.rows).await? };
         session.out.page(&page, words, |letter| {
             vec![
                 letter.task.to_string(),
@@ -47,6 +50,26 @@ impl List {
                 relative(now, letter.died_at),
                 short(&letter.failure.to_string(), 60),
             ]
-        })
+        })?;
+        for (run, what) in held {
+            session.out.note(format!("run {run} is held: {what}; see `rhythm explain {run}`"));
+        }
+        Ok(())
     }
+}
+
+/// Runs that are held for a node that is no task, which leaves no letter. The newest are enough to know of.
+async fn held_runs(
+    session: &Session,
+    settings: &Settings,
+    letters: &[DeadLetter],
+) -> CliResult<Vec<(RunId, String)>> {
+    let query = RunQuery { tenant: settings.tenant.clone(), blocked: true, limit: 20, ..RunQuery::default() };
+    let runs = session.rhythm.world().list_runs(query).await?.rows;
+    let has_letter = |run: &RunSummary| letters.iter().any(|letter| letter.run.as_ref() == Some(&run.id));
+    let held = runs.into_iter().filter(|run| !has_letter(run)).filter_map(|run| {
+        let blocked = run.blocked.filter(|blocked| blocked.code == BlockedCode::DeadLetter)?;
+        Some((run.id, blocked.detail))
+    });
+    Ok(held.collect())
 }
