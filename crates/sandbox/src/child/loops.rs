@@ -4,9 +4,11 @@
 
 use super::python::tokens;
 
-/// Gives true, and counts. Whoever defines it anew is stopped by the clock.
+/// Gives true, and counts.
 pub(super) const COUNT: &str = "_one_more()";
 const FOR: &str = "for _again in range(2000000000):";
+/// Whoever gave these a meaning of its own would not be counted.
+const TAKEN: [&str; 2] = ["_one_more", "_again"];
 
 /// A program whose every pass counts, without `while`, and which of its lines nobody wrote.
 pub(super) struct Unrolled<'c> {
@@ -41,6 +43,11 @@ impl<'c> Unrolled<'c> {
             }
         }
         unrolled
+    }
+
+    /// A name the program uses that is not its own to use.
+    pub fn taken(&self) -> Option<&'c str> {
+        self.tokens.iter().copied().find(|token| TAKEN.contains(token))
     }
 
     /// The line of the program that was made into this one.

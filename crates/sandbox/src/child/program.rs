@@ -115,6 +115,9 @@ pub(crate) fn read(code: &str) -> Result<(), SandboxError> {
 }
 
 fn parse(unrolled: &Unrolled<'_>, code: &str) -> Result<AstModule, SandboxError> {
+    if let Some(name) = unrolled.taken() {
+        return Err(SandboxError::bad_program(format!("the name {name} is the sandbox's own"), None));
+    }
     let adapted = python::adapted(&unrolled.code);
     AstModule::parse("program", adapted, &dialect()).map_err(|error| unreadable(&error, unrolled, code))
 }
