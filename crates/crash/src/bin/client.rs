@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use rhythm::{Actor, Client, Rhythm, TenantId};
+use rhythm::{Actor, Client, EngineError, Error, Rhythm, TenantId};
 use rhythm_crash::client_log::{self, Answer, Call, ClientLog};
 use rhythm_crash::forgetful;
 use rhythm_crash::load::{perform, script};
 use rhythm_crash::process::die_with_parent;
+use rhythm_crash::wait::PATIENCE;
 
 /// The wait before a call is made again.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -35,7 +36,7 @@ struct Arguments {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     die_with_parent()?;
     let arguments = Arguments::parse();
-    let opened = Rhythm::open(&arguments.world).await?;
+    let opened = open(&arguments.world).await?;
     let world = forgetful::from_environment(opened.world().clone())?;
     let rhythm = Rhythm::on(world, TenantId::default(), Actor("crash-client".to_owned()));
     let client = rhythm.client();
@@ -59,6 +60,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         tokio::time::sleep(Duration::from_millis(arguments.pause)).await;
     }
     Ok(())
+}
+
+/// A client may come just when its world is away.
+async fn open(world: &str) -> Result<Rhythm, Error> {
+    let mut left = PATIENCE.as_millis() / AGAIN.as_millis();
+    loop {
+        match Rhythm::open(world).await {
+            Err(Error::Engine(EngineError::World(error))) if error.is_passing() && left > 0 => left -= 1,
+            opened => return opened,
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
 }
 
 /// Makes a call until its answer is known, or its world is broken: then the process ends.

@@ -22,6 +22,9 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let crowd = Crowd::start(&rig.lab, &vec![worker; size], &[client])?;
     let there = until(PATIENCE, || async { beaten_since(&rig.lab, 0).await == size }).await;
     report.hold(there, || "the herd did not come up".into());
+    // The client, too, must have come before anything is taken away: it begins with a database or not at all.
+    let works = next_beginning(&rig.lab, 0, None, PATIENCE).await;
+    report.hold(works.is_some(), || "the herd had nothing to do".into());
     for round in 0..scale.pick(1, 5) {
         let complaints: Vec<usize> = crowd.workers.iter().map(complaints_of).collect();
         let thrown_out = || {

@@ -16,6 +16,10 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let launch = Launch { pause: 50, fast: scale == Scale::Short, ..Launch::default() };
     let crowd =
         Crowd::start(&rig.lab, &[launch.clone(), launch.clone(), launch.clone()], &[launch.clone(), launch])?;
+    for worker in &crowd.workers {
+        let began = next_beginning(&rig.lab, 0, Some(worker.id()), PATIENCE).await;
+        report.hold(began.is_some(), || format!("{} began nothing", worker.name()));
+    }
     let restarts = scale.pick(3, 52);
     for number in 0..restarts {
         tokio::time::sleep(Duration::from_millis(fastrand::u64(300..1_500))).await;
