@@ -3,6 +3,7 @@
 //! no timer is early by the world's own time, and a schedule neither doubles nor skips a fire without counting it.
 //! After a clock was set back, what was put on the calendar before is late by as much; what comes after is not.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use rhythm::{Actor, CatchUp, Overlap, Payload, RunId, ScheduleTarget, Timestamp, WorkflowKind};
@@ -13,8 +14,9 @@ use rhythm_engine::world::{Control, ControlRequest};
 use crate::cluster::{Cluster, open_folder};
 use crate::crowd::{Crowd, repeated};
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
-use crate::ledger::Manners;
+use crate::ledger::{Line, Manners, What};
 use crate::listing;
+use crate::process::Process;
 use crate::report::Report;
 use crate::rig::{Rig, next_beginning};
 use crate::shifted_clock::ShiftedClock;
@@ -199,6 +201,8 @@ async fn goes_on_after_a_step_back(report: &mut Report, lab: &Lab) -> LabResult<
 /// In the middle of wrong times a worker dies: others take over as soon as ever.
 async fn a_dead_worker_is_followed(report: &mut Report, crowd: &mut Crowd, lab: &Lab) -> LabResult<()> {
     let mut victim = crowd.workers.remove(0);
+    let caught = until(PATIENCE, || std::future::ready(is_stopped_at_work(lab, &victim))).await;
+    report.hold(caught, || "the worker never had anything to do".into());
     let at = wall_millis();
     report.hold(victim.kill(), || "the worker was dead before".into());
     report.fault("workers killed", 1);
@@ -207,6 +211,24 @@ async fn a_dead_worker_is_followed(report: &mut Report, crowd: &mut Crowd, lab: 
     report.hold(followed, || "what a dead worker left was not taken over".into());
     report.figure("ms until a dead worker was followed", wall_millis() - at);
     Ok(())
+}
+
+/// Freezes a worker in the middle of an attempt; one that has none goes on.
+fn is_stopped_at_work(lab: &Lab, worker: &Process) -> bool {
+    let frozen = worker.freeze().is_ok();
+    let lines = lab.ledger().unwrap_or_default();
+    let own = |what: What| {
+        lines.iter().filter(move |line| line.entry.pid == worker.id() && line.entry.what == what)
+    };
+    let done: BTreeSet<(&str, u64)> =
+        own(What::Did).map(|line| (line.entry.task.as_str(), line.entry.claim)).collect();
+    let is_open = |line: &Line| !done.contains(&(line.entry.task.as_str(), line.entry.claim));
+    let at_work = frozen && own(What::Began).any(is_open);
+    if !at_work {
+        // One that is dead is found by whoever kills it.
+        let _ = worker.thaw();
+    }
+    at_work
 }
 
 /// A run that only sleeps, and when it was asked for by a clock that nobody moves.
