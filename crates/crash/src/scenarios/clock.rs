@@ -26,8 +26,8 @@ const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
 const SCHEDULE: &str = "ticks";
 const CRON: &str = "*/10 * * * * *";
-/// Long enough that many are under way when a clock jumps.
-const STEP_MILLIS: u64 = 300;
+/// Long enough that many steps are under way when a clock jumps, in short forms and in long ones.
+const STEP_MILLIS: (u64, u64) = (100, 300);
 /// How the faults that are jumps are called.
 const JUMPS: &str = "jumps ";
 const NAP: Duration = Duration::from_secs(1);
@@ -53,7 +53,8 @@ async fn on_postgres(
     own: &ShiftedClock,
     server: &ShiftedClock,
 ) -> LabResult<()> {
-    let setup = Setup { step_millis: STEP_MILLIS, ..Setup::new(On::Postgres) };
+    let step_millis = scale.pick(STEP_MILLIS.0, STEP_MILLIS.1);
+    let setup = Setup { step_millis, ..Setup::new(On::Postgres) };
     let rig = Rig::on(Cluster::start_with(server.environment(), "").await?, setup).await?;
     let worker = Launch { environment: own.environment(), ..Launch::default() };
     let client = Launch { pause: 50, ..Launch::default() };
@@ -94,7 +95,8 @@ async fn on_sqlite(
     host: &ShiftedClock,
 ) -> LabResult<()> {
     let manners = Manners::DEDUPES;
-    let setup = Setup { step_millis: STEP_MILLIS, manners, ..Setup::new(On::Sqlite) };
+    let step_millis = scale.pick(STEP_MILLIS.0, STEP_MILLIS.1);
+    let setup = Setup { step_millis, manners, ..Setup::new(On::Sqlite) };
     let lab = &Lab::open(setup).await?;
     let launch =
         |clock: &ShiftedClock| Launch { environment: clock.environment(), pause: 50, ..Launch::default() };

@@ -19,7 +19,7 @@ const DELAY: Duration = Duration::from_millis(200);
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("disk_slow", on);
-    let scripts = scale.pick(8, 120);
+    let scripts = scale.pick(5, 120);
     match on {
         On::Sqlite => {
             let lab = Lab::new(on).await?;

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(1_800);
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("lost_commits", on);
-    let wanted = (scale.pick(20, 1_020), scale.pick(10, 300));
+    let wanted = (scale.pick(12, 1_020), scale.pick(10, 300));
     let lost = match on {
         On::Postgres => on_postgres(&mut report, wanted).await?,
         On::Sqlite => on_sqlite(&mut report, wanted).await?,
@@ -31,7 +31,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     for (kind, count) in &lost {
         report.fault(kind, *count);
     }
-    report.floor(TRANSITIONS, scale.pick(20, 1_000), transitions(&lost));
+    report.floor(TRANSITIONS, scale.pick(12, 1_000), transitions(&lost));
     Ok(report)
 }
 
