@@ -40,11 +40,14 @@ const DUTIES: [Duty; 8] = [
     Duty::Prepare,
 ];
 
+/// Looks at everything take at most one part in so many of the time: in a database that has seen much they are dear.
+const SHARE: u64 = 20;
+
 /// The background duties of one process.
 pub struct Upkeep {
     process: Arc<Process>,
-    /// When each duty last ran, by the process's own counter.
-    last: Mutex<BTreeMap<Duty, u64>>,
+    /// When each duty last began, and how long it took if it came to its end, by the process's own counter.
+    last: Mutex<BTreeMap<Duty, (u64, u64)>>,
 }
 
 /// What a tick found.
@@ -69,7 +72,7 @@ impl Upkeep {
             if !self.is_due(duty) {
                 continue;
             }
-            self.lock().insert(duty, self.process.time.own_millis());
+            let began = self.process.time.own_millis();
             let process = &self.process;
             let outcome = match duty {
                 Duty::Sweep => sweep::run(process).await.map(|swept| kept = swept),
@@ -81,6 +84,8 @@ impl Upkeep {
                 Duty::Blobs => blobs::run(process).await,
                 Duty::Prepare => prepare::run(process).await,
             };
+            let took = self.process.time.own_millis().saturating_sub(began);
+            self.lock().insert(duty, (began, if outcome.is_ok() { took } else { 0 }));
             if let Err(error) = outcome {
                 tracing::warn!(?duty, %error, "upkeep failed; it is tried again");
                 failed = Some(error);
@@ -102,8 +107,8 @@ impl Upkeep {
     }
 
     fn is_due(&self, duty: Duty) -> bool {
-        let Some(last) = self.lock().get(&duty).copied() else { return true };
-        let gone = self.process.time.own_millis().saturating_sub(last);
+        let Some((began, took)) = self.lock().get(&duty).copied() else { return true };
+        let gone = self.process.time.own_millis().saturating_sub(began);
         let every = match duty {
             // The driver decides when to call; a tick always sweeps.
             Duty::Sweep => Millis::ZERO,
@@ -115,10 +120,12 @@ impl Upkeep {
             Duty::Blobs => blobs::EVERY,
             Duty::Prepare => prepare::EVERY,
         };
-        gone >= every.as_u64()
+        let looks_at_everything = matches!(duty, Duty::Unserved | Duty::Stuck);
+        let rest = if looks_at_everything { took.saturating_mul(SHARE) } else { 0 };
+        gone >= every.as_u64().max(rest)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Duty, u64>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Duty, (u64, u64)>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

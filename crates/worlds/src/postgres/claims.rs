@@ -39,8 +39,8 @@ pub async fn claim_runs(
         &(request.limit as i64),
         &millis(request.hold),
         &asked(request.ask),
-        &front.map(|front| front.priority),
-        &front.map(|front| front.since),
+        &front.as_ref().map(Front::priorities),
+        &front.as_ref().map(Front::since),
     ];
     let again =
         again(link, sql::RECLAIM_RUNS, now, &request.tenant, &request.worker, (request.ask, request.hold));
@@ -49,14 +49,9 @@ pub async fn claim_runs(
         None => {
             let began = Instant::now();
             let rows = claim(link, sql::CLAIM_RUNS, params).await?;
-            match front {
-                Some(front) if rows.len() < request.limit => fronts.fell_short(front),
-                Some(_) => {}
-                None => {
-                    let ready = |row: &Row| row.get::<_, Option<i32>>("rank").zip(row.get("ready_at"));
-                    fronts.looked(line, &look(began, &rows, rows.first().and_then(ready)));
-                }
-            }
+            let ready = |row: &Row| row.get::<_, Option<i32>>("rank").zip(row.get("ready_at"));
+            let taken = rows.iter().filter_map(ready).collect();
+            fronts.looked(line, front, &look(began, &rows, request.limit, taken));
             rows
         }
     };
@@ -102,9 +97,10 @@ async fn again(
     Ok(any.then_some(rows))
 }
 
-fn look(began: Instant, rows: &[Row], first: Option<(i32, i64)>) -> Look {
-    let took = rows.first().map_or(0, |row| count(row.get("took")));
-    Look { began, took: Duration::from_micros(took), now: told(rows), rows: rows.len(), first }
+/// `rows` are those of all lines that were looked at together, `taken` those of one.
+fn look(began: Instant, rows: &[Row], limit: usize, taken: Vec<(i32, i64)>) -> Look {
+    let took = Duration::from_micros(rows.first().map_or(0, |row| count(row.get("took"))));
+    Look { began, took, now: told(rows), rows: rows.len(), short: taken.len() < limit, taken }
 }
 
 /// The time of the world, in whose answer it stands first.
@@ -213,8 +209,15 @@ async fn claim_ready(
     let line = |queue: &str| LineOf::new(&(&request.tenant, queue, &request.names));
     let front = |queue: &&str| known.of(line(queue)).filter(|_| now.is_none());
     let fronts: Vec<Option<Front>> = queues.iter().map(front).collect();
-    let priorities: Vec<Option<i32>> = fronts.iter().map(|front| Some(front.as_ref()?.priority)).collect();
-    let since: Vec<Option<i64>> = fronts.iter().map(|front| Some(front.as_ref()?.since)).collect();
+    let whole: Vec<bool> = fronts.iter().map(Option::is_none).collect();
+    let (mut places, mut priorities, mut since) = (Vec::new(), Vec::new(), Vec::new());
+    for (place, front) in
+        fronts.iter().enumerate().filter_map(|(place, front)| Some((place, front.as_ref()?)))
+    {
+        priorities.extend(front.priorities());
+        since.extend(front.since());
+        places.resize(since.len(), place as i64 + 1);
+    }
     let began = Instant::now();
     let params: &[Param<'_>] = &[
         &now,
@@ -225,22 +228,17 @@ async fn claim_ready(
         &request.names,
         &millis(request.hold),
         &asked(request.ask),
+        &whole,
+        &places,
         &priorities,
         &since,
     ];
     let rows = claim(link, sql::CLAIM_TASKS, params).await?;
-    for (place, queue) in queues.iter().enumerate() {
+    for (place, (front, (queue, limit))) in fronts.into_iter().zip(&request.queues).enumerate() {
         let of_queue = |row: &&Row| row.get::<_, Option<i64>>("n") == Some(place as i64 + 1);
-        match fronts[place] {
-            Some(front) if (rows.iter().filter(of_queue).count() as i64) < limits[place] => {
-                known.fell_short(front);
-            }
-            Some(_) => {}
-            None => {
-                let first = rows.iter().find(of_queue).map(|row| (row.get("priority"), row.get("due_at")));
-                known.looked(line(queue), &look(began, &rows, first));
-            }
-        }
+        let ready = |row: &Row| (row.get("priority"), row.get("due_at"));
+        let taken = rows.iter().filter(of_queue).map(ready).collect();
+        known.looked(line(queue), front, &look(began, &rows, *limit, taken));
     }
     Ok(rows)
 }

@@ -1,10 +1,11 @@
 //! Where ready work begins. What was worked off stays in an index while anybody holds a snapshot from before, and every claim
-//! reads past it to get to the first that is ready. Once that takes long, claims begin where the last whole look found
-//! something, and whole looks are made only now and then.
+//! reads past it to get to the first that is ready. Once that takes long, claims begin where the last one found something, at
+//! a place of its own for every priority, and whole looks are made only now and then.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rhythm_engine::world::Hint;
@@ -16,11 +17,13 @@ pub const CHEAP: Duration = Duration::from_millis(3);
 /// For each row it takes a look may take one part in so many of that again.
 const ROWS: u32 = 60;
 /// Whole looks take one part in so many of the time, as far as that is no longer than [`AT_MOST`].
-const SHARE: u32 = 20;
-/// What is ready before the front, or of another priority, waits for so long.
-const AT_MOST: Duration = Duration::from_millis(900);
+const SHARE: u32 = 40;
+/// What is ready before the front, or of a priority nobody has seen, waits for so long.
+const AT_MOST: Duration = Duration::from_secs(5);
 /// Commits under way may still bring what was ready so long ago.
-const MARGIN_MS: i64 = 5_000;
+const MARGIN_MS: i64 = 1_000;
+/// Every priority is a look of its own; more of them wait for whole looks.
+const PRIORITIES: usize = 16;
 
 /// A line as one who claims sees it: tenant, queue, and what it can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,22 +45,26 @@ pub struct Fronts {
     cheap: Duration,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Where to begin, the highest priority first.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Front {
-    pub priority: i32,
-    pub since: i64,
+    since: BTreeMap<Reverse<i32>, i64>,
     until: Instant,
+    /// Somebody waits for its end.
+    awaited: bool,
 }
 
-/// What a whole look at a line came to.
+/// What a look at a line came to.
 pub struct Look {
     pub began: Instant,
     /// In the server: the way there and back is nobody's rot.
     pub took: Duration,
     pub now: i64,
     pub rows: usize,
-    /// Priority and time of the first that was ready.
-    pub first: Option<(i32, i64)>,
+    /// It could have taken more.
+    pub short: bool,
+    /// Priority and time of all that was taken, in the order of the line.
+    pub taken: Vec<(i32, i64)>,
 }
 
 impl Fronts {
@@ -67,37 +74,70 @@ impl Fronts {
 
     /// Where to begin; nowhere in particular when it is time for a whole look.
     pub fn of(&self, line: LineOf) -> Option<Front> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let front = known.get(&line).copied()?;
-        if Instant::now() < front.until {
-            return Some(front);
-        }
-        known.remove(&line);
-        None
+        self.lock().get(&line).filter(|front| Instant::now() < front.until).cloned()
     }
 
-    pub fn looked(&self, line: LineOf, look: &Look) {
-        if let Some(front) = look.front(self.cheap) {
-            self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(line, front);
+    /// A look at everything, or `from` a front on.
+    pub fn looked(&self, line: LineOf, from: Option<Front>, look: &Look) {
+        let mut known = self.lock();
+        let until = match &from {
+            Some(front) => front.until,
+            None if look.is_cheap(self.cheap) => {
+                known.remove(&line);
+                return;
+            }
+            None => look.began + (look.took * SHARE).min(AT_MOST),
+        };
+        let fresh = Front { since: BTreeMap::new(), until, awaited: false };
+        let front = known.entry(line).or_insert(fresh);
+        if from.is_none() {
+            (front.until, front.awaited) = (until, false);
+        }
+        look.moves(&mut front.since);
+        // Whoever got less than it wanted is told when it is time for a whole look.
+        if from.is_some() && look.short && !front.awaited {
+            front.awaited = true;
+            let (hints, hint) = (self.hints.clone(), self.hint);
+            tokio::spawn(async move {
+                tokio::time::sleep_until(until.into()).await;
+                hints.heard(hint);
+            });
         }
     }
 
-    /// Whoever got less than it wanted from a front on is told when it is time for a whole look.
-    pub fn fell_short(&self, front: Front) {
-        let (hints, hint) = (self.hints.clone(), self.hint);
-        tokio::spawn(async move {
-            tokio::time::sleep_until(front.until.into()).await;
-            hints.heard(hint);
-        });
+    fn lock(&self) -> MutexGuard<'_, HashMap<LineOf, Front>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Front {
+    /// The highest first.
+    pub fn priorities(&self) -> Vec<i32> {
+        self.since.keys().map(|priority| priority.0).collect()
+    }
+
+    /// One for each of the priorities.
+    pub fn since(&self) -> Vec<i64> {
+        self.since.values().copied().collect()
     }
 }
 
 impl Look {
-    fn front(&self, cheap: Duration) -> Option<Front> {
-        let cheap = cheap + cheap / ROWS * u32::try_from(self.rows).unwrap_or(u32::MAX);
-        let (priority, ready) = self.first.unwrap_or((0, self.now));
-        let until = self.began + (self.took * SHARE).min(AT_MOST);
-        (self.took > cheap).then_some(Front { priority, since: ready - MARGIN_MS, until })
+    fn is_cheap(&self, cheap: Duration) -> bool {
+        self.took <= cheap + cheap / ROWS * u32::try_from(self.rows).unwrap_or(u32::MAX)
+    }
+
+    /// Nothing is ready before the first of its priority, nor at all where a look that could have taken more found nothing.
+    fn moves(&self, since: &mut BTreeMap<Reverse<i32>, i64>) {
+        if self.short {
+            since.values_mut().for_each(|since| *since = self.now - MARGIN_MS);
+        }
+        since.entry(Reverse(0)).or_insert(self.now - MARGIN_MS);
+        for (priority, ready) in self.taken.iter().rev() {
+            if since.len() < PRIORITIES || since.contains_key(&Reverse(*priority)) {
+                since.insert(Reverse(*priority), ready - MARGIN_MS);
+            }
+        }
     }
 }
 
@@ -105,8 +145,13 @@ impl Look {
 mod tests {
     use super::*;
 
-    fn look(rows: usize, first: Option<(i32, i64)>, took: u64) -> Look {
-        Look { began: Instant::now(), took: Duration::from_millis(took), now: 1_000_000, rows, first }
+    /// The world's time of all looks here.
+    const NOW: i64 = 1_000_000;
+    const LINE: LineOf = LineOf(7);
+
+    fn look(took: u64, short: bool, taken: &[(i32, i64)]) -> Look {
+        let took = Duration::from_millis(took);
+        Look { began: Instant::now(), took, now: NOW, rows: taken.len(), short, taken: taken.to_vec() }
     }
 
     fn fronts() -> (Arc<Hints>, Fronts) {
@@ -115,32 +160,60 @@ mod tests {
         (hints.clone(), Fronts::new(hints, hint, CHEAP))
     }
 
-    #[test]
-    fn while_looks_are_cheap_all_are_whole() {
-        assert_eq!(look(0, None, 3).front(CHEAP), None);
-        assert_eq!(look(200, Some((0, 7)), 13).front(CHEAP), None);
+    fn places(fronts: &Fronts) -> Option<(Vec<i32>, Vec<i64>)> {
+        fronts.of(LINE).map(|front| (front.priorities(), front.since()))
     }
 
     #[test]
-    fn after_one_that_took_long_claims_begin_at_what_it_found() {
-        let short = look(200, Some((3, 900_000)), 25);
-        let front = short.front(CHEAP).unwrap();
-        assert_eq!((front.priority, front.since), (3, 895_000));
-        assert_eq!(front.until, short.began + Duration::from_millis(500));
-        let long = look(200, None, 4_000);
-        assert_eq!(long.front(CHEAP).unwrap().until, long.began + AT_MOST);
+    fn while_looks_are_cheap_all_are_whole() {
+        let (_, fronts) = fronts();
+        fronts.looked(LINE, None, &look(3, true, &[]));
+        assert_eq!(places(&fronts), None);
+        fronts.looked(LINE, None, &look(13, false, &[(0, 7); 200]));
+        assert_eq!(places(&fronts), None);
+    }
+
+    #[test]
+    fn after_one_that_took_long_claims_begin_at_what_it_found_of_each_priority() {
+        let (_, fronts) = fronts();
+        let first = look(25, false, &[(3, 900_000), (3, 950_000), (0, 400_000)]);
+        fronts.looked(LINE, None, &first);
+        assert_eq!(places(&fronts), Some((vec![3, 0], vec![899_000, 399_000])));
+        assert_eq!(fronts.of(LINE).unwrap().until, first.began + Duration::from_secs(1));
+        let long = look(4_000, true, &[]);
+        fronts.looked(LINE, None, &long);
+        assert_eq!(places(&fronts), Some((vec![3, 0], vec![NOW - MARGIN_MS; 2])));
+        assert_eq!(fronts.of(LINE).unwrap().until, long.began + AT_MOST);
+    }
+
+    #[tokio::test]
+    async fn a_front_goes_on_with_every_look_but_not_past_what_was_not_looked_at() {
+        let (_, fronts) = fronts();
+        fronts.looked(LINE, None, &look(25, false, &[(3, 500_000), (0, 400_000)]));
+        let until = fronts.of(LINE).unwrap().until;
+        fronts.looked(LINE, fronts.of(LINE), &look(1, false, &[(3, 600_000), (3, 700_000)]));
+        assert_eq!(places(&fronts), Some((vec![3, 0], vec![599_000, 399_000])));
+        fronts.looked(LINE, fronts.of(LINE), &look(1, true, &[(0, 800_000)]));
+        assert_eq!(places(&fronts), Some((vec![3, 0], vec![NOW - MARGIN_MS, 799_000])));
+        assert_eq!(fronts.of(LINE).unwrap().until, until, "only a whole look puts the next one off");
+    }
+
+    #[test]
+    fn priorities_have_an_end() {
+        let (_, fronts) = fronts();
+        let many: Vec<(i32, i64)> = (1..100).rev().map(|priority| (priority, 500_000)).collect();
+        fronts.looked(LINE, None, &look(50, false, &many));
+        assert_eq!(fronts.of(LINE).unwrap().priorities().len(), PRIORITIES);
     }
 
     #[test]
     fn a_front_is_of_one_line_and_is_forgotten_in_time() {
         let (_, fronts) = fronts();
-        let (line, other) = (LineOf::new(&("tenant", "default")), LineOf::new(&("tenant", "other")));
-        fronts.looked(line, &look(0, None, 50));
-        assert_eq!(fronts.of(line).map(|front| front.since), Some(995_000));
-        assert_eq!(fronts.of(other), None);
-        let past = Front { priority: 0, since: 0, until: Instant::now() };
-        fronts.known.lock().unwrap().insert(line, past);
-        assert_eq!(fronts.of(line), None);
+        fronts.looked(LINE, None, &look(50, true, &[]));
+        assert!(fronts.of(LINE).is_some());
+        assert_eq!(fronts.of(LineOf::new(&("tenant", "other"))), None);
+        fronts.lock().get_mut(&LINE).unwrap().until = Instant::now();
+        assert_eq!(fronts.of(LINE), None);
     }
 
     #[tokio::test]
@@ -148,7 +221,8 @@ mod tests {
         let (hints, fronts) = fronts();
         let mut wakeups = hints.subscribe().tasks;
         wakeups.mark_unchanged();
-        fronts.fell_short(Front { priority: 0, since: 0, until: Instant::now() + CHEAP });
+        fronts.looked(LINE, None, &look(4, true, &[]));
+        fronts.looked(LINE, fronts.of(LINE), &look(1, true, &[]));
         wakeups.changed().await.unwrap();
     }
 }

@@ -16,14 +16,21 @@ use super::sql;
 use super::time::Time;
 use crate::patience::{BEFORE_EXPIRY, Patience};
 
-/// Claims that ran out longer ago than this are looked for again from the beginning.
+/// Claims that ran out are looked for from the beginning no more often than this, and for one part in so many of the time:
+/// that reads past every claim there ever was, while anybody holds a snapshot from before.
 const RESCAN: i64 = 60_000;
+const RESCAN_SHARE: i64 = 50;
+/// A claim is written with a time in its future, so whoever wrote one that ran out long ago was slow to commit, or somebody had it
+/// locked; sweeps see it for so long, and then those from the beginning.
+const MARGIN: i64 = 1_000;
 
 /// Up to where claims that ran out were looked for: dead index entries before it need not be passed again.
 #[derive(Default)]
 pub struct Watermark {
     looked_to: AtomicI64,
-    rescanned_at: AtomicI64,
+    /// When to begin at the beginning again.
+    rescan_at: AtomicI64,
+    swept_at: AtomicI64,
     /// When workers were last looked for.
     judged: Mutex<Option<Instant>>,
 }
@@ -45,15 +52,20 @@ impl Watermark {
         is_time
     }
 
-    fn moved(&self, now: i64, all: bool) {
+    /// A sweep found what ran out before `now`, or so much of it that there may be more.
+    fn moved(&self, now: i64, all: bool, took: Duration) {
+        let from_the_beginning = self.from() == 0;
+        if from_the_beginning {
+            let took = i64::try_from(took.as_millis()).unwrap_or(i64::MAX);
+            let pause = RESCAN.max(took.saturating_mul(RESCAN_SHARE));
+            self.rescan_at.store(now.saturating_add(pause), Ordering::Release);
+        }
+        let rescan_at = self.rescan_at.load(Ordering::Acquire);
         // A clock that was set back makes everything known useless.
-        let since = now - self.rescanned_at.load(Ordering::Acquire);
-        if !(0..RESCAN).contains(&since) {
-            self.rescanned_at.store(now, Ordering::Release);
+        if now >= rescan_at || now + MARGIN < self.swept_at.swap(now, Ordering::AcqRel) {
             self.looked_to.store(0, Ordering::Release);
         } else if all {
-            // A claim is written with a time in its future; the margin is for writers slow to commit.
-            self.looked_to.store(now - RESCAN / 2, Ordering::Release);
+            self.looked_to.store(now - MARGIN, Ordering::Release);
         }
     }
 }
@@ -73,7 +85,7 @@ struct Count {
 /// Counting may take so long each time, or one part in so many of all time, as far as that is no longer than [`AT_MOST`].
 const CHEAP: Duration = Duration::from_millis(3);
 const SHARE: u32 = 50;
-const AT_MOST: Duration = Duration::from_secs(5);
+const AT_MOST: Duration = Duration::from_secs(10);
 
 impl Ready {
     /// Absent when it is time to count.
@@ -120,11 +132,12 @@ pub async fn sweep(
         &tasks,
         &judges,
     ];
+    let began = Instant::now();
     let rows = link.query(sql::SWEEP, params).await?;
     let row = &rows[0];
     let now: i64 = row.get("now");
     let judged_by = if injected.is_some() { now } else { patience.judge(now).min(latest) };
-    watermark.moved(judged_by, row.get("all_late"));
+    watermark.moved(judged_by, row.get("all_late"), began.elapsed());
     if runs.is_none() {
         let took = Duration::from_micros(count(row.get("counting")));
         ready.counted(row.get("ready_runs"), row.get("ready_tasks"), took);
@@ -217,10 +230,27 @@ mod tests {
     fn a_clock_that_was_set_back_starts_the_search_anew() {
         let watermark = Watermark::default();
         let hour = 3_600_000;
-        watermark.moved(hour, true);
-        watermark.moved(hour + 1_000, true);
-        assert_eq!(watermark.from(), hour + 1_000 - RESCAN / 2);
-        watermark.moved(1_000, true);
+        watermark.moved(hour, true, Duration::ZERO);
+        assert_eq!(watermark.from(), hour - MARGIN);
+        watermark.moved(hour + 1_000, false, Duration::ZERO);
+        assert_eq!(watermark.from(), hour - MARGIN, "there was more");
+        watermark.moved(1_000, true, Duration::ZERO);
         assert_eq!(watermark.from(), 0, "what runs out now lies before everything looked for");
+    }
+
+    #[test]
+    fn a_search_from_the_beginning_comes_again_and_later_when_it_took_long() {
+        let watermark = Watermark::default();
+        let hour = 3_600_000;
+        watermark.moved(hour, true, Duration::ZERO);
+        watermark.moved(hour + RESCAN - 1, true, Duration::from_secs(9));
+        assert_ne!(watermark.from(), 0);
+        watermark.moved(hour + RESCAN, true, Duration::ZERO);
+        assert_eq!(watermark.from(), 0);
+        watermark.moved(hour + RESCAN, true, Duration::from_secs(2));
+        watermark.moved(hour + 2 * RESCAN, true, Duration::ZERO);
+        assert_ne!(watermark.from(), 0);
+        watermark.moved(hour + RESCAN + 100_000, true, Duration::ZERO);
+        assert_eq!(watermark.from(), 0);
     }
 }

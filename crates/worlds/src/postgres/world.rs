@@ -56,6 +56,8 @@ pub struct PostgresWorld {
     desk: Lane<DeskJob>,
     finishes: Lane<DeskJob>,
     claims: Link,
+    /// Apart from claims and heartbeats, which must not wait for a look at everything.
+    rounds: Link,
     run_fronts: Fronts,
     task_fronts: Fronts,
     office: Office,
@@ -100,6 +102,7 @@ impl PostgresWorld {
             desk: Lane::start(hot(), desk_work.clone()),
             finishes: Lane::start(hot(), desk_work),
             claims: hot(),
+            rounds: hot(),
             run_fronts: Fronts::new(
                 hints.clone(),
                 Hint { runs: true, ..Hint::default() },
@@ -236,21 +239,21 @@ impl World for PostgresWorld {
                 return upkeep::find_stuck(&self.reader, now, (idle, limit)).await;
             }
             Upkeep::MarkUnserved { idle, limit } => {
-                return upkeep::mark_unserved(&self.claims, now, (idle, limit)).await;
+                return upkeep::mark_unserved(&self.reader, now, (idle, limit)).await;
             }
-            Upkeep::DueSchedules { limit } => return upkeep::due_schedules(&self.claims, now, limit).await,
+            Upkeep::DueSchedules { limit } => return upkeep::due_schedules(&self.rounds, now, limit).await,
             Upkeep::Retain { keep, limit } => retain::retain(&self.office, now, keep, limit).await?,
             Upkeep::Prepare => retain::prepare(&self.office, now).await?,
             Upkeep::CollectBlobs { grace, limit } => blobs::collect(&self.archive, now, grace, limit).await?,
         };
-        Ok(UpkeepReport { changed, ..upkeep::glance(&self.claims, now).await? })
+        Ok(UpkeepReport { changed, ..upkeep::glance(&self.rounds, now).await? })
     }
 }
 
 impl PostgresWorld {
     async fn sweep(&self, limit: usize) -> WorldResult<UpkeepReport> {
         let (mut report, unwanted) = upkeep::sweep(
-            &self.claims,
+            &self.rounds,
             &self.time,
             &self.hints,
             (&self.watermark, &self.patience, &self.ready),
@@ -269,7 +272,7 @@ impl PostgresWorld {
         }
         // A freed task that was cancelled is not ready, but the run it answered to may be.
         if looked_too_early {
-            let seen = upkeep::glance(&self.claims, self.time.param()).await?;
+            let seen = upkeep::glance(&self.rounds, self.time.param()).await?;
             (report.runs_ready, report.tasks_ready) = (seen.runs_ready, seen.tasks_ready);
         }
         Ok(report)

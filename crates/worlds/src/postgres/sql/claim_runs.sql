@@ -12,24 +12,27 @@ whole AS MATERIALIZED (
     WHERE q.tenant = $2 AND q.worker IS NULL AND q.ready_at <= (SELECT now FROM clock)
         AND (q.kind = ANY ($4::text[]) OR q.workflow = ANY ($5::text[]))
         AND NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = q.tenant AND p.what = 'workflow' AND p.name = q.workflow)
-        AND $9::int IS NULL
+        AND $9::int[] IS NULL
     ORDER BY q.priority DESC, q.ready_at, q.seq
     LIMIT $6
     FOR UPDATE OF q SKIP LOCKED
 ),
--- not past all that was worked off (`fronts.rs`)
+-- not past all that was worked off (`fronts.rs`): $9 and $10 are priorities, the highest first, and where each begins
 ahead AS MATERIALIZED (
-    SELECT q.run, q.tenant, q.priority, q.ready_at, q.seq
-    FROM run_queue AS q
+    SELECT q.* FROM unnest($9::int[], $10::bigint[]) AS f(priority, since)
     CROSS JOIN LATERAL (
-        SELECT FROM live_run AS r WHERE r.id = q.run AND r.tenant = q.tenant FOR NO KEY UPDATE SKIP LOCKED) AS r
-    WHERE q.tenant = $2 AND q.worker IS NULL AND q.ready_at <= (SELECT now FROM clock)
-        AND (q.kind = ANY ($4::text[]) OR q.workflow = ANY ($5::text[]))
-        AND NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = q.tenant AND p.what = 'workflow' AND p.name = q.workflow)
-        AND q.priority = $9 AND q.ready_at >= $10::bigint
-    ORDER BY q.ready_at, q.seq
+        SELECT q.run, q.tenant, q.priority, q.ready_at, q.seq
+        FROM run_queue AS q
+        CROSS JOIN LATERAL (
+            SELECT FROM live_run AS r WHERE r.id = q.run AND r.tenant = q.tenant FOR NO KEY UPDATE SKIP LOCKED) AS r
+        WHERE q.tenant = $2 AND q.worker IS NULL AND q.ready_at <= (SELECT now FROM clock)
+            AND (q.kind = ANY ($4::text[]) OR q.workflow = ANY ($5::text[]))
+            AND NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = q.tenant AND p.what = 'workflow' AND p.name = q.workflow)
+            AND q.priority = f.priority AND q.ready_at >= f.since
+        ORDER BY q.ready_at, q.seq
+        LIMIT $6
+        FOR UPDATE OF q SKIP LOCKED) AS q
     LIMIT $6
-    FOR UPDATE OF q SKIP LOCKED
 ),
 picked AS MATERIALIZED (SELECT * FROM whole UNION ALL SELECT * FROM ahead),
 held AS (
@@ -47,7 +50,7 @@ claimed AS (
         r.actor, r.trace, p.priority AS rank, p.ready_at, p.seq AS place
 )
 -- ready but locked: whoever holds the lock may be about to leave it as it is
-SELECT c.now, $6 > 0 AND $9::int IS NULL AND NOT EXISTS (SELECT FROM picked) AND EXISTS (
+SELECT c.now, $6 > 0 AND $9::int[] IS NULL AND NOT EXISTS (SELECT FROM picked) AND EXISTS (
     SELECT FROM run_queue AS q
     WHERE q.tenant = $2 AND q.worker IS NULL AND q.ready_at <= c.now
         AND (q.kind = ANY ($4::text[]) OR q.workflow = ANY ($5::text[]))

@@ -1,6 +1,6 @@
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 queue AS MATERIALIZED (
-    SELECT q.* FROM unnest($4::text[], $5::bigint[], $9::int[], $10::bigint[]) WITH ORDINALITY AS q(name, wanted, front, since, n)
+    SELECT q.* FROM unnest($4::text[], $5::bigint[], $9::bool[]) WITH ORDINALITY AS q(name, wanted, whole, n)
     WHERE NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = $2 AND p.what = 'queue' AND p.name = q.name)
 ),
 whole AS MATERIALIZED (
@@ -10,25 +10,30 @@ whole AS MATERIALIZED (
         SELECT t.id, t.tenant
         FROM task AS t
         WHERE t.tenant = $2 AND t.queue = q.name AND t.state = 1 AND ($6::text[] = '{}' OR t.name = ANY ($6))
-            AND q.front IS NULL
+            AND q.whole
         ORDER BY t.priority DESC, t.due_at, t.seq
         LIMIT q.wanted
         FOR UPDATE SKIP LOCKED
     ) AS t
 ),
--- not past all that was worked off (`fronts.rs`)
+-- not past all that was worked off (`fronts.rs`): $10 to $12 are queues, priorities, the highest first, and where each begins
 ahead AS MATERIALIZED (
     SELECT t.id, t.tenant, q.n
     FROM queue AS q
     CROSS JOIN LATERAL (
         SELECT t.id, t.tenant
-        FROM task AS t
-        WHERE t.tenant = $2 AND t.queue = q.name AND t.state = 1 AND ($6::text[] = '{}' OR t.name = ANY ($6))
-            AND t.priority = q.front AND t.due_at >= q.since
-        ORDER BY t.due_at, t.seq
-        LIMIT q.wanted
-        FOR UPDATE SKIP LOCKED
-    ) AS t
+        FROM unnest($10::bigint[], $11::int[], $12::bigint[]) AS f(n, priority, since)
+        CROSS JOIN LATERAL (
+            SELECT t.id, t.tenant
+            FROM task AS t
+            WHERE t.tenant = $2 AND t.queue = q.name AND t.state = 1 AND ($6::text[] = '{}' OR t.name = ANY ($6))
+                AND t.priority = f.priority AND t.due_at >= f.since
+            ORDER BY t.due_at, t.seq
+            LIMIT q.wanted
+            FOR UPDATE SKIP LOCKED) AS t
+        WHERE f.n = q.n
+        LIMIT q.wanted) AS t
+    WHERE NOT q.whole
 ),
 picked AS MATERIALIZED (SELECT * FROM whole UNION ALL SELECT * FROM ahead),
 claimed AS (
@@ -46,7 +51,7 @@ SELECT c.now, NOT EXISTS (SELECT FROM picked) AND EXISTS (
     CROSS JOIN LATERAL (
         SELECT FROM task AS t
         WHERE t.tenant = $2 AND t.queue = q.name AND t.state = 1 AND ($6::text[] = '{}' OR t.name = ANY ($6))
-            AND q.front IS NULL
+            AND q.whole
         LIMIT least(q.wanted, 1)) AS t) AS hidden,
     (SELECT (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint) AS took, k.*
 FROM clock AS c LEFT JOIN claimed AS k ON true
