@@ -16,7 +16,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let crowd =
         Crowd::start(&rig.lab, &[launch.clone(), launch.clone(), launch.clone()], &[launch.clone(), launch])?;
     let admin = rig.cluster.connect().await?;
-    let wanted = scale.pick(40, 1_020);
+    let wanted = scale.pick(25, 1_020);
     let mut ended = 0;
     for round in 0u64.. {
         tokio::time::sleep(Duration::from_millis(fastrand::u64(50..350))).await;
@@ -40,10 +40,10 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         }
     }
     crowd.finish(&rig.lab, &mut report, scale.pick(30, 500)).await?;
-    report.floor("sessions ended", scale.pick(40, 1_000), ended);
+    report.floor("sessions ended", scale.pick(25, 1_000), ended);
     report.floor(
         "listeners ended",
-        scale.pick(10, 200),
+        scale.pick(6, 200),
         report.faults.get("listeners ended").copied().unwrap_or(0),
     );
     Ok(report)

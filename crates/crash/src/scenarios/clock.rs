@@ -65,24 +65,24 @@ async fn on_postgres(
     let own_jumps: &[i64] = scale.pick(&[HOUR, -HOUR], &[HOUR, -2 * HOUR, DAY + HOUR, -2 * DAY, DAY]);
     all_at_work(report, lab, &crowd).await;
     let nap = begin_nap(lab).await?;
-    leap(report, lab, own, "jumps of workers' clocks", own_jumps[0]).await?;
+    leap(report, (lab, scale), own, "jumps of workers' clocks", own_jumps[0]).await?;
     for millis in &own_jumps[1..] {
-        jump(report, lab, &crowd, own, "jumps of workers' clocks", *millis).await?;
+        jump(report, (lab, scale), &crowd, own, "jumps of workers' clocks", *millis).await?;
     }
     end_nap(report, lab, nap).await?;
     drift(report, own, scale).await?;
 
     let ahead: &[i64] = scale.pick(&[HOUR], &[HOUR, DAY, HOUR, DAY]);
     for millis in ahead {
-        jump(report, lab, &crowd, server, "jumps of the server's clock", *millis).await?;
+        jump(report, (lab, scale), &crowd, server, "jumps of the server's clock", *millis).await?;
     }
     drift(report, server, scale).await?;
-    jump(report, lab, &crowd, server, "jumps of the server's clock", -HOUR).await?;
+    jump(report, (lab, scale), &crowd, server, "jumps of the server's clock", -HOUR).await?;
     no_claim_was_taken(report, lab)?;
     goes_on_after_a_step_back(report, lab).await?;
     a_dead_worker_is_followed(report, &mut crowd, lab).await?;
     // What was due by the clock that was ahead must come to its end too.
-    jump(report, lab, &crowd, server, "jumps of the server's clock", HOUR).await?;
+    jump(report, (lab, scale), &crowd, server, "jumps of the server's clock", HOUR).await?;
     pause_schedule(lab).await?;
     crowd.finish(lab, report, scale.pick(20, 200)).await?;
     schedule_is_whole(report, lab, first).await
@@ -104,11 +104,11 @@ async fn on_sqlite(
     let first = put_schedule(lab).await?;
     let jumps: &[i64] = scale.pick(&[HOUR, -HOUR], &[HOUR, -HOUR, DAY, -2 * DAY, DAY]);
     for millis in jumps {
-        jump(report, lab, &crowd, host, "jumps of the host's clock", *millis).await?;
+        jump(report, (lab, scale), &crowd, host, "jumps of the host's clock", *millis).await?;
     }
     let own_jumps: &[i64] = scale.pick(&[2 * HOUR, -2 * HOUR], &[2 * DAY, -DAY, HOUR, -DAY, -HOUR]);
     for millis in own_jumps {
-        jump(report, lab, &crowd, own, "jumps of one worker's clock", *millis).await?;
+        jump(report, (lab, scale), &crowd, own, "jumps of one worker's clock", *millis).await?;
     }
     if scale == Scale::Long {
         drift(report, host, scale).await?;
@@ -123,20 +123,20 @@ async fn on_sqlite(
 /// Moves a clock under everybody's hands.
 async fn jump(
     report: &mut Report,
-    lab: &Lab,
+    (lab, scale): (&Lab, Scale),
     crowd: &Crowd,
     clock: &ShiftedClock,
     whose: &'static str,
     millis: i64,
 ) -> LabResult<()> {
     all_at_work(report, lab, crowd).await;
-    leap(report, lab, clock, whose, millis).await
+    leap(report, (lab, scale), clock, whose, millis).await
 }
 
 /// Moves a clock, and waits until work has gone on for a while.
 async fn leap(
     report: &mut Report,
-    lab: &Lab,
+    (lab, scale): (&Lab, Scale),
     clock: &ShiftedClock,
     whose: &'static str,
     millis: i64,
@@ -145,7 +145,7 @@ async fn leap(
     clock.jump(millis)?;
     report.fault(whose, 1);
     report.say(format_args!("{whose}: by {} min", millis / 60_000));
-    for since in [at, at + 2_000] {
+    for since in [at, at + scale.pick(700, 2_000)] {
         match next_beginning(lab, since, None, PATIENCE).await {
             Some(began) if since == at => report.beginnings.push(began - at),
             Some(_) => {}
@@ -172,7 +172,7 @@ async fn all_at_work(report: &mut Report, lab: &Lab, crowd: &Crowd) {
 /// A clock that runs ten times too fast for a while.
 async fn drift(report: &mut Report, clock: &ShiftedClock, scale: Scale) -> LabResult<()> {
     const TICK: i64 = 100;
-    for _ in 0..scale.pick(20, 200) {
+    for _ in 0..scale.pick(10, 200) {
         tokio::time::sleep(Duration::from_millis(TICK as u64)).await;
         clock.jump(9 * TICK)?;
     }

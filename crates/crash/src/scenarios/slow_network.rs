@@ -22,7 +22,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let stall = Stall { chance: 0.01, time: Duration::from_secs(1) };
     let delay = Delay { base: Duration::from_millis(200), jitter: Duration::from_millis(100), stall };
     proxy.set(Faults { delay: Some(delay), ..Faults::default() });
-    tokio::time::sleep(scale.pick(Duration::from_secs(6), Duration::from_secs(120))).await;
+    tokio::time::sleep(scale.pick(Duration::from_secs(4), Duration::from_secs(120))).await;
     if scale == Scale::Short {
         // The rest would only take longer.
         proxy.set(Faults::default());

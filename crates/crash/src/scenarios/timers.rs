@@ -27,11 +27,12 @@ const SAMPLE: u64 = 100;
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("timers", on);
     let lab = Lab::open(Setup::new(on)).await?;
-    let timers: u64 = scale.pick(2_000, 100_000);
+    let timers: u64 = scale.pick(1_000, 100_000);
     let mut workers = [lab.worker(&Launch::fast())?, lab.worker(&Launch::fast())?];
-    let steps_before = pace(&lab, &mut report).await?;
+    let steps_before = pace(&lab, &mut report, scale.pick(15, 40)).await?;
     let one_batch = rehearse(&lab, &mut report).await?;
-    let enough = one_batch * u32::try_from(timers.div_ceil(BATCH))? * 2 + Duration::from_secs(3);
+    let enough = one_batch * u32::try_from(timers.div_ceil(BATCH))? * 2
+        + scale.pick(Duration::from_secs(1), Duration::from_secs(3));
     let due = lab.client.world().now().await?.plus(Millis(u64::try_from(enough.as_millis())?));
     report.say(format_args!("{timers} timers will be due in {enough:.0?}"));
     let sleeps = put_to_sleep(&lab, &mut report, timers, due).await?;
@@ -39,7 +40,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
         worker.kill();
     }
     let set = lab.client.world().now().await?;
-    let past = due.max(set).plus(Millis::from_secs(3));
+    let past = due.max(set).plus(scale.pick(Millis(500), Millis::from_secs(3)));
     until(PATIENCE * 5, || async { lab.client.world().now().await.is_ok_and(|now| now > past) }).await;
     let waiting = lab.client.world().health().await?.timers;
     report.fault("timers due at once", waiting);
@@ -83,8 +84,8 @@ fn others() -> Launch {
 }
 
 /// Steps per second of the other work while nothing else is to be done.
-async fn pace(lab: &Lab, report: &mut Report) -> LabResult<f64> {
-    let mut client = lab.client_process("before", &Launch { scripts: 40, ..others() })?;
+async fn pace(lab: &Lab, report: &mut Report, scripts: u64) -> LabResult<f64> {
+    let mut client = lab.client_process("before", &Launch { scripts, ..others() })?;
     let ended = client.ends_within(PATIENCE).await;
     report.hold(ended.is_some_and(|status| status.success()), || client.messages());
     let did: Vec<u64> =

@@ -23,7 +23,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("whole_restart", on);
     let mut lab = Lab::open(Setup { manners: Manners::DEDUPES, ..Setup::new(on) }).await?;
     lab.close_eyes().await?;
-    let restarts = scale.pick(4, 60);
+    let restarts = scale.pick(3, 60);
     let mut crew = start(&lab)?;
     let mut kills = Vec::new();
     for restart in 1..=restarts {
@@ -62,7 +62,7 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     report.recoveries = recoveries(&lab.ledger()?, &kills);
     findings.explain(&lab.ledger()?, &kills.iter().map(|kill| kill.pid).collect());
     report.judge(&lab, findings);
-    report.floor("whole restarts", scale.pick(4, 50), report.faults["whole restarts"]);
+    report.floor("whole restarts", scale.pick(3, 50), report.faults["whole restarts"]);
     report.floor("runs ended", scale.pick(20, 500), report.figures["runs ended"]);
     report.floor("flow runs ended", scale.pick(5, 200), report.figures["flow runs ended"]);
     report.floor("graph runs ended", scale.pick(2, 100), report.figures["graph runs ended"]);
