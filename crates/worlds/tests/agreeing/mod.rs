@@ -9,7 +9,7 @@ use rhythm_engine::programs::Programs;
 use rhythm_engine::verify::verify;
 use rhythm_engine::world::{ManualClock, World};
 use rhythm_scenario::stage::{Place, Way, play_at};
-use rhythm_scenario::{Outcome, Scenario};
+use rhythm_scenario::{Outcome, Sandbox, Scenario};
 
 /// Noon of a day in a month that has partitions, however the real clock stands.
 pub const NOON: Timestamp = Timestamp(1_794_744_000_000);
@@ -30,10 +30,10 @@ pub async fn agrees(
 ) -> Outcome {
     let way = Way::ALL[(seed / SHARDS) as usize % 3];
     let told = |what: &str| format!("seed {seed}, {way:?}: {what}\n{source}");
-    let memory = async |way| play_at(&Place::in_memory(NOON), scenario, way, 0).await;
+    let memory = async |way| play_at(&Place::in_memory(NOON, Sandbox::Here), scenario, way, 0).await;
     let straight = memory(Way::Straight).await.unwrap_or_else(|error| panic!("{}", told(&error)));
     let reference = memory(way).await.unwrap_or_else(|error| panic!("{}", told(&error)));
-    let place = Place { world: world.clone(), clock, tenant: TenantId::default() };
+    let place = Place { world: world.clone(), clock, ..Place::in_memory(NOON, Sandbox::Here) };
     let played = play_at(&place, scenario, way, 0).await.unwrap_or_else(|error| panic!("{}", told(&error)));
     assert_eq!(played.outcome, straight.outcome, "{}", told("another outcome"));
     for (run, events) in &reference.histories {
