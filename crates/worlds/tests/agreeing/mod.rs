@@ -15,6 +15,30 @@ use rhythm_scenario::{Outcome, Sandbox, Scenario};
 pub const NOON: Timestamp = Timestamp(1_794_744_000_000);
 pub const SHARDS: u64 = 3;
 
+/// A test for each shard, so that they are played side by side.
+macro_rules! in_shards {
+    ($name:ident, $play:path, $open:path) => {
+        mod $name {
+            use super::*;
+
+            #[tokio::test]
+            async fn shard_0() {
+                $play(0, $open).await;
+            }
+
+            #[tokio::test]
+            async fn shard_1() {
+                $play(1, $open).await;
+            }
+
+            #[tokio::test]
+            async fn shard_2() {
+                $play(2, $open).await;
+            }
+        }
+    };
+}
+
 /// The seeds of a shard: so many of each world, unless the environment asks for more.
 pub fn seeds(shard: u64, variable: &str, count: u64) -> impl Iterator<Item = u64> {
     let asked = std::env::var(variable).ok().and_then(|count| count.parse().ok());
