@@ -32,6 +32,11 @@ fn graphs() {
     check("docs/guide/graphs.md");
 }
 
+#[test]
+fn conditions() {
+    check("docs/guide/conditions.md");
+}
+
 /// Every built-in type has a page with examples.
 #[test]
 fn node_types() {
