@@ -10,7 +10,7 @@ use rhythm_core::fold::{Advance, RunState, advance};
 use rhythm_core::message::{Message, MessageBody, Start, TaskCompleted};
 use rhythm_core::program::{Program, RunFacts, Step, StepInput};
 use rhythm_core::{Actor, Blobs, CommandId, MessageId, Payload, RunId, TenantId, Timestamp, Version};
-use rhythm_scenario::{Options, Scenario, run_all};
+use rhythm_scenario::{Options, Sandbox, Scenario, run_all};
 
 fn compiled(source: &str) -> Flow {
     let examined = examine(source, false);
@@ -92,9 +92,9 @@ fn scenarios(criterion: &mut Criterion) {
     for three_ways in [false, true] {
         let ways = if three_ways { ", three ways" } else { "" };
         group.bench_function(format!("1,000 of them{ways} (wanted: 3 s)"), |bench| {
-            let options = Options { three_ways, jobs: None, seed: 0 };
+            let options = Options { three_ways, jobs: None, seed: 0, sandbox: Sandbox::Here };
             bench.iter(|| {
-                run_all(&thousand, options, |report| assert!(report.passed, "{:?}", report.problems))
+                run_all(&thousand, &options, |report| assert!(report.passed, "{:?}", report.problems))
             });
         });
     }

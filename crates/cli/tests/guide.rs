@@ -170,6 +170,11 @@ fn graphs() {
 }
 
 #[test]
+fn conditions() {
+    check(&page("docs/guide/conditions.md"));
+}
+
+#[test]
 fn node_types() {
     check(&page("docs/guide/nodes/README.md"));
 }
@@ -231,6 +236,7 @@ fn every_page_of_the_guide_is_run() {
         [
             "approvals.md",
             "benchmarks.md",
+            "conditions.md",
             "dead-letters.md",
             "flow.md",
             "graphs.md",

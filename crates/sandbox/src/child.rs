@@ -1,10 +1,13 @@
 //! The child's side: limits itself, then answers one line of JSON with one line of JSON until its input ends.
 
 mod confine;
+mod counted;
+mod fstring;
 pub(crate) mod jq;
 mod loops;
 pub(crate) mod program;
 mod python;
+mod ticks;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};

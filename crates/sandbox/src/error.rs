@@ -12,7 +12,7 @@ use crate::codes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// Calls and turns of loops: the same count on every machine.
+    /// Statements, passes of loops, items gone over: the same count on every machine.
     Ticks,
     Memory,
     /// Time on the wall or on the processor.

@@ -1,4 +1,4 @@
-//! Programs in the process of their caller, for tests of workflows: nobody else's programs run in those.
+//! Programs in the process of their caller: for tests of this repository, which come from nowhere else.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;

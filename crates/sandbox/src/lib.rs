@@ -10,12 +10,14 @@ mod answer;
 pub mod child;
 pub mod codes;
 mod error;
-pub mod here;
+mod here;
 mod pool;
 mod reading;
 mod request;
+mod sandbox;
 
 pub use error::{Limit, SandboxError};
 pub use pool::{Launch, Pool};
 pub use reading::read_program;
 pub use request::{JqCall, ProgramCall, Request};
+pub use sandbox::{Apart, Sandbox};

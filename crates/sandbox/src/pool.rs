@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::error::{Limit, SandboxError};
-use crate::request::{MAX_LINE, Request};
+use crate::request::{GRACE_MS, MAX_LINE, Request};
 use worker::Worker;
 
 /// How a child is started.
@@ -34,8 +34,6 @@ impl Launch {
     }
 }
 
-/// For what a child needs around the program: reading the question, writing the answer.
-const GRACE: Duration = Duration::from_millis(250);
 /// Answers of one child, after which another takes its place: nothing it holds on to grows for ever.
 const MAX_ANSWERS: u32 = 1_000;
 
@@ -43,13 +41,24 @@ const MAX_ANSWERS: u32 = 1_000;
 #[derive(Debug)]
 pub struct Pool {
     launch: Launch,
+    grace: Duration,
     room: Semaphore,
     idle: Mutex<Vec<Worker>>,
 }
 
 impl Pool {
     pub fn new(launch: Launch, most: usize) -> Self {
-        Self { launch, room: Semaphore::new(most.max(1)), idle: Mutex::new(Vec::new()) }
+        Self {
+            launch,
+            grace: Duration::from_millis(GRACE_MS),
+            room: Semaphore::new(most.max(1)),
+            idle: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Waits so much longer than a program may take: for a machine that is too busy to let it.
+    pub fn with_grace(self, grace: Duration) -> Self {
+        Self { grace, ..self }
     }
 
     /// Asks a child and waits for its answer. A question that is dropped takes its child with it.
@@ -64,7 +73,7 @@ impl Pool {
             Some(worker) => worker,
             None => Worker::start(&self.launch).await?,
         };
-        let time = Duration::from_millis(request.timeout_ms()) + GRACE;
+        let time = Duration::from_millis(request.timeout_ms()) + self.grace;
         let answer = match timeout(time, worker.ask(&question)).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(broken)) => return Err(worker.bury(broken).await),

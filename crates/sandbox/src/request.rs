@@ -7,6 +7,8 @@ use serde_json::Value;
 pub(crate) const MAX_LINE: usize = 8 * 1024 * 1024;
 pub(crate) const MOST_MEMORY_MB: u64 = 512;
 const MOST_TIMEOUT_MS: u64 = 60_000;
+/// For what a child needs around the program: reading the question, writing the answer.
+pub(crate) const GRACE_MS: u64 = 250;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "language", rename_all = "snake_case")]

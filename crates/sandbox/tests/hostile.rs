@@ -1,7 +1,7 @@
 //! Hostile programs against a pool: each is answered with a typed error or an honest answer, the parent is unharmed,
 //! and the pool answers afterwards.
 
-use rhythm_sandbox::{JqCall, Launch, Limit, Pool, ProgramCall, Request, SandboxError};
+use rhythm_sandbox::{JqCall, Launch, Limit, Pool, ProgramCall, Request, Sandbox, SandboxError};
 use serde_json::{Value, json};
 
 fn pool() -> Pool {
@@ -133,6 +133,28 @@ async fn limits_are_told_apart() {
         assert_eq!(answer, Err(SandboxError::LimitExceeded { what }), "{request:?}");
         still_answers(&pool).await;
     }
+}
+
+/// Tests of workflows ask from a runtime of each scenario, and wait as long as the processor is busy with others.
+#[test]
+fn a_sandbox_for_tests_has_the_limits_of_a_run() {
+    let sandbox = Sandbox::apart(Launch::new(env!("CARGO_BIN_EXE_rhythm-sandbox-child")), 2);
+    let ask = |request: Request| {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(sandbox.evaluate(request))
+    };
+    let exceeded = |what| Err(SandboxError::LimitExceeded { what });
+    assert_eq!(ask(jq(".n + 1")), Ok(json!(2)));
+    assert_eq!(ask(jq("def f: f; f")), exceeded(Limit::Time));
+    assert_eq!(ask(patient(jq("[range(1000000000)]"))), exceeded(Limit::Memory));
+    let endless = "def evaluate(o, c):\n    return max(range(1000000000))\n";
+    assert_eq!(ask(patient(program(endless))), exceeded(Limit::Ticks));
+    assert_eq!(ask(jq(".n + 2")), Ok(json!(3)));
+
+    let nowhere = Sandbox::apart(Launch::new("/no/such/program"), 1);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let answer = runtime.block_on(nowhere.evaluate(jq(".")));
+    assert!(matches!(answer, Err(SandboxError::Crashed { .. })), "{answer:?}");
 }
 
 #[tokio::test]

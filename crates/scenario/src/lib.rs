@@ -2,7 +2,7 @@
 //! should come of it. It is played on the real engine with a clock that jumps from one event to the next, so an hour
 //! takes no time and nothing is ever waited for.
 //!
-//! [`Scenario`] is what a file says, [`play`](stage::play) what happens, [`Outcome`] what happened, and
+//! [`Scenario`] is what a file says, [`play_at`](stage::play_at) what happens, [`Outcome`] what happened, and
 //! [`Expectation`] whether that was right. [`run`] does all of it, in each of the three [`Way`](stage::Way)s.
 
 mod expectation;
@@ -18,6 +18,9 @@ mod suite;
 
 pub use expectation::Expectation;
 pub use file::{Cancel, Decision, FileError, Patch, Says, Scenario, Signal, read_files};
+/// Where the programs of graphs run.
+pub use rhythm_sandbox::Sandbox;
+
 pub use outcome::{Call, Ending, Fault, Outcome, Rejection};
 pub use script::{Answer, Script};
 pub use suite::{Options, Report, run, run_all};

@@ -27,7 +27,7 @@ use rhythm_engine::programs::Programs;
 use rhythm_engine::time::{Monotonic, WorldTime};
 use rhythm_engine::worker::{Handlers, Worker};
 use rhythm_engine::world::*;
-use rhythm_sandbox::read_program;
+use rhythm_sandbox::{Sandbox, read_program};
 
 use crate::file::{Scenario, Subject};
 use crate::outcome::{Call, Outcome, Rejection};
@@ -52,8 +52,6 @@ impl Way {
     pub const ALL: [Self; 3] = [Self::Straight, Self::Reloaded, Self::Twice];
 }
 
-/// Noon of some day. Nothing may depend on which.
-const START: Timestamp = Timestamp(1_767_268_800_000);
 /// Claims never run out: who answers late is scripted to.
 const FOR_EVER: Millis = Millis(100 * 365 * 24 * 3_600 * 1_000);
 /// A scenario that is still moving after so many events never ends.
@@ -68,13 +66,14 @@ pub struct Place {
     pub world: Arc<dyn World>,
     pub clock: Arc<ManualClock>,
     pub tenant: TenantId,
+    pub sandbox: Sandbox,
 }
 
 impl Place {
-    pub fn in_memory(start: Timestamp) -> Self {
+    pub fn in_memory(start: Timestamp, sandbox: Sandbox) -> Self {
         let clock = ManualClock::at(start);
         let world = Arc::new(MemoryWorld::new(Some(clock.clone())));
-        Self { world, clock, tenant: TenantId::default() }
+        Self { world, clock, tenant: TenantId::default(), sandbox }
     }
 }
 
@@ -95,12 +94,7 @@ impl Played {
     }
 }
 
-/// What happens in a scenario. The error says what kept it from being played.
-pub async fn play(scenario: &Scenario, way: Way, seed: u64) -> Result<Played, String> {
-    play_at(&Place::in_memory(START), scenario, way, seed).await
-}
-
-/// The same on any world that has nothing else to do.
+/// What happens in a scenario, on any world that has nothing else to do. The error says what kept it from being played.
 pub async fn play_at(place: &Place, scenario: &Scenario, way: Way, seed: u64) -> Result<Played, String> {
     let subject = scenario.subject()?;
     let mut stage = Stage::new(place, scenario, way, seed);
@@ -145,6 +139,7 @@ struct Stage {
     clock: Arc<ManualClock>,
     world: Arc<dyn World>,
     client: Client,
+    sandbox: Sandbox,
     engine: Engine,
     script: Script,
     duplicated: Vec<String>,
@@ -194,7 +189,7 @@ enum Act {
 
 impl Stage {
     fn new(place: &Place, scenario: &Scenario, way: Way, seed: u64) -> Self {
-        let Place { world, clock, tenant } = place.clone();
+        let Place { world, clock, tenant, sandbox } = place.clone();
         let client =
             Client::new(world.clone(), tenant, Actor("scenario".into())).with_ids(|| "scenario".into());
         let run = RunId::new("scenario");
@@ -207,6 +202,7 @@ impl Stage {
             clock,
             world,
             client,
+            sandbox,
             engine,
             script: Script::new(scenario.tasks.clone()),
             duplicated: scenario.duplicate.clone(),
@@ -251,7 +247,8 @@ impl Stage {
     }
 
     fn place(&self) -> Place {
-        Place { world: self.world.clone(), clock: self.clock.clone(), tenant: self.client.tenant().clone() }
+        let (tenant, sandbox) = (self.client.tenant().clone(), self.sandbox.clone());
+        Place { world: self.world.clone(), clock: self.clock.clone(), tenant, sandbox }
     }
 
     /// Where something stands among what happens at the same moment: in order, or as a seed has it.

@@ -4,13 +4,18 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
+use rhythm_core::Timestamp;
+use rhythm_sandbox::Sandbox;
 use serde::Serialize;
 
 use crate::file::Scenario;
 use crate::outcome::Outcome;
-use crate::stage::{Played, Way, play};
+use crate::stage::{Place, Played, Way, play_at};
 
-#[derive(Clone, Copy, Debug)]
+/// Noon of some day. Nothing may depend on which.
+const START: Timestamp = Timestamp(1_767_268_800_000);
+
+#[derive(Clone, Debug)]
 pub struct Options {
     /// In every way, not only straight.
     pub three_ways: bool,
@@ -18,6 +23,8 @@ pub struct Options {
     pub jobs: Option<NonZeroUsize>,
     /// Another order of what happens at the same moment; 0 is the order of the script.
     pub seed: u64,
+    /// Where the programs of graphs run.
+    pub sandbox: Sandbox,
 }
 
 /// What came of one scenario.
@@ -34,7 +41,7 @@ pub struct Report {
 }
 
 /// Plays one scenario and judges it.
-pub fn run(scenario: &Scenario, options: Options) -> Report {
+pub fn run(scenario: &Scenario, options: &Options) -> Report {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let played =
         runtime.map_err(|error| error.to_string()).map(|runtime| runtime.block_on(judge(scenario, options)));
@@ -44,11 +51,12 @@ pub fn run(scenario: &Scenario, options: Options) -> Report {
     Report { name, passed: problems.is_empty(), problems, notes, outcome }
 }
 
-async fn judge(scenario: &Scenario, options: Options) -> (Vec<String>, Option<Played>) {
+async fn judge(scenario: &Scenario, options: &Options) -> (Vec<String>, Option<Played>) {
     if let Some(mistake) = &scenario.mistake {
         return (vec![mistake.clone()], None);
     }
-    let played = match play(scenario, Way::Straight, options.seed).await {
+    let place = || Place::in_memory(START, options.sandbox.clone());
+    let played = match play_at(&place(), scenario, Way::Straight, options.seed).await {
         Ok(played) => played,
         Err(problem) => return (vec![problem], None),
     };
@@ -56,7 +64,7 @@ async fn judge(scenario: &Scenario, options: Options) -> (Vec<String>, Option<Pl
     let mut problems = expected(scenario, outcome);
     let others = Way::ALL.into_iter().filter(|way| options.three_ways && *way != Way::Straight);
     for way in others {
-        match play(scenario, way, options.seed).await {
+        match play_at(&place(), scenario, way, options.seed).await {
             Ok(other) if other.outcome == *outcome => {}
             Ok(other) => problems.push(difference(way, outcome, &other.outcome)),
             Err(problem) => problems.push(format!("{}: {problem}", word(way))),
@@ -103,7 +111,7 @@ fn difference(way: Way, straight: &Outcome, other: &Outcome) -> String {
 }
 
 /// Plays all of them, several at a time; tells each report in the order of the scenarios as soon as it can.
-pub fn run_all(scenarios: &[Scenario], options: Options, mut tell: impl FnMut(Report)) {
+pub fn run_all(scenarios: &[Scenario], options: &Options, mut tell: impl FnMut(Report)) {
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let jobs = options.jobs.map_or(cores, NonZeroUsize::get).min(scenarios.len().max(1));
     let next = AtomicUsize::new(0);

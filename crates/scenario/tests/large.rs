@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use rhythm_scenario::{Options, read_files, run};
+use rhythm_scenario::{Options, Sandbox, read_files, run};
 use serde_json::json;
 
 /// Plays a program in three ways; the task `large` answers with a list of three megabytes, the signal `large` holds one.
@@ -21,7 +21,10 @@ fn gives(source: &str, output: serde_json::Value) {
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(&file, scenario.to_string()).expect("a file");
     let read = read_files(std::slice::from_ref(&file)).expect("a scenario");
-    let report = run(&read[0].1[0], Options { three_ways: true, jobs: NonZeroUsize::new(1), seed: 0 });
+    let report = run(
+        &read[0].1[0],
+        &Options { three_ways: true, jobs: NonZeroUsize::new(1), seed: 0, sandbox: Sandbox::Here },
+    );
     std::fs::remove_dir_all(&folder).expect("the folder goes");
     assert!(report.passed, "{source}: {}", report.problems.join("\n"));
 }

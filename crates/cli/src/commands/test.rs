@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use rhythm_scenario::{Options, Scenario, read_files, run_all};
+use rhythm_scenario::{Options, Sandbox, Scenario, read_files, run_all};
 
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
@@ -57,10 +57,14 @@ impl Test {
         }
         let mut places = places.into_iter();
         let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
-        let options = Options { three_ways: self.three_ways || in_ci, jobs: self.jobs, seed: self.seed };
+        let three_ways = self.three_ways || in_ci;
+        // A child for each scenario that is played at the same time: a program may take what it may in a run.
+        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let sandbox = Sandbox::own_command(self.jobs.map_or_else(cores, NonZeroUsize::get));
+        let options = Options { three_ways, jobs: self.jobs, seed: self.seed, sandbox };
         let (mut passed, mut failed) = (0_u64, 0_u64);
         let mut told = Ok(());
-        run_all(&scenarios, options, |report| {
+        run_all(&scenarios, &options, |report| {
             let place = places.next().unwrap_or_default();
             if report.passed {
                 passed += 1

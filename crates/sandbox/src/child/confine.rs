@@ -5,7 +5,7 @@ use std::io;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::request::{MOST_MEMORY_MB, Request};
+use crate::request::{GRACE_MS, MOST_MEMORY_MB, Request};
 
 const MIB: u64 = 1024 * 1024;
 /// For the allocator's own pages and the line that is read, beside what the program may have.
@@ -32,8 +32,10 @@ impl Confinement {
     /// The memory and the processor time of one question. Below the hard limits, so that the next can have more.
     pub fn allow(&self, request: &Request) -> io::Result<()> {
         soft(Resource::As, self.base + SLACK + request.max_memory_mb() * MIB)?;
-        let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec.unsigned_abs();
-        soft(Resource::Cpu, used + request.timeout_ms().div_ceil(1000) + 1)
+        let used = clock_gettime(ClockId::ProcessCPUTime);
+        let used_ms = used.tv_sec.unsigned_abs() * 1000 + used.tv_nsec.unsigned_abs() / 1_000_000;
+        // The kernel counts whole seconds: less than one more than the question may take.
+        soft(Resource::Cpu, (used_ms + request.timeout_ms() + GRACE_MS).div_ceil(1000))
     }
 }
 

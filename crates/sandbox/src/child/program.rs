@@ -1,8 +1,6 @@
 //! `evaluate(output, context)` in Starlark, which is Python without a way out: no imports, no files, no classes, no
 //! exceptions, and every program ends: a `while` after so many passes.
 
-use std::cell::Cell;
-
 use serde_json::Value as Json;
 use starlark::PrintHandler;
 use starlark::codemap::FileSpanRef;
@@ -14,16 +12,13 @@ use starlark::values::dict::AllocDict;
 use starlark::values::{Heap, Value};
 
 use super::loops::Unrolled;
-use super::python;
+use super::ticks::{OUT_OF_TICKS, Ticks, count, wrong};
+use super::{counted, fstring, python};
 use crate::error::{Limit, SandboxError};
 use crate::request::ProgramCall;
 
-/// Statements and passes of loops in one evaluation. What a single operation takes (`max(range(n))`) is not counted: the time
-/// ends it.
-const MAX_TICKS: u64 = 2_000_000;
 /// What every program is asked.
 const FUNCTION: &str = "evaluate";
-const OUT_OF_TICKS: &str = "the program has taken too many steps";
 const OUT_OF_MEMORY: &str = "the program has taken too much memory";
 const MAX_CALLS: usize = 200;
 /// Starlark cannot count what single operations take: this is for programs, the kernel's limit for attacks.
@@ -36,22 +31,6 @@ impl PrintHandler for Nowhere {
     fn println(&self, _text: &str) -> starlark::Result<()> {
         Ok(())
     }
-}
-
-/// How many steps an evaluation has taken.
-type Ticks = Cell<u64>;
-
-fn count(evaluator: &Evaluator<'_, '_, '_>) -> starlark::Result<()> {
-    let Some(ticks) = evaluator.extra.and_then(|extra| extra.downcast_ref::<Ticks>()) else { return Ok(()) };
-    ticks.set(ticks.get() + 1);
-    match ticks.get() > MAX_TICKS {
-        true => Err(exceeded(OUT_OF_TICKS)),
-        false => Ok(()),
-    }
-}
-
-fn exceeded(limit: &str) -> starlark::Error {
-    starlark::Error::new_other(std::io::Error::other(limit))
 }
 
 /// Looks at what a program has taken before each of its statements.
@@ -67,7 +46,7 @@ impl<'a, 'e: 'a> BeforeStmtFuncDyn<'a, 'e> for Meter {
     ) -> starlark::Result<()> {
         count(evaluator)?;
         match evaluator.heap().allocated_bytes() > self.most_bytes {
-            true => Err(exceeded(OUT_OF_MEMORY)),
+            true => Err(wrong(OUT_OF_MEMORY.to_owned())),
             false => Ok(()),
         }
     }
@@ -83,7 +62,8 @@ fn passes(builder: &mut GlobalsBuilder) {
 }
 
 pub(super) fn evaluate(call: &ProgramCall, max_memory_mb: u64) -> Result<Json, SandboxError> {
-    let unrolled = Unrolled::of(&call.code);
+    let code = fstring::without(&call.code);
+    let unrolled = Unrolled::of(&code);
     let ast = parse(&unrolled, &call.code)?;
     let ticks = Ticks::new(0);
     let module = Module::new();
@@ -107,7 +87,7 @@ pub(super) fn evaluate(call: &ProgramCall, max_memory_mb: u64) -> Result<Json, S
 
 /// Whether a program can be read and could have the function that is called: only a run tells what it defines.
 pub(crate) fn read(code: &str) -> Result<(), SandboxError> {
-    parse(&Unrolled::of(code), code)?;
+    parse(&Unrolled::of(&fstring::without(code)), code)?;
     match python::tokens(code).contains(&FUNCTION) {
         true => Ok(()),
         false => Err(without_function()),
@@ -127,14 +107,9 @@ fn without_function() -> SandboxError {
 }
 
 fn globals() -> Globals {
-    let libraries = [
-        LibraryExtension::Map,
-        LibraryExtension::Filter,
-        LibraryExtension::Json,
-        LibraryExtension::Print,
-        LibraryExtension::SetType,
-    ];
-    GlobalsBuilder::extended_by(&libraries).with(python::functions).with(passes).build()
+    let libraries = [LibraryExtension::Json, LibraryExtension::Print, LibraryExtension::SetType];
+    let builder = GlobalsBuilder::extended_by(&libraries);
+    builder.with(python::functions).with(counted::functions).with(passes).build()
 }
 
 fn dialect() -> Dialect {
@@ -145,7 +120,6 @@ fn dialect() -> Dialect {
         // Hints such as `output: dict` are read and not looked at.
         enable_types: DialectTypes::ParseOnly,
         enable_top_level_stmt: true,
-        enable_f_strings: true,
         ..Dialect::Standard
     }
 }
@@ -209,7 +183,7 @@ fn hint(line: &str) -> Option<&'static str> {
             "the sandbox does not have this statement"
         }
         _ if line.contains("f\"") || line.contains("f'") => {
-            "inside of an f-string the sandbox takes names only: write \"{}\".format(x)"
+            "the sandbox takes values in an f-string as they are: no `{x:.2f}`, no `{x=}`, no quotes of its own kind"
         }
         _ if line.contains("**") => "the sandbox has no `**`: multiply",
         _ if line.contains(":=") => "the sandbox has no `:=`: assign on a line of its own",
@@ -294,6 +268,30 @@ def evaluate(output, context):
                 json!([true, false, true]),
             ),
             ("[isinstance(x, float) for x in [1, 1.0, None]]", json!([false, true, false])),
+            (
+                "f'{output[\"revenue\"] + 1} of {context[\"last_month\"][\"output\"].get(\"revenue\")} {len(output[\"items\"])}'",
+                json!("131 of 100 4"),
+            ),
+            (
+                "f'{{{output.keys()[0]!r}}}' + f\"{', '.join([str(x) for x in [1, 2]])}\"",
+                json!("{\"revenue\"}1, 2"),
+            ),
+            (
+                "[max([3, 1, 3]), min(2, 1), max(['bb', 'a'], key=len), min([], default=7)]",
+                json!([3, 1, "bb", 7]),
+            ),
+            (
+                "sorted([[1, 'b'], [0, 'a'], [1, 'a']], key=lambda x: x[0], reverse=True)",
+                json!([[1, "b"], [1, "a"], [0, "a"]]),
+            ),
+            (
+                "[sorted([2, 1], key=None), map(abs, [-1]), filter(None, [0, 1]), filter(lambda x: x > 1, [1, 2])]",
+                json!([[1, 2], [1], [1], [2]]),
+            ),
+            (
+                "[any([]), all([]), any([0, 1]), all([0, 1]), any(range(1000000000)), all(range(1000000000))]",
+                json!([false, true, true, false, true, false]),
+            ),
         ] {
             let code = format!("def evaluate(output, context):\n    return {body}\n");
             assert_eq!(run(&code), Ok(expected), "{body}");
@@ -310,6 +308,11 @@ def evaluate(output, context):
             ("try: pass", "no exceptions"),
             ("class A: pass", "no classes"),
             ("x = 2 ** 8", "no `**`"),
+            ("x = f'{output:.2f}'", "as they are"),
+            ("x = f'{output[\"missing\"]}'", "missing"),
+            ("x = max([])", "default"),
+            ("x = max(1, 'a')", "int"),
+            ("x = sorted([1, 'a'])", "int"),
             ("x = isinstance(output, 'dict')", "types"),
             ("open('/etc/passwd')", "open"),
             ("x = output['missing']", "missing"),
@@ -350,6 +353,15 @@ def evaluate(output, context):
             "x = [len([0 for j in range(3000) if False]) for i in range(3000) if False or i < 0 or not [0 for j in range(3000) if False]]",
             "x = {i: i for i in range(1000000000) if i < 0}",
             "x = any(i < 0 for i in range(3000) for j in range(3000) if j < 0)",
+            "x = f'{[0 for j in range(1000000000) if False]}'",
+            "x = max(range(1000000000))",
+            "x = min(range(1000000000), key=lambda x: 1)",
+            "x = sum(range(1000000000))",
+            "x = all(range(1, 1000000000))",
+            "x = any([0] * 3000000)",
+            "x = sorted(range(1000000000), key=lambda x: 0)",
+            "x = map(lambda x: 0, range(1000000000))",
+            "x = filter(lambda x: False, range(1000000000))",
         ] {
             let code = format!("def evaluate(output, context):\n    {body}\n    return True\n");
             assert_eq!(run(&code), Err(SandboxError::limit(Limit::Ticks)), "{body}");

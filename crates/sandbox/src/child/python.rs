@@ -1,4 +1,4 @@
-//! What conditions use of Python and Starlark lacks: `is`, generators, `sum`, `round`, `isinstance`.
+//! What conditions use of Python and Starlark lacks: `is`, generators, `round`, `isinstance`.
 
 use std::collections::BTreeSet;
 
@@ -8,6 +8,8 @@ use starlark::values::float::UnpackFloat;
 use starlark::values::none::NoneOr;
 use starlark::values::tuple::TupleRef;
 use starlark::values::{Heap, UnpackValue, Value};
+
+use super::ticks::wrong;
 
 /// The same program on the same lines, with `==` for `is`, `!=` for `is not`, and lists for generators. There are no two
 /// equal values here that anybody could tell apart, and nothing that is made only when it is asked for.
@@ -101,26 +103,8 @@ fn quoted(rest: &str) -> usize {
     rest.len()
 }
 
-fn wrong(message: String) -> starlark::Error {
-    starlark::Error::new_other(std::io::Error::other(message))
-}
-
 #[starlark_module]
 pub(super) fn functions(builder: &mut GlobalsBuilder) {
-    fn sum<'v>(
-        #[starlark(require = pos)] items: Value<'v>,
-        start: Option<Value<'v>>,
-        heap: &'v Heap,
-    ) -> starlark::Result<Value<'v>> {
-        let mut sum = start.unwrap_or_else(|| heap.alloc(0));
-        for item in items.iterate(heap)? {
-            // True counts as 1.
-            let item = item.unpack_bool().map_or(item, |met| heap.alloc(i32::from(met)));
-            sum = sum.add(item, heap)?;
-        }
-        Ok(sum)
-    }
-
     /// Halves go to the even neighbour, as in Python.
     fn round<'v>(
         #[starlark(require = pos)] number: Value<'v>,

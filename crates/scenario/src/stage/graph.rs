@@ -10,7 +10,7 @@ use rhythm_core::graph::{Graph, GraphProgram};
 use rhythm_core::{CommandId, Event, EventData, Failure, Payload, RunId, TaskId, Version, WorkflowKind};
 use rhythm_engine::error::EngineError;
 use rhythm_engine::world::*;
-use rhythm_sandbox::{Request, here};
+use rhythm_sandbox::Request;
 use serde_json::{Value, json};
 
 use super::Stage;
@@ -185,7 +185,7 @@ impl Stage {
         })
     }
 
-    /// Programs and filters are computed here and now.
+    /// Programs and filters are computed, in no time of the scenario.
     async fn evaluate(&self, task: &ClaimedTask) -> Result<Answer, EngineError> {
         let input: Value = serde_json::from_str(&self.client.load(&task.input).await?).unwrap_or_default();
         let language = if task.name == SANDBOX_TASK { "program" } else { "jq" };
@@ -193,11 +193,15 @@ impl Stage {
         if let Some(fields) = request.as_object_mut() {
             fields.insert("language".to_owned(), json!(language));
         }
-        let asked = serde_json::from_value::<Request>(request);
-        Ok(match asked.map_err(|error| error.to_string()).map(here::evaluate) {
-            Ok(Ok(value)) => Answer::given(&value),
-            Ok(Err(error)) => Answer::failed(error.failure()),
-            Err(problem) => Answer::failed(Failure::permanent("BAD_INPUT", problem)),
+        let request = match serde_json::from_value::<Request>(request) {
+            Ok(request) => request,
+            Err(problem) => {
+                return Ok(Answer::failed(Failure::permanent("BAD_INPUT", problem.to_string())));
+            }
+        };
+        Ok(match self.sandbox.evaluate(request).await {
+            Ok(value) => Answer::given(&value),
+            Err(error) => Answer::failed(error.failure()),
         })
     }
 

@@ -14,7 +14,7 @@ use rhythm_core::flow::examine;
 use rhythm_core::flow::render::{Style, render};
 use rhythm_core::graph::node_type::Registry;
 use rhythm_core::graph::{Context, compile};
-use rhythm_scenario::{Options, Scenario, run};
+use rhythm_scenario::{Options, Sandbox, Scenario, run};
 use serde_json::{Value, json};
 
 #[test]
@@ -30,6 +30,11 @@ fn reference() {
 #[test]
 fn graphs() {
     check("docs/guide/graphs.md");
+}
+
+#[test]
+fn conditions() {
+    check("docs/guide/conditions.md");
 }
 
 /// Every built-in type has a page with examples.
@@ -180,7 +185,7 @@ impl Example {
         if scenario.expect.is_none() && scenario.any_of.is_none() {
             return vec!["the scenario expects nothing".into()];
         }
-        run(&scenario, Options { three_ways: true, jobs: None, seed: 0 }).problems
+        run(&scenario, &Options { three_ways: true, jobs: None, seed: 0, sandbox: Sandbox::Here }).problems
     }
 }
 

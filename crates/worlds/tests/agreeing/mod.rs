@@ -9,11 +9,35 @@ use rhythm_engine::programs::Programs;
 use rhythm_engine::verify::verify;
 use rhythm_engine::world::{ManualClock, World};
 use rhythm_scenario::stage::{Place, Way, play_at};
-use rhythm_scenario::{Outcome, Scenario};
+use rhythm_scenario::{Outcome, Sandbox, Scenario};
 
 /// Noon of a day in a month that has partitions, however the real clock stands.
 pub const NOON: Timestamp = Timestamp(1_794_744_000_000);
 pub const SHARDS: u64 = 3;
+
+/// A test for each shard, so that they are played side by side.
+macro_rules! in_shards {
+    ($name:ident, $play:path, $open:path) => {
+        mod $name {
+            use super::*;
+
+            #[tokio::test]
+            async fn shard_0() {
+                $play(0, $open).await;
+            }
+
+            #[tokio::test]
+            async fn shard_1() {
+                $play(1, $open).await;
+            }
+
+            #[tokio::test]
+            async fn shard_2() {
+                $play(2, $open).await;
+            }
+        }
+    };
+}
 
 /// The seeds of a shard: so many of each world, unless the environment asks for more.
 pub fn seeds(shard: u64, variable: &str, count: u64) -> impl Iterator<Item = u64> {
@@ -30,10 +54,10 @@ pub async fn agrees(
 ) -> Outcome {
     let way = Way::ALL[(seed / SHARDS) as usize % 3];
     let told = |what: &str| format!("seed {seed}, {way:?}: {what}\n{source}");
-    let memory = async |way| play_at(&Place::in_memory(NOON), scenario, way, 0).await;
+    let memory = async |way| play_at(&Place::in_memory(NOON, Sandbox::Here), scenario, way, 0).await;
     let straight = memory(Way::Straight).await.unwrap_or_else(|error| panic!("{}", told(&error)));
     let reference = memory(way).await.unwrap_or_else(|error| panic!("{}", told(&error)));
-    let place = Place { world: world.clone(), clock, tenant: TenantId::default() };
+    let place = Place { world: world.clone(), clock, ..Place::in_memory(NOON, Sandbox::Here) };
     let played = play_at(&place, scenario, way, 0).await.unwrap_or_else(|error| panic!("{}", told(&error)));
     assert_eq!(played.outcome, straight.outcome, "{}", told("another outcome"));
     for (run, events) in &reference.histories {

@@ -10,21 +10,20 @@ use rhythm_engine::world::{ManualClock, World};
 use rhythm_scenario::Scenario;
 use serde_json::{Value, json};
 
-use crate::agreeing;
+use crate::agreeing::{self, NOON};
 
 /// Of each world; `RHYTHM_WORLD_PROGRAMS` asks for more.
 const PROGRAMS: u64 = 300;
 
-/// The seeds of a shard.
-pub fn seeds(shard: u64) -> impl Iterator<Item = u64> {
-    agreeing::seeds(shard, "RHYTHM_WORLD_PROGRAMS", PROGRAMS)
-}
-
-/// Plays one seed in memory and on a world that was made for it.
-pub async fn agrees(seed: u64, clock: Arc<ManualClock>, world: Arc<dyn World>) {
-    let scenario = scenario(seed);
-    let source = scenario.source.clone().unwrap_or_default();
-    agreeing::agrees(seed, (&scenario, &source), clock, world).await;
+/// Plays the seeds of a shard in memory and on worlds that are opened for them, with what has to outlast each.
+pub async fn play<K>(shard: u64, open: impl AsyncFn(Arc<ManualClock>) -> (Arc<dyn World>, K)) {
+    for seed in agreeing::seeds(shard, "RHYTHM_WORLD_PROGRAMS", PROGRAMS) {
+        let scenario = scenario(seed);
+        let source = scenario.source.clone().unwrap_or_default();
+        let clock = ManualClock::at(NOON);
+        let (world, _kept) = open(clock.clone()).await;
+        agreeing::agrees(seed, (&scenario, &source), clock, world).await;
+    }
 }
 
 fn scenario(seed: u64) -> Scenario {

@@ -13,7 +13,7 @@ use rhythm_engine::world::{ManualClock, World};
 use rhythm_scenario::{Outcome, Scenario};
 use serde_json::{Map, Value, json};
 
-use crate::agreeing;
+use crate::agreeing::{self, NOON};
 
 /// Of each world; `RHYTHM_WORLD_GRAPHS` asks for more.
 const GRAPHS: u64 = 99;
@@ -21,33 +21,35 @@ const MOST_NODES: usize = 7;
 const EXPRESSIONS: [&str; 4] =
     ["output.n > 1", "output.n == 0", "ctx.n0.output.n < 2", "output.missing.n > 1"];
 
-/// The seeds of a shard.
-pub fn seeds(shard: u64) -> impl Iterator<Item = u64> {
-    agreeing::seeds(shard, "RHYTHM_WORLD_GRAPHS", GRAPHS)
-}
-
-/// Plays one seed in memory and on a world that was made for it.
-pub async fn agrees(seed: u64, clock: Arc<ManualClock>, world: Arc<dyn World>) -> Outcome {
-    let source = scenario(seed);
-    let scenario: Scenario = serde_json::from_value(source.clone()).expect("a scenario");
-    agreeing::agrees(seed, (&scenario, &format!("{source:#}")), clock, world).await
+/// Plays the seeds of a shard in memory and on worlds that are opened for them, with what has to outlast each.
+pub async fn play<K>(shard: u64, open: impl AsyncFn(Arc<ManualClock>) -> (Arc<dyn World>, K)) {
+    let mut tally = Tally::default();
+    for seed in agreeing::seeds(shard, "RHYTHM_WORLD_GRAPHS", GRAPHS) {
+        let source = scenario(seed);
+        let scenario: Scenario = serde_json::from_value(source.clone()).expect("a scenario");
+        let clock = ManualClock::at(NOON);
+        let (world, _kept) = open(clock.clone()).await;
+        let played = agreeing::agrees(seed, (&scenario, &format!("{source:#}")), clock, world).await;
+        tally.add(&played);
+    }
+    tally.is_worth_something();
 }
 
 /// What the runs of a shard came to.
 #[derive(Debug, Default)]
-pub struct Tally {
+struct Tally {
     ends: BTreeMap<String, usize>,
     rejected: Vec<String>,
 }
 
 impl Tally {
-    pub fn add(&mut self, outcome: &Outcome) {
+    fn add(&mut self, outcome: &Outcome) {
         *self.ends.entry(format!("{:?}", outcome.status)).or_default() += 1;
         self.rejected.extend(outcome.rejected.iter().map(|rejected| rejected.message.clone()));
     }
 
     /// Most graphs compile, and runs do not all end in one way.
-    pub fn is_worth_something(&self) {
+    fn is_worth_something(&self) {
         let count = |end: &str| self.ends.get(end).copied().unwrap_or_default();
         let all: usize = self.ends.values().sum();
         assert!(count("Rejected") * 10 <= all, "{self:?}");

@@ -38,6 +38,15 @@ impl PostgresStage {
     }
 }
 
+/// A world that goes by this clock, and its database.
+pub async fn open_at(clock: Arc<ManualClock>) -> (Arc<dyn World>, PostgresStage) {
+    let stage = PostgresStage::open_copy().await;
+    // Lanes write side by side: what they create in the same millisecond has no order.
+    let options = PostgresOptions { clock: Some(clock), lanes: 1, ..PostgresOptions::default() };
+    let world = PostgresWorld::connect(&stage.database.url, options).await.expect("the world opens");
+    (Arc::new(world), stage)
+}
+
 #[async_trait]
 impl Stage for PostgresStage {
     async fn handle(&self) -> Arc<dyn World> {

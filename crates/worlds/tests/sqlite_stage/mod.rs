@@ -1,4 +1,5 @@
 //! A file of its own for each test.
+#![allow(dead_code, reason = "each test binary uses another part")]
 
 use std::sync::Arc;
 
@@ -16,13 +17,23 @@ struct SqliteStage {
 #[async_trait]
 impl Stage for SqliteStage {
     async fn handle(&self) -> Arc<dyn World> {
-        let options = SqliteOptions { clock: Some(self.clock.clone()), ..SqliteOptions::default() };
-        Arc::new(SqliteWorld::open(self.folder.path().join("rhythm.db"), options).expect("the file opens"))
+        world(&self.folder, self.clock.clone())
     }
 
     fn clock(&self) -> &ManualClock {
         &self.clock
     }
+}
+
+fn world(folder: &tempfile::TempDir, clock: Arc<ManualClock>) -> Arc<dyn World> {
+    let options = SqliteOptions { clock: Some(clock), ..SqliteOptions::default() };
+    Arc::new(SqliteWorld::open(folder.path().join("rhythm.db"), options).expect("the file opens"))
+}
+
+/// A world that goes by this clock, and the folder it is in.
+pub async fn open_at(clock: Arc<ManualClock>) -> (Arc<dyn World>, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    (world(&folder, clock), folder)
 }
 
 pub async fn open() -> Box<dyn Stage> {

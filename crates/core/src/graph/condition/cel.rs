@@ -2,16 +2,18 @@
 //! our own ([`lower`]), because its evaluator counts nothing and copies what it walks over. Ours borrows from the scope
 //! and pays for every step ([`evaluate`]). Both agree where both answer: a test compares them.
 //!
-//! One thing differs on purpose. JSON does not tell 1 from 1.0, so numbers that come from data never divide as whole
-//! numbers do, and mix with others freely.
+//! One thing differs on purpose. JSON does not tell 1 from 1.0, so a number that comes from data mixes with any other, and
+//! two of them divide without loss. Beside a whole number that the expression itself gives, it is a whole number.
 
 mod evaluate;
 mod expression;
 mod functions;
 mod lower;
+mod names;
 mod numbers;
 #[cfg(test)]
 mod tests;
+mod times;
 mod value;
 
 use cel::parser::PrattParser;
@@ -19,7 +21,7 @@ use cel::parser::PrattParser;
 use super::bounds::{MAX_DEPTH, Size, check_source};
 use super::error::{ConditionError, ErrorKind};
 use super::fields::Fields;
-use super::text::outside_quotes;
+use super::text::{longest_sign, outside_quotes};
 use super::{Scope, Verdict};
 use evaluate::Evaluation;
 use expression::Expression;
@@ -57,6 +59,11 @@ impl Cel {
         // The parser counts its depth everywhere but here. Quotes are not looked at: a comment could hide them.
         if source.bytes().filter(|&byte| byte == b'?').count() > MAX_DEPTH {
             let message = format!("it has more than {MAX_DEPTH} question marks");
+            return Err(ConditionError::new(ErrorKind::TooLarge, "expression", message));
+        }
+        // Nor does it here, where it takes two signs for none.
+        if longest_sign(source) > MAX_DEPTH {
+            let message = format!("it has more than {MAX_DEPTH} signs in a row");
             return Err(ConditionError::new(ErrorKind::TooLarge, "expression", message));
         }
         let text = without_dollars(source);

@@ -15,6 +15,8 @@ use super::{Scope, Verdict};
 /// The task that evaluates, with a [`SandboxCall`] for input and the program's result for output.
 pub const SANDBOX_TASK: &str = "rhythm.sandbox";
 
+/// Where a program finds the run's inputs among the nodes.
+const INPUTS: &str = "inputs";
 const TIMEOUT_MS: u64 = 1_000;
 const MOST_TIMEOUT_MS: u64 = 60_000;
 const MEMORY_MB: u64 = 50;
@@ -28,7 +30,7 @@ pub struct SandboxCall {
     pub index: u32,
     pub code: String,
     pub output: Value,
-    /// `{node: {output, metadata}}`
+    /// `{node: {output, metadata}}`, and the run's inputs as `inputs` unless that is a node.
     pub context: Value,
     pub timeout_ms: u64,
     pub max_memory_mb: u64,
@@ -114,20 +116,21 @@ impl Sandbox {
             }
         };
         let mut size = Size::default();
-        let measured = scope.context.values().map(|past| past.output).chain([scope.output]);
+        let measured = scope.context.values().map(|past| past.output).chain([scope.output, scope.inputs]);
         for value in measured {
             if let Err(limit) = size.add(value) {
                 return Verdict::NotEvaluable(limit.to_string());
             }
         }
-        let Ok(context) = serde_json::to_value(&scope.context) else {
+        let Ok(Value::Object(mut context)) = serde_json::to_value(&scope.context) else {
             return Verdict::NotEvaluable("the context is no JSON".to_owned());
         };
+        context.entry(INPUTS).or_insert_with(|| scope.inputs.clone());
         Verdict::Ask(SandboxCall {
             index: self.index,
             code,
             output: scope.output.clone(),
-            context,
+            context: Value::Object(context),
             timeout_ms: self.timeout_ms,
             max_memory_mb: self.max_memory_mb,
         })

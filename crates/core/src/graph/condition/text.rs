@@ -46,6 +46,24 @@ pub(super) fn bracket_depth(source: &str) -> usize {
     deepest
 }
 
+/// The longest row of one sign, `!` or `-`, outside of quotes and comments: each stands in front of the next.
+pub(super) fn longest_sign(source: &str) -> usize {
+    let (mut longest, mut length, mut before, mut comment) = (0, 0, b' ', false);
+    for (_, byte) in outside_quotes(source) {
+        comment = (comment || (before == b'/' && byte == b'/')) && byte != b'\n';
+        length = match byte {
+            b'!' | b'-' if comment => 0,
+            b'!' | b'-' if byte == before => length + 1,
+            b'!' | b'-' => 1,
+            byte if byte.is_ascii_whitespace() => continue,
+            _ => 0,
+        };
+        longest = longest.max(length);
+        before = byte;
+    }
+    longest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,5 +75,14 @@ mod tests {
         assert_eq!(bracket_depth("'''((' '((''' + {[("), 3);
         assert_eq!(bracket_depth("r'\\' + (("), 2);
         assert_eq!(bracket_depth(")))"), 0);
+    }
+
+    #[test]
+    fn signs_count_that_stand_in_front_of_one_another() {
+        assert_eq!(longest_sign("!!a && !b"), 2);
+        assert_eq!(longest_sign("1 - - \n-1"), 3);
+        assert_eq!(longest_sign("'!!!' + -a // ------"), 1);
+        assert_eq!(longest_sign("// ------\n--a"), 2);
+        assert_eq!(longest_sign("a != !b"), 1);
     }
 }

@@ -9,6 +9,7 @@ use super::super::scope::Scope;
 use super::expression::{Arithmetic, Expression, Macro, MacroKind, Root};
 use super::functions;
 use super::numbers::Number;
+use super::times;
 use super::value::{Fault, Val, lookup};
 
 /// What a value is paid for with, in bytes. The same for every build: a verdict must not depend on how a compiler lays out
@@ -34,9 +35,10 @@ impl<'a> Evaluation<'a> {
         match expression {
             Expression::Null => Ok(Val::Null),
             Expression::Bool(value) => Ok(Val::Bool(*value)),
-            Expression::Int(value) => Ok(Val::Number(Number::int(*value))),
+            Expression::Int(value) => Ok(Val::Number(Number::whole(*value))),
             Expression::Double(value) => Ok(Val::Number(Number::double(*value))),
             Expression::Text(text) => Ok(Val::Text(text)),
+            Expression::Type(name) => Ok(Val::Type(*name)),
             Expression::List(items) => {
                 let mut list = Vec::with_capacity(items.len());
                 for item in items {
@@ -218,6 +220,8 @@ impl<'a> Evaluation<'a> {
                 None => return Ok(false),
             },
             (Val::Bool(left), Val::Bool(right)) => left.cmp(right),
+            (Val::Moment(left), Val::Moment(right)) => left.cmp(right),
+            (Val::Length(left), Val::Length(right)) => left.cmp(right),
             (left, right) => match (left.as_text(), right.as_text()) {
                 (Some(left), Some(right)) => {
                     self.fuel.bytes(left.len().min(right.len()))?;
@@ -253,6 +257,11 @@ impl<'a> Evaluation<'a> {
     fn arithmetic(&mut self, operator: Arithmetic, left: Val<'a>, right: Val<'a>) -> Evaluated<'a> {
         match (operator, &left, &right) {
             (_, Val::Number(left), Val::Number(right)) => left.calculate(operator, *right).map(Val::Number),
+            (_, Val::Moment(_) | Val::Length(_), _) | (_, _, Val::Moment(_) | Val::Length(_)) => {
+                let (before, after) = (left.type_name(), right.type_name());
+                let unfit = || Fault::error(format!("{before} and {after} cannot be reckoned with"));
+                times::calculate(operator, &left, &right).ok_or_else(unfit)?
+            }
             (Arithmetic::Add, ..) => self.joined(&left, &right),
             (_, Val::Number(_), other) | (_, other, _) => Err(wrong("arithmetic", other)),
         }

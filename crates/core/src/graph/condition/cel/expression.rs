@@ -10,6 +10,8 @@ pub(super) enum Expression {
     Int(i128),
     Double(f64),
     Text(String),
+    /// `int`, as in `type(x) == int`.
+    Type(Type),
     List(Vec<Expression>),
     Map(Vec<(Expression, Expression)>),
     Root(Root),
@@ -64,6 +66,42 @@ pub(super) enum Function {
     Text,
     Bool,
     Dyn,
+    Type,
+    Timestamp,
+    Duration,
+    Part(Part),
+}
+
+/// What can be asked of a moment, and the last four of a duration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    FullYear,
+    Month,
+    /// From 1, where [`Self::DayOfMonth`] counts from 0.
+    Date,
+    DayOfMonth,
+    DayOfYear,
+    DayOfWeek,
+    Hours,
+    Minutes,
+    Seconds,
+    Milliseconds,
+}
+
+/// The types of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Type {
+    Null,
+    Bool,
+    Int,
+    Double,
+    Text,
+    List,
+    Map,
+    Moment,
+    Length,
+    /// That of types.
+    Itself,
 }
 
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use super::super::compare::Num;
 use super::evaluate::Evaluated;
 use super::expression::Function;
 use super::numbers::Number;
+use super::times;
 use super::value::{Fault, Val};
 
 pub(super) fn call<'a>(
@@ -65,10 +66,20 @@ pub(super) fn call<'a>(
                     Num::Int(value) => value.to_string(),
                     Num::Float(value) => value.to_string(),
                 },
+                Val::Moment(moment) => moment.to_string(),
+                Val::Length(length) => times::length_text(*length),
                 _ => return Err(unfit()),
             };
             Ok(Val::text(made, fuel)?)
         }
+        Function::Type => Ok(Val::Type(first.kind())),
+        Function::Timestamp | Function::Duration => {
+            fuel.bytes(first.as_text().map_or(0, str::len))?;
+            let read = if function == Function::Timestamp { times::timestamp } else { times::duration };
+            read(&first).ok_or_else(unfit)?
+        }
+        Function::Part(part) => times::part(part, &first)
+            .ok_or_else(|| Fault::error(format!("{} has no such part", first.type_name()))),
     }
 }
 
@@ -81,6 +92,8 @@ fn int<'a>(value: &Val<'a>, fuel: &mut Fuel) -> Result<Option<Val<'a>>, Fault> {
             Num::Float(value) if value.is_finite() && value.abs() < 1e19 => Some(value.trunc() as i128),
             Num::Float(_) => None,
         },
+        // Seconds since 1970.
+        Val::Moment(moment) => Some(moment.as_second().into()),
         other => match other.as_text() {
             Some(text) => {
                 fuel.bytes(text.len())?;
@@ -89,7 +102,7 @@ fn int<'a>(value: &Val<'a>, fuel: &mut Fuel) -> Result<Option<Val<'a>>, Fault> {
             None => None,
         },
     };
-    Ok(int.filter(|int| range.contains(int)).map(|int| Val::Number(Number::int(int))))
+    Ok(int.filter(|int| range.contains(int)).map(|int| Val::Number(Number::whole(int))))
 }
 
 fn double<'a>(value: &Val<'a>, fuel: &mut Fuel) -> Result<Option<Val<'a>>, Fault> {

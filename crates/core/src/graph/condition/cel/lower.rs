@@ -8,7 +8,8 @@ use super::super::compare::Relation;
 use super::super::error::{ConditionError, ErrorKind};
 use super::super::regexes::Pattern;
 use super::Reads;
-use super::expression::{Arithmetic, Expression, Function, Macro, MacroKind, Root};
+use super::expression::{Arithmetic, Expression, Macro, MacroKind, Root};
+use super::names;
 
 pub(super) struct Lower {
     /// Whether `current` is a variable.
@@ -34,6 +35,9 @@ impl Lower {
             Expr::Literal(literal) => lower_literal(literal),
             Expr::Ident(name) => self.name(name),
             Expr::Select(select) => {
+                if let Some(kind) = names::message_type(select) {
+                    return Ok(Expression::Type(kind));
+                }
                 let operand = match self.node_of(&select.operand, &select.field) {
                     Some(context) => Box::new(context),
                     None => Box::new(self.expression(&select.operand, depth)?),
@@ -87,6 +91,9 @@ impl Lower {
     fn name(&mut self, name: &str) -> Lowered {
         if let Some(place) = self.locals.iter().rposition(|local| local == name) {
             return Ok(Expression::Local(place));
+        }
+        if let Some(kind) = names::type_named(name) {
+            return Ok(Expression::Type(kind));
         }
         let root = match name {
             "output" => Root::Output,
@@ -170,20 +177,8 @@ impl Lower {
             let text = Box::new(self.expression(text, depth)?);
             return Ok(Expression::Matches(text, Box::new(pattern)));
         }
-        let (function, count) = match name {
-            "size" => (Function::Size, 1),
-            "contains" => (Function::Contains, 2),
-            "startsWith" => (Function::StartsWith, 2),
-            "endsWith" => (Function::EndsWith, 2),
-            "lowerAscii" => (Function::LowerAscii, 1),
-            "upperAscii" => (Function::UpperAscii, 1),
-            "trim" => (Function::Trim, 1),
-            "int" | "uint" => (Function::Int, 1),
-            "double" => (Function::Double, 1),
-            "string" => (Function::Text, 1),
-            "bool" => (Function::Bool, 1),
-            "dyn" => (Function::Dyn, 1),
-            _ => return Err(unsupported(&format!("the function {name:?}"))),
+        let Some((function, count)) = names::function_named(name) else {
+            return Err(unsupported(&format!("the function {name:?}")));
         };
         if arguments.len() != count {
             let message = format!("{name} takes {count} value(s), given {}", arguments.len());

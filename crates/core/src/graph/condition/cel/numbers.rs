@@ -9,7 +9,7 @@ use super::value::Fault;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number {
     num: Num,
-    /// It comes from data, or from calculating with data: whether it is whole says nothing about its type.
+    /// It comes from data, or from calculating with data: who wrote 1 there may have meant 1.0.
     data: bool,
 }
 
@@ -18,7 +18,7 @@ impl Number {
         Self { num: Num::of(number), data: true }
     }
 
-    pub fn int(value: i128) -> Self {
+    pub fn whole(value: i128) -> Self {
         Self { num: Num::Int(value), data: false }
     }
 
@@ -27,11 +27,18 @@ impl Number {
     }
 
     pub fn count(value: usize) -> Self {
-        Self::int(value as i128)
+        Self::whole(value as i128)
     }
 
     pub fn num(self) -> Num {
         self.num
+    }
+
+    pub fn int(self) -> Option<i128> {
+        match self.num {
+            Num::Int(value) => Some(value),
+            Num::Float(_) => None,
+        }
     }
 
     /// A place in a list.
@@ -53,6 +60,16 @@ impl Number {
     pub fn calculate(self, operator: Arithmetic, other: Self) -> Result<Self, Fault> {
         let data = self.data || other.data;
         let (left, right) = match (self.num, other.num) {
+            // Neither side says that whole numbers are meant.
+            (Num::Int(left), Num::Int(right))
+                if operator == Arithmetic::Divide
+                    && self.data
+                    && other.data
+                    && right != 0
+                    && left % right != 0 =>
+            {
+                (left as f64, right as f64)
+            }
             (Num::Int(left), Num::Int(right)) => return of_ints(operator, left, right, data),
             (left, right) => (left.float(), right.float()),
         };
@@ -84,9 +101,6 @@ fn of_ints(operator: Arithmetic, left: i128, right: i128, data: bool) -> Result<
             None => Err(overflow()),
         },
         Arithmetic::Divide if right == 0 => Err(by_zero()),
-        Arithmetic::Divide if data && left % right != 0 => {
-            Ok(Number { num: Num::Float(left as f64 / right as f64), data })
-        }
         Arithmetic::Divide => whole(left / right, data),
         Arithmetic::Remainder if right == 0 => Err(by_zero()),
         Arithmetic::Remainder => whole(left % right, data),

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::super::bounds::{Fuel, Limit};
 use super::super::compare::{self, Num};
 use super::super::scope::{Metadata, Past};
+use super::expression::Type;
 use super::numbers::Number;
 
 #[derive(Clone, Debug)]
@@ -27,6 +28,11 @@ pub(super) enum Val<'a> {
     Past(&'a Past<'a>),
     Metadata(&'a Metadata),
     Current,
+    /// A point in time.
+    Moment(jiff::Timestamp),
+    /// A duration.
+    Length(jiff::SignedDuration),
+    Type(Type),
 }
 
 /// Why an expression has no value.
@@ -97,6 +103,26 @@ impl<'a> Val<'a> {
             Self::Past(_) => "a node",
             Self::Metadata(_) => "the metadata of a node",
             Self::Current => "current",
+            Self::Moment(_) => "a timestamp",
+            Self::Length(_) => "a duration",
+            Self::Type(_) => "a type",
+        }
+    }
+
+    /// What `type()` says of it.
+    pub fn kind(&self) -> Type {
+        match self {
+            Self::Null => Type::Null,
+            Self::Bool(_) => Type::Bool,
+            Self::Number(number) if number.int().is_some() => Type::Int,
+            Self::Number(_) => Type::Double,
+            Self::Text(_) | Self::Made(_) => Type::Text,
+            Self::Array(_) | Self::List(_) => Type::List,
+            Self::Object(_) | Self::Map(_) => Type::Map,
+            Self::Context | Self::Past(_) | Self::Metadata(_) | Self::Current => Type::Map,
+            Self::Moment(_) => Type::Moment,
+            Self::Length(_) => Type::Length,
+            Self::Type(_) => Type::Itself,
         }
     }
 
@@ -126,6 +152,9 @@ impl<'a> Val<'a> {
             (Self::Number(left), Self::Number(right)) => {
                 Num::order(left.num(), right.num()) == Some(std::cmp::Ordering::Equal)
             }
+            (Self::Moment(left), Self::Moment(right)) => left == right,
+            (Self::Length(left), Self::Length(right)) => left == right,
+            (Self::Type(left), Self::Type(right)) => left == right,
             (Self::Object(left), Self::Object(right)) => {
                 if left.len() != right.len() {
                     return Ok(false);

@@ -181,7 +181,7 @@ fn the_payment_is_tried_again() {
 }
 
 #[test]
-fn the_sandbox_is_asked_with_the_limits_given() {
+fn the_sandbox_is_asked_with_all_it_may_see_and_the_limits_given() {
     let condition = json!({
         "type": "python_sandbox",
         "code_ref": "cas://sha256:python_evaluator",
@@ -197,9 +197,17 @@ fn the_sandbox_is_asked_with_the_limits_given() {
             "output": {"a": 1},
             "context": {"b": {"output": 2, "metadata": {
                 "completed_at": "2026-11-15T20:30:00.123Z", "duration_ms": 1500, "attempt": 2
-            }}},
+            }}, "inputs": {"limit": 10}},
             "timeout_ms": 1000,
             "max_memory_mb": 50
         })
     );
+}
+
+#[test]
+fn a_node_called_inputs_is_seen_instead_of_those_of_the_run() {
+    let condition = json!({"type": "python_sandbox", "code": "x"});
+    let asked = verdict_with(&condition, &json!(1), &[("inputs", json!("a node"))]);
+    let Verdict::Ask(call) = asked else { panic!("{asked:?}") };
+    assert_eq!(call.context["inputs"]["output"], json!("a node"));
 }

@@ -1,0 +1,88 @@
+//! Where the programs of workflows under test run.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::error::SandboxError;
+use crate::here;
+use crate::pool::{Launch, Pool};
+use crate::request::Request;
+
+/// The kernel ends what takes too much of the processor. A clock on the wall would make a test depend on what else the
+/// machine does, so it only ends what is stuck.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+#[derive(Clone, Debug)]
+pub enum Sandbox {
+    /// In the process of the caller, where nothing limits a jq filter: for programs that are known to end.
+    Here,
+    /// In child processes, with the limits a run has.
+    Apart(Arc<Apart>),
+}
+
+/// Children with a runtime of their own: those who ask may come from any other, or from one that ends before the next
+/// asks. Neither is there before the first question.
+#[derive(Debug)]
+pub struct Apart {
+    launch: Result<Launch, SandboxError>,
+    most: usize,
+    children: OnceLock<Result<Children, SandboxError>>,
+}
+
+#[derive(Debug)]
+struct Children {
+    pool: Arc<Pool>,
+    /// Absent only while it is dropped.
+    runtime: Option<Runtime>,
+}
+
+impl Sandbox {
+    pub fn apart(launch: Launch, most: usize) -> Self {
+        Self::launched(Ok(launch), most)
+    }
+
+    /// In children that are the program that is running, as `rhythm sandbox`.
+    pub fn own_command(most: usize) -> Self {
+        Self::launched(Launch::own_command().map_err(SandboxError::crashed), most)
+    }
+
+    fn launched(launch: Result<Launch, SandboxError>, most: usize) -> Self {
+        Self::Apart(Arc::new(Apart { launch, most, children: OnceLock::new() }))
+    }
+
+    pub async fn evaluate(&self, request: Request) -> Result<Value, SandboxError> {
+        match self {
+            Self::Here => here::evaluate(request),
+            Self::Apart(apart) => {
+                let children = apart.children.get_or_init(|| Children::of(apart));
+                children.as_ref().map_err(Clone::clone)?.evaluate(request).await
+            }
+        }
+    }
+}
+
+impl Children {
+    fn of(apart: &Apart) -> Result<Self, SandboxError> {
+        let pool = Pool::new(apart.launch.clone()?, apart.most).with_grace(PATIENCE);
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        Ok(Self { pool: Arc::new(pool), runtime: Some(runtime.map_err(SandboxError::crashed)?) })
+    }
+
+    async fn evaluate(&self, request: Request) -> Result<Value, SandboxError> {
+        let pool = self.pool.clone();
+        let ended = || SandboxError::crashed("its runtime has ended");
+        let runtime = self.runtime.as_ref().ok_or_else(ended)?;
+        let asked = runtime.spawn(async move { pool.evaluate(&request).await });
+        asked.await.unwrap_or_else(|error| Err(SandboxError::crashed(error)))
+    }
+}
+
+impl Drop for Children {
+    /// Waiting for a runtime is not allowed inside of another.
+    fn drop(&mut self) {
+        self.runtime.take().into_iter().for_each(Runtime::shutdown_background);
+    }
+}
