@@ -46,7 +46,7 @@ const SHARE: u64 = 20;
 /// The background duties of one process.
 pub struct Upkeep {
     process: Arc<Process>,
-    /// When each duty last began, and how long it took if it came to its end, by the process's own counter.
+    /// When each duty last began and how long it took, by the process's own counter.
     last: Mutex<BTreeMap<Duty, (u64, u64)>>,
 }
 
@@ -85,7 +85,7 @@ impl Upkeep {
                 Duty::Prepare => prepare::run(process).await,
             };
             let took = self.process.time.own_millis().saturating_sub(began);
-            self.lock().insert(duty, (began, if outcome.is_ok() { took } else { 0 }));
+            self.lock().insert(duty, (began, took));
             if let Err(error) = outcome {
                 tracing::warn!(?duty, %error, "upkeep failed; it is tried again");
                 failed = Some(error);

@@ -5,6 +5,7 @@
 mod answers;
 mod artifacts;
 mod batch;
+mod beats;
 mod blobs;
 mod claims;
 mod columns;
@@ -32,6 +33,7 @@ mod schema;
 mod sql;
 mod time;
 mod upkeep;
+mod watermark;
 mod world;
 
 pub use schema::{SchemaStatus, migrate, schema_status};

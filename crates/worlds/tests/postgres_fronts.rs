@@ -107,3 +107,36 @@ async fn every_run_is_found_once_wherever_it_stands() {
     }
     assert!(seen.values().all(|times| *times == 1), "{seen:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_every_queue_the_highest_priority_comes_first_from_a_front_on_too() {
+    let stage = Slow::open().await;
+    let play = Play::on(&stage).await;
+    let take = async || {
+        let queues = vec![("a".to_owned(), 2), ("b".to_owned(), 2)];
+        let request = ClaimTasks { queues, ..play.take_request(2) };
+        let claimed = play.world.claim_tasks(request).await.expect("tasks are claimed").tasks;
+        claimed.iter().map(|task| task.id.to_string()).collect::<Vec<_>>()
+    };
+    let put = async |round: u32| {
+        let task = |queue: &str, priority: i32, number: u32| {
+            let mut task = new_task(&format!("{queue}{priority}-{round}-{number}"));
+            task.options.queue = queue.into();
+            task.options.priority = priority;
+            task
+        };
+        let of =
+            |queue| [(0, 0), (5, 0), (0, 1), (5, 1)].map(|(priority, number)| task(queue, priority, number));
+        play.enqueue([of("a"), of("b")].concat()).await;
+    };
+    for round in 0..3 {
+        put(round).await;
+        for priority in [5, 0] {
+            let expected = ["a", "b"]
+                .map(|queue| [0, 1].map(|number| format!("{queue}{priority}-{round}-{number}")))
+                .concat();
+            assert_eq!(take().await, expected);
+        }
+        assert_eq!(take().await, Vec::<String>::new());
+    }
+}

@@ -1,35 +1,67 @@
-//! Claiming runs and tasks, and heartbeats: short statements of their own, which never wait for a lock.
+//! Claiming runs and tasks: short statements of their own, which never wait for a lock.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use rhythm_core::message::{Message, MessageBody, Start};
-use rhythm_core::{Actor, MessageId, Millis, RunId, TaskId, TenantId, Timestamp, WorkerId};
+use rhythm_core::{Actor, MessageId, Millis, RunId, TenantId, Timestamp, WorkerId};
 use rhythm_engine::world::{
-    Ask, ClaimRuns, ClaimTasks, ClaimedRun, ClaimedRuns, ClaimedTasks, Extend, Extended, MESSAGES_PER_COMMIT,
-    RunRow, WorldResult,
+    Ask, ClaimRuns, ClaimTasks, ClaimedRun, ClaimedRuns, ClaimedTasks, MESSAGES_PER_COMMIT, RunRow,
+    WorldResult,
 };
 use tokio_postgres::Row;
 
-use super::columns::{json, millis, number, stored};
+use super::columns::millis;
 use super::fronts::{Front, Fronts, LineOf, Look};
 use super::link::{Link, Param};
-use super::rows::{claimed_task, count, message, payload, run_row, small, time};
+use super::rows::{claimed_task, count, message, payload, run_row, small};
 use super::sql::{self, Sql};
 
 /// How often a claim looks again for what others had locked.
 const LOOK_AGAIN: u32 = 3;
+/// A whole look that failed after so long was too much for the server.
+const TOO_LONG: Duration = Duration::from_secs(5);
+
+/// Where claims are made.
+pub struct Counter<'a> {
+    pub claims: &'a Link,
+    /// For looks that take long: no heartbeat waits for them.
+    pub rounds: &'a Link,
+    pub fronts: &'a Fronts,
+}
+
+impl Counter<'_> {
+    /// Claims from lines that are looked at whole, and from others from their fronts on.
+    async fn claim(&self, sql: Sql, params: &[Param<'_>], whole: &[LineOf]) -> WorldResult<Vec<Row>> {
+        let dear = whole.iter().any(|line| self.fronts.are_dear(*line));
+        let (link, began) = (if dear { self.rounds } else { self.claims }, Instant::now());
+        let claimed = claim(link, sql, params).await;
+        if claimed.is_err() && !whole.is_empty() && began.elapsed() >= TOO_LONG {
+            let now = link.query(sql::CLOCK, &[]).await?[0].get(0);
+            whole.iter().for_each(|line| self.fronts.gave_up(*line, now));
+        }
+        claimed
+    }
+
+    fn looked(&self, line: LineOf, front: Option<&Front>, look: &Look) {
+        match front {
+            Some(front) => self.fronts.looked_from(line, front, look),
+            None => self.fronts.looked(line, look),
+        }
+    }
+}
 
 pub async fn claim_runs(
-    link: &Link,
-    fronts: &Fronts,
+    counter: Counter<'_>,
     now: Option<i64>,
     request: ClaimRuns,
 ) -> WorldResult<ClaimedRuns> {
+    let link = counter.claims;
     // Who is told the time is told exactly.
     let kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.as_str()).collect();
     let line = LineOf::new(&(&request.tenant, &kinds, &request.workflows));
-    let front = fronts.of(line).filter(|_| now.is_none());
+    let front = counter.fronts.of(line).filter(|_| now.is_none());
+    let whole: &[LineOf] = if front.is_some() { &[] } else { &[line] };
     let params: &[Param<'_>] = &[
         &now,
         &request.tenant.as_str(),
@@ -47,11 +79,10 @@ pub async fn claim_runs(
     let rows = match again.await? {
         Some(rows) => rows,
         None => {
-            let began = Instant::now();
-            let rows = claim(link, sql::CLAIM_RUNS, params).await?;
+            let rows = counter.claim(sql::CLAIM_RUNS, params, whole).await?;
             let ready = |row: &Row| row.get::<_, Option<i32>>("rank").zip(row.get("ready_at"));
             let taken = rows.iter().filter_map(ready).collect();
-            fronts.looked(line, front, &look(began, &rows, request.limit, taken));
+            counter.looked(line, front.as_ref(), &look(&rows, request.limit, taken));
             rows
         }
     };
@@ -98,9 +129,9 @@ async fn again(
 }
 
 /// `rows` are those of all lines that were looked at together, `taken` those of one.
-fn look(began: Instant, rows: &[Row], limit: usize, taken: Vec<(i32, i64)>) -> Look {
+fn look(rows: &[Row], limit: usize, taken: Vec<(i32, i64)>) -> Look {
     let took = Duration::from_micros(rows.first().map_or(0, |row| count(row.get("took"))));
-    Look { began, took, now: told(rows), rows: rows.len(), short: taken.len() < limit, taken }
+    Look { took, now: told(rows), rows: rows.len(), short: taken.len() < limit, taken }
 }
 
 /// The time of the world, in whose answer it stands first.
@@ -162,11 +193,11 @@ async fn add_messages(link: &Link, request: &ClaimRuns, runs: &mut [ClaimedRun])
 }
 
 pub async fn claim_tasks(
-    link: &Link,
-    fronts: &Fronts,
+    counter: Counter<'_>,
     now: Option<i64>,
     request: ClaimTasks,
 ) -> WorldResult<ClaimedTasks> {
+    let link = counter.claims;
     let (tenant, worker, hold) = (request.tenant.as_str(), request.worker.as_str(), millis(request.hold));
     let ask = asked(request.ask);
     let again =
@@ -177,7 +208,7 @@ pub async fn claim_tasks(
         let limit: i64 = request.queues.iter().map(|(_, limit)| *limit as i64).sum();
         link.query(sql::CLAIM_OVERDUE, &[&now, &tenant, &worker, &limit, &hold, &ask]).await?
     } else {
-        claim_ready(link, fronts, now, &request).await?
+        claim_ready(&counter, now, &request).await?
     };
     let at = Timestamp::from_millis(told(&rows));
     let claimed = rows.iter().filter(|row| row.get::<_, Option<&str>>("id").is_some());
@@ -197,19 +228,16 @@ pub async fn claim_tasks(
 }
 
 /// Claims from the queues, each whole or from its front on.
-async fn claim_ready(
-    link: &Link,
-    known: &Fronts,
-    now: Option<i64>,
-    request: &ClaimTasks,
-) -> WorldResult<Vec<Row>> {
+async fn claim_ready(counter: &Counter<'_>, now: Option<i64>, request: &ClaimTasks) -> WorldResult<Vec<Row>> {
     let queues: Vec<&str> = request.queues.iter().map(|(queue, _)| queue.as_str()).collect();
     let limits: Vec<i64> = request.queues.iter().map(|(_, limit)| *limit as i64).collect();
     // Who is told the time is told exactly.
     let line = |queue: &str| LineOf::new(&(&request.tenant, queue, &request.names));
-    let front = |queue: &&str| known.of(line(queue)).filter(|_| now.is_none());
+    let front = |queue: &&str| counter.fronts.of(line(queue)).filter(|_| now.is_none());
     let fronts: Vec<Option<Front>> = queues.iter().map(front).collect();
     let whole: Vec<bool> = fronts.iter().map(Option::is_none).collect();
+    let whole_lines: Vec<LineOf> =
+        queues.iter().zip(&whole).filter(|(_, whole)| **whole).map(|(queue, _)| line(queue)).collect();
     let (mut places, mut priorities, mut since) = (Vec::new(), Vec::new(), Vec::new());
     for (place, front) in
         fronts.iter().enumerate().filter_map(|(place, front)| Some((place, front.as_ref()?)))
@@ -218,7 +246,6 @@ async fn claim_ready(
         since.extend(front.since());
         places.resize(since.len(), place as i64 + 1);
     }
-    let began = Instant::now();
     let params: &[Param<'_>] = &[
         &now,
         &request.tenant.as_str(),
@@ -233,53 +260,12 @@ async fn claim_ready(
         &priorities,
         &since,
     ];
-    let rows = claim(link, sql::CLAIM_TASKS, params).await?;
+    let rows = counter.claim(sql::CLAIM_TASKS, params, &whole_lines).await?;
     for (place, (front, (queue, limit))) in fronts.into_iter().zip(&request.queues).enumerate() {
         let of_queue = |row: &&Row| row.get::<_, Option<i64>>("n") == Some(place as i64 + 1);
         let ready = |row: &Row| (row.get("priority"), row.get("due_at"));
         let taken = rows.iter().filter(of_queue).map(ready).collect();
-        known.looked(line(queue), front, &look(began, &rows, *limit, taken));
+        counter.looked(line(queue), front.as_ref(), &look(&rows, *limit, taken));
     }
     Ok(rows)
-}
-
-pub async fn extend(link: &Link, now: Option<i64>, lock_key: i64, request: Extend) -> WorldResult<Extended> {
-    let card = &request.card;
-    let kinds: Vec<&str> = card.kinds.iter().map(|kind| kind.as_str()).collect();
-    let mut beats: Vec<_> = request.tasks.iter().collect();
-    beats.sort_by(|a, b| a.claim.task.cmp(&b.claim.task));
-    let ids: Vec<&str> = beats.iter().map(|beat| beat.claim.task.as_str()).collect();
-    let claims: Vec<i64> = beats.iter().map(|beat| number(beat.claim.claim)).collect();
-    let progress: Vec<Option<String>> = beats.iter().map(|beat| stored(beat.progress.as_ref())).collect();
-    let running = i32::try_from(request.running).unwrap_or(i32::MAX);
-    let params: &[Param<'_>] = &[
-        &now,
-        &request.tenant.as_str(),
-        &card.id.as_str(),
-        &json(card),
-        &kinds,
-        &card.workflows,
-        &card.queues,
-        &running,
-        &lock_key,
-        &request.leaving,
-        &millis(request.hold),
-        &vec![request.tenant.as_str(); ids.len()],
-        &ids,
-        &claims,
-        &progress,
-        &millis(card.silence),
-    ];
-    let rows = link.query(sql::EXTEND, params).await?;
-    let mut renewed = HashSet::new();
-    let mut cancelled = Vec::new();
-    for row in rows.iter().filter(|row| row.get::<_, Option<&str>>("id").is_some()) {
-        renewed.insert(row.get::<_, String>("id"));
-        if row.get("cancel") {
-            cancelled.push(TaskId(row.get("id")));
-        }
-    }
-    let claimed = request.tasks.iter().map(|beat| &beat.claim.task);
-    let lost = claimed.filter(|task| !renewed.contains(task.as_str())).cloned().collect();
-    Ok(Extended { at: rows.first().map_or(Timestamp::default(), |row| time(row, "now")), lost, cancelled })
 }

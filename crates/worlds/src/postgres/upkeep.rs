@@ -1,6 +1,5 @@
 //! Background duties. Every process may run them at once.
 
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,61 +13,11 @@ use super::link::Link;
 use super::rows::{count, from_json, time_option};
 use super::sql;
 use super::time::Time;
+use super::watermark::Watermark;
 use crate::patience::{BEFORE_EXPIRY, Patience};
 
-/// Claims that ran out are looked for from the beginning no more often than this, and for one part in so many of the time:
-/// that reads past every claim there ever was, while anybody holds a snapshot from before.
-const RESCAN: i64 = 60_000;
-const RESCAN_SHARE: i64 = 50;
-/// A claim is written with a time in its future, so whoever wrote one that ran out long ago was slow to commit, or somebody had it
-/// locked; sweeps see it for so long, and then those from the beginning.
-const MARGIN: i64 = 1_000;
-
-/// Up to where claims that ran out were looked for: dead index entries before it need not be passed again.
-#[derive(Default)]
-pub struct Watermark {
-    looked_to: AtomicI64,
-    /// When to begin at the beginning again.
-    rescan_at: AtomicI64,
-    swept_at: AtomicI64,
-    /// When workers were last looked for.
-    judged: Mutex<Option<Instant>>,
-}
-
-/// Workers are looked for no more often than this.
-const JUDGE_EVERY: Duration = Duration::from_millis(200);
-
-impl Watermark {
-    fn from(&self) -> i64 {
-        self.looked_to.load(Ordering::Acquire)
-    }
-
-    fn is_time_to_judge(&self) -> bool {
-        let mut judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_time = judged.is_none_or(|last| last.elapsed() >= JUDGE_EVERY);
-        if is_time {
-            *judged = Some(Instant::now());
-        }
-        is_time
-    }
-
-    /// A sweep found what ran out before `now`, or so much of it that there may be more.
-    fn moved(&self, now: i64, all: bool, took: Duration) {
-        let from_the_beginning = self.from() == 0;
-        if from_the_beginning {
-            let took = i64::try_from(took.as_millis()).unwrap_or(i64::MAX);
-            let pause = RESCAN.max(took.saturating_mul(RESCAN_SHARE));
-            self.rescan_at.store(now.saturating_add(pause), Ordering::Release);
-        }
-        let rescan_at = self.rescan_at.load(Ordering::Acquire);
-        // A clock that was set back makes everything known useless.
-        if now >= rescan_at || now + MARGIN < self.swept_at.swap(now, Ordering::AcqRel) {
-            self.looked_to.store(0, Ordering::Release);
-        } else if all {
-            self.looked_to.store(now - MARGIN, Ordering::Release);
-        }
-    }
-}
+/// A sweep that failed after so long was too much for the server.
+const TOO_LONG: Duration = Duration::from_secs(5);
 
 /// How much is ready. Counting reads past all that was worked off, which stays while anybody holds a snapshot from before;
 /// once that takes long, the last count does for a while (`fronts.rs` has the same for claims).
@@ -105,13 +54,22 @@ impl Ready {
     }
 }
 
+pub struct Swept {
+    pub report: UpkeepReport,
+    /// Freed tasks that somebody wants stopped.
+    pub unwanted: Vec<(TenantId, TaskId)>,
+    /// Since when what was made ready counts as ready.
+    pub runs_since: Option<i64>,
+    pub tasks_since: Option<i64>,
+}
+
 pub async fn sweep(
     link: &Link,
     time: &Time,
     hints: &Hints,
     (watermark, patience, ready): (&Watermark, &Patience, &Ready),
     limit: usize,
-) -> WorldResult<(UpkeepReport, Vec<(TenantId, TaskId)>)> {
+) -> WorldResult<Swept> {
     let injected = time.param();
     let (latest, listened) = match injected {
         Some(_) => (i64::MAX, i64::MAX),
@@ -119,25 +77,25 @@ pub async fn sweep(
     };
     // Who is told the time is told exactly.
     let (runs, tasks) = if injected.is_some() { (None, None) } else { ready.known() };
+    // An old count must not keep a storm from going on.
+    let half = |count: i64| count.min(limit as i64 / 2);
+    let (runs, tasks) = (runs.map(half), tasks.map(half));
+    let from = watermark.from();
     let patient = listened >= BEFORE_EXPIRY;
     let judges = injected.is_some() || watermark.is_time_to_judge();
-    let params: &[super::link::Param<'_>] = &[
-        &injected,
-        &(limit as i64),
-        &watermark.from(),
-        &latest,
-        &listened,
-        &patient,
-        &runs,
-        &tasks,
-        &judges,
-    ];
+    let params: &[super::link::Param<'_>] =
+        &[&injected, &(limit as i64), &from, &latest, &listened, &patient, &runs, &tasks, &judges];
     let began = Instant::now();
-    let rows = link.query(sql::SWEEP, params).await?;
+    let rows = link.query(sql::SWEEP, params).await;
+    if rows.is_err() && from == 0 && injected.is_none() && began.elapsed() >= TOO_LONG {
+        watermark.gave_up(link.query(sql::CLOCK, &[]).await?[0].get(0), began.elapsed());
+    }
+    let rows = rows?;
     let row = &rows[0];
     let now: i64 = row.get("now");
     let judged_by = if injected.is_some() { now } else { patience.judge(now).min(latest) };
-    watermark.moved(judged_by, row.get("all_late"), began.elapsed());
+    let took = Duration::from_micros(count(row.get("took")));
+    watermark.moved((from, judged_by), row.get("all_late"), took);
     if runs.is_none() {
         let took = Duration::from_micros(count(row.get("counting")));
         ready.counted(row.get("ready_runs"), row.get("ready_tasks"), took);
@@ -147,7 +105,8 @@ pub async fn sweep(
     let tenants: Vec<String> = row.get("unwanted_tenants");
     let tasks: Vec<String> = row.get("unwanted_tasks");
     let unwanted = tenants.into_iter().map(TenantId).zip(tasks.into_iter().map(TaskId)).collect();
-    Ok((UpkeepReport { changed: count(row.get("changed")), ..report(row) }, unwanted))
+    let report = UpkeepReport { changed: count(row.get("changed")), ..report(row) };
+    Ok(Swept { report, unwanted, runs_since: row.get("runs_since"), tasks_since: row.get("tasks_since") })
 }
 
 /// The columns that tell whether there is work.
@@ -215,42 +174,5 @@ mod tests {
         let past = ready.lock().map(|count| Count { until: Instant::now(), ..count });
         *ready.lock() = past;
         assert_eq!(ready.known(), (None, None));
-    }
-
-    #[test]
-    fn sweeps_that_follow_each_other_closely_judge_once() {
-        let watermark = Watermark::default();
-        assert!(watermark.is_time_to_judge());
-        assert!(!watermark.is_time_to_judge());
-        *watermark.judged.lock().unwrap() = Instant::now().checked_sub(JUDGE_EVERY);
-        assert!(watermark.is_time_to_judge());
-    }
-
-    #[test]
-    fn a_clock_that_was_set_back_starts_the_search_anew() {
-        let watermark = Watermark::default();
-        let hour = 3_600_000;
-        watermark.moved(hour, true, Duration::ZERO);
-        assert_eq!(watermark.from(), hour - MARGIN);
-        watermark.moved(hour + 1_000, false, Duration::ZERO);
-        assert_eq!(watermark.from(), hour - MARGIN, "there was more");
-        watermark.moved(1_000, true, Duration::ZERO);
-        assert_eq!(watermark.from(), 0, "what runs out now lies before everything looked for");
-    }
-
-    #[test]
-    fn a_search_from_the_beginning_comes_again_and_later_when_it_took_long() {
-        let watermark = Watermark::default();
-        let hour = 3_600_000;
-        watermark.moved(hour, true, Duration::ZERO);
-        watermark.moved(hour + RESCAN - 1, true, Duration::from_secs(9));
-        assert_ne!(watermark.from(), 0);
-        watermark.moved(hour + RESCAN, true, Duration::ZERO);
-        assert_eq!(watermark.from(), 0);
-        watermark.moved(hour + RESCAN, true, Duration::from_secs(2));
-        watermark.moved(hour + 2 * RESCAN, true, Duration::ZERO);
-        assert_ne!(watermark.from(), 0);
-        watermark.moved(hour + RESCAN + 100_000, true, Duration::ZERO);
-        assert_eq!(watermark.from(), 0);
     }
 }

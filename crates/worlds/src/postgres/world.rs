@@ -18,8 +18,9 @@ use super::office::Office;
 use super::pulse::Pulse;
 use super::rows::{small, workflow_kind};
 use super::time::Time;
-use super::upkeep::{Ready, Watermark};
-use super::{blobs, claims, commit, control, desk, fronts, retain, schema, sql, upkeep};
+use super::upkeep::Ready;
+use super::watermark::Watermark;
+use super::{beats, blobs, claims, commit, control, desk, fronts, retain, schema, sql, upkeep};
 use crate::blob_codec;
 use crate::patience::Patience;
 
@@ -56,8 +57,10 @@ pub struct PostgresWorld {
     desk: Lane<DeskJob>,
     finishes: Lane<DeskJob>,
     claims: Link,
-    /// Apart from claims and heartbeats, which must not wait for a look at everything.
+    /// Sweeps and what else takes long when much was worked off: claims and heartbeats must not wait for it.
     rounds: Link,
+    /// The same for what looks at everything.
+    looks: Link,
     run_fronts: Fronts,
     task_fronts: Fronts,
     office: Office,
@@ -103,6 +106,7 @@ impl PostgresWorld {
             finishes: Lane::start(hot(), desk_work),
             claims: hot(),
             rounds: hot(),
+            looks: Link::new(dial.clone(), Purpose::Plain),
             run_fronts: Fronts::new(
                 hints.clone(),
                 Hint { runs: true, ..Hint::default() },
@@ -182,11 +186,11 @@ impl World for PostgresWorld {
     }
 
     async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
-        claims::claim_runs(&self.claims, &self.run_fronts, self.time.param(), request).await
+        claims::claim_runs(self.counter(&self.run_fronts), self.time.param(), request).await
     }
 
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
-        claims::claim_tasks(&self.claims, &self.task_fronts, self.time.param(), request).await
+        claims::claim_tasks(self.counter(&self.task_fronts), self.time.param(), request).await
     }
 
     async fn commit(&self, request: Arc<Commit>) -> WorldResult<Committed> {
@@ -198,7 +202,7 @@ impl World for PostgresWorld {
     }
 
     async fn extend(&self, request: Extend) -> WorldResult<Extended> {
-        claims::extend(&self.claims, self.time.param(), self.lock_key, request).await
+        beats::extend(&self.claims, self.time.param(), self.lock_key, request).await
     }
 
     async fn control(&self, request: ControlRequest) -> WorldResult<Controlled> {
@@ -236,10 +240,10 @@ impl World for PostgresWorld {
         let changed = match request {
             Upkeep::Sweep { limit } => return self.sweep(limit).await,
             Upkeep::FindStuck { idle, limit } => {
-                return upkeep::find_stuck(&self.reader, now, (idle, limit)).await;
+                return upkeep::find_stuck(&self.looks, now, (idle, limit)).await;
             }
             Upkeep::MarkUnserved { idle, limit } => {
-                return upkeep::mark_unserved(&self.reader, now, (idle, limit)).await;
+                return upkeep::mark_unserved(&self.looks, now, (idle, limit)).await;
             }
             Upkeep::DueSchedules { limit } => return upkeep::due_schedules(&self.rounds, now, limit).await,
             Upkeep::Retain { keep, limit } => retain::retain(&self.office, now, keep, limit).await?,
@@ -251,8 +255,12 @@ impl World for PostgresWorld {
 }
 
 impl PostgresWorld {
+    fn counter<'a>(&'a self, fronts: &'a Fronts) -> claims::Counter<'a> {
+        claims::Counter { claims: &self.claims, rounds: &self.rounds, fronts }
+    }
+
     async fn sweep(&self, limit: usize) -> WorldResult<UpkeepReport> {
-        let (mut report, unwanted) = upkeep::sweep(
+        let swept = upkeep::sweep(
             &self.rounds,
             &self.time,
             &self.hints,
@@ -260,6 +268,13 @@ impl PostgresWorld {
             limit,
         )
         .await?;
+        if let Some(since) = swept.runs_since {
+            self.run_fronts.lower(since);
+        }
+        if let Some(since) = swept.tasks_since {
+            self.task_fronts.lower(since);
+        }
+        let upkeep::Swept { mut report, unwanted, .. } = swept;
         let looked_too_early = !unwanted.is_empty();
         for (tenant, task) in unwanted {
             let request =

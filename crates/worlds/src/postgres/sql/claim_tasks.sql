@@ -53,6 +53,8 @@ SELECT c.now, NOT EXISTS (SELECT FROM picked) AND EXISTS (
         WHERE t.tenant = $2 AND t.queue = q.name AND t.state = 1 AND ($6::text[] = '{}' OR t.name = ANY ($6))
             AND q.whole
         LIMIT least(q.wanted, 1)) AS t) AS hidden,
-    (SELECT (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint) AS took, k.*
+    -- once all is claimed
+    (SELECT (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint + 0 * count(*) FROM claimed) AS took,
+    k.*
 FROM clock AS c LEFT JOIN claimed AS k ON true
 ORDER BY k.n, k.priority DESC, k.due_at, k.seq

@@ -69,7 +69,7 @@ freed_task AS (
     UPDATE task AS t SET state = 1, worker = NULL, claim_until = NULL, since = c.now
     FROM clock AS c CROSS JOIN (SELECT * FROM late_task UNION SELECT * FROM left_task) AS f
     WHERE t.id = ANY (ARRAY[f.id]) AND t.tenant = f.tenant
-    RETURNING t.tenant, t.id, t.cancel
+    RETURNING t.tenant, t.id, t.cancel, t.due_at
 ),
 late_run AS MATERIALIZED (
     SELECT q.run, q.tenant FROM run_queue AS q JOIN live_run AS r ON r.id = q.run AND r.tenant = q.tenant
@@ -86,7 +86,7 @@ freed_run AS MATERIALIZED (SELECT * FROM late_run UNION SELECT * FROM left_run),
 freed_place AS (
     UPDATE run_queue AS q SET worker = NULL, claim_until = NULL
     FROM freed_run AS f WHERE q.run = ANY (ARRAY[f.run]) AND q.tenant = f.tenant
-    RETURNING 1
+    RETURNING q.ready_at
 ),
 -- due timers become messages; a delayed start only makes its run ready
 due AS MATERIALIZED (
@@ -148,7 +148,8 @@ due_task AS MATERIALIZED (
     ORDER BY t.due_at, t.seq LIMIT (SELECT tasks FROM room) FOR UPDATE OF t SKIP LOCKED
 ),
 readied_task AS (
-    UPDATE task AS t SET state = 1 FROM due_task AS d WHERE t.id = ANY (ARRAY[d.id]) AND t.tenant = d.tenant RETURNING 1
+    UPDATE task AS t SET state = 1 FROM due_task AS d WHERE t.id = ANY (ARRAY[d.id]) AND t.tenant = d.tenant
+    RETURNING t.due_at
 ),
 counts AS MATERIALIZED (
     SELECT (SELECT count(*) FROM freed_task) AS freed_tasks, (SELECT count(*) FROM freed_place) AS freed_runs,
@@ -166,6 +167,11 @@ SELECT c.now, n.freed_tasks + n.freed_runs + n.fired + n.readied_tasks AS change
         (SELECT min(t.due_at) FROM task AS t WHERE t.state = 0 AND t.due_at > c.now),
         (SELECT min(q.ready_at) FROM run_queue AS q WHERE q.later AND q.ready_at > c.now)) END AS next_due,
     c.settled AND $6 AND (SELECT count(*) FROM late_task) < $2 AND (SELECT count(*) FROM late_run) < $2 AS all_late,
+    -- since when what was made ready counts as ready
+    (SELECT min(f.ready_at) FROM freed_place AS f) AS runs_since,
+    (SELECT min(x.due_at) FROM (SELECT f.due_at FROM freed_task AS f UNION ALL SELECT r.due_at FROM readied_task AS r) AS x)
+        AS tasks_since,
+    (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint AS took,
     o.counting, o.runs_ready AS ready_runs, o.tasks_ready AS ready_tasks,
     ARRAY(SELECT f.tenant FROM freed_task AS f WHERE f.cancel ORDER BY f.tenant, f.id) AS unwanted_tenants,
     ARRAY(SELECT f.id FROM freed_task AS f WHERE f.cancel ORDER BY f.tenant, f.id) AS unwanted_tasks

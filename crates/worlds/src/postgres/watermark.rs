@@ -1,0 +1,140 @@
+//! From where sweeps look for claims that ran out: what was worked off stays in the index while anybody holds a snapshot from before.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Claims that ran out are looked for from the beginning no more often than this, and for one part in so many of the time:
+/// that reads past every claim there ever was, while anybody holds a snapshot from before.
+const RESCAN: i64 = 60_000;
+const RESCAN_SHARE: i64 = 50;
+/// A claim is written with a time in its future, so whoever wrote one that ran out long ago was slow to commit, or somebody had it
+/// locked; sweeps see it for so long, and then those from the beginning.
+const MARGIN: i64 = 30_000;
+/// The same when much was worked off: every claim of that time is read past again.
+const MARGIN_IN_ROT: i64 = 1_000;
+/// A sweep that takes longer reads past much.
+const IN_ROT: Duration = Duration::from_millis(10);
+
+/// Up to where claims that ran out were looked for: dead index entries before it need not be passed again.
+#[derive(Default)]
+pub struct Watermark {
+    looked_to: AtomicI64,
+    /// When to begin at the beginning again.
+    rescan_at: AtomicI64,
+    swept_at: AtomicI64,
+    /// When workers were last looked for.
+    judged: Mutex<Option<Instant>>,
+}
+
+/// Workers are looked for no more often than this.
+const JUDGE_EVERY: Duration = Duration::from_millis(200);
+
+impl Watermark {
+    pub fn from(&self) -> i64 {
+        self.looked_to.load(Ordering::Acquire)
+    }
+
+    pub fn is_time_to_judge(&self) -> bool {
+        let mut judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_time = judged.is_none_or(|last| last.elapsed() >= JUDGE_EVERY);
+        if is_time {
+            *judged = Some(Instant::now());
+        }
+        is_time
+    }
+
+    /// A sweep looked for what ran out `from` there to `now`, and found all of it or as much as it may take.
+    pub fn moved(&self, (from, now): (i64, i64), all: bool, took: Duration) {
+        if from == 0 {
+            self.rest(now, took);
+        }
+        let before = self.swept_at.swap(now, Ordering::AcqRel);
+        // A clock that was set back makes everything known useless.
+        if now >= self.rescan_at.load(Ordering::Acquire) || now + MARGIN_IN_ROT < before {
+            self.looked_to.store(0, Ordering::Release);
+        } else if all {
+            let margin = if took > IN_ROT { MARGIN_IN_ROT } else { MARGIN };
+            // Every claim is seen twice.
+            let seen = if before == 0 { now } else { now.min(before) };
+            self.looked_to.store(seen - margin, Ordering::Release);
+        }
+    }
+
+    /// The server gave up a search from the beginning: sweeps go on with what runs out from now on.
+    pub fn gave_up(&self, now: i64, took: Duration) {
+        self.rest(now, took);
+        self.looked_to.store(now - MARGIN, Ordering::Release);
+    }
+
+    fn rest(&self, now: i64, took: Duration) {
+        let took = i64::try_from(took.as_millis()).unwrap_or(i64::MAX);
+        let pause = RESCAN.max(took.saturating_mul(RESCAN_SHARE));
+        self.rescan_at.store(now.saturating_add(pause), Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sweeps_that_follow_each_other_closely_judge_once() {
+        let watermark = Watermark::default();
+        assert!(watermark.is_time_to_judge());
+        assert!(!watermark.is_time_to_judge());
+        *watermark.judged.lock().unwrap() = Instant::now().checked_sub(JUDGE_EVERY);
+        assert!(watermark.is_time_to_judge());
+    }
+
+    const HOUR: i64 = 3_600_000;
+    const SHORT: Duration = Duration::from_millis(2);
+    const LONG: Duration = Duration::from_secs(2);
+
+    #[test]
+    fn sweeps_begin_before_where_the_last_but_one_ended() {
+        let watermark = Watermark::default();
+        watermark.moved((0, HOUR), true, SHORT);
+        assert_eq!(watermark.from(), HOUR - MARGIN);
+        watermark.moved((watermark.from(), HOUR + 1_000), true, SHORT);
+        assert_eq!(watermark.from(), HOUR - MARGIN, "what was locked is seen once more");
+        watermark.moved((watermark.from(), HOUR + 2_000), true, LONG);
+        assert_eq!(watermark.from(), HOUR + 1_000 - MARGIN_IN_ROT);
+        watermark.moved((watermark.from(), HOUR + 3_000), false, LONG);
+        assert_eq!(watermark.from(), HOUR + 1_000 - MARGIN_IN_ROT, "there was more");
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_starts_the_search_anew() {
+        let watermark = Watermark::default();
+        watermark.moved((0, HOUR), true, SHORT);
+        watermark.moved((watermark.from(), 1_000), true, SHORT);
+        assert_eq!(watermark.from(), 0, "what runs out now lies before everything looked for");
+    }
+
+    #[test]
+    fn a_search_from_the_beginning_comes_again_and_later_when_it_took_long() {
+        let watermark = Watermark::default();
+        watermark.moved((0, HOUR), true, SHORT);
+        watermark.moved((watermark.from(), HOUR + RESCAN - 1), true, LONG);
+        assert_ne!(watermark.from(), 0);
+        watermark.moved((watermark.from(), HOUR + RESCAN), true, SHORT);
+        assert_eq!(watermark.from(), 0);
+        watermark.moved((0, HOUR + RESCAN), true, LONG);
+        watermark.moved((watermark.from(), HOUR + 2 * RESCAN), true, SHORT);
+        assert_ne!(watermark.from(), 0);
+        watermark.moved((watermark.from(), HOUR + RESCAN + 100_000), true, SHORT);
+        assert_eq!(watermark.from(), 0);
+    }
+
+    #[test]
+    fn a_search_that_the_server_gave_up_is_not_made_again_at_once() {
+        let watermark = Watermark::default();
+        watermark.gave_up(HOUR, LONG);
+        assert_eq!(watermark.from(), HOUR - MARGIN);
+        watermark.moved((watermark.from(), HOUR + RESCAN), true, LONG);
+        assert_ne!(watermark.from(), 0);
+        watermark.moved((watermark.from(), HOUR + 100_000), true, LONG);
+        assert_eq!(watermark.from(), 0);
+    }
+}
