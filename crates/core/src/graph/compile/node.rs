@@ -25,10 +25,6 @@ impl<'d, 'c> Compiler<'d, 'c> {
         if let Some(config) = found.tree() {
             self.check_references(config);
         }
-        if let Some(kind) = kind {
-            self.check_config(kind, &found, tree);
-            self.check_words(kind, &found);
-        }
         let routing_config =
             found.tree().filter(|_| matches!(ir_kind, NodeKind::Conditional | NodeKind::Loop));
         let branch = self.branch(tree, routing_config.filter(|_| ir_kind == NodeKind::Conditional));
@@ -41,6 +37,11 @@ impl<'d, 'c> Compiler<'d, 'c> {
             let timeout = [human.timeout, timeout, limits.deadline].into_iter().flatten().min();
             Human { timeout, ..human }
         });
+        // After those who read it word by word: what they have said is not said again.
+        if let Some(kind) = kind {
+            self.check_config(kind, &found, tree);
+            self.check_words(kind, &found);
+        }
         // What binds an agent stands beside its config, or in it.
         let bound = |key: &str| match given(tree, "agent_config") {
             Some(own) if given(tree, key).is_none() && given(own, key).is_some() => own,
