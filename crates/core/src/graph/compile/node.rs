@@ -3,14 +3,14 @@
 use super::report::given;
 use super::{Compiler, Draft, keys};
 use crate::document::{Node as Tree, NodeKind as TreeKind};
-use crate::flow::diagnostic::excerpt;
+use crate::flow::diagnostic::{Diagnostic, excerpt};
 use crate::flow::tree::Span;
 use crate::graph::codes;
 use crate::graph::ir::{Config, Human, Node, NodeIndex, NodeKind, NodeLimits};
 use crate::graph::node_type::NodeType;
 use crate::task::OnExhausted;
 
-/// Tasks of types that do not name theirs.
+/// Tasks of types that do not name theirs. What an agent's config calls its `task` is meant for the agent.
 const HTTP_TASK: &str = "http.request";
 const AGENT_TASK: &str = "agent";
 const JQ_TASK: &str = "rhythm.jq";
@@ -82,7 +82,7 @@ impl<'d, 'c> Compiler<'d, 'c> {
         };
         Draft {
             node,
-            id: given(tree, "id").or_else(|| given(tree, "node_id")).map_or(tree.span, |id| id.span),
+            id: place_of_id(tree).unwrap_or(tree.span),
             tree,
             declared: self.declared(tree),
             declares: given(tree, "dependencies")
@@ -92,11 +92,19 @@ impl<'d, 'c> Compiler<'d, 'c> {
         }
     }
 
-    /// A node that names no type is a task.
+    /// A node that names no type is a task, which somebody may not have meant.
     fn node_type(&mut self, tree: &Tree) -> Option<&'c NodeType> {
         let name = match given(tree, "type") {
             Some(_) => self.report.text(tree, "type")?,
-            None => "task",
+            None => {
+                // What has no id is refused for that.
+                if let Some(id) = place_of_id(tree) {
+                    let help = "write `type: task` if that is meant; `rhythm node-types list` has the others";
+                    let told = Diagnostic::new(codes::NO_TYPE, id, "is taken for a task").helped(help);
+                    self.report.say(told);
+                }
+                "task"
+            }
         };
         let registry = self.context.registry;
         let found = registry.find(name);
@@ -174,4 +182,8 @@ impl<'d, 'c> Compiler<'d, 'c> {
         }
         declared
     }
+}
+
+fn place_of_id(tree: &Tree) -> Option<Span> {
+    given(tree, "id").or_else(|| given(tree, "node_id")).map(|id| id.span)
 }
