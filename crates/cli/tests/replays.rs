@@ -98,7 +98,10 @@ fn a_node_whose_task_is_held_is_told_once_and_drawn_as_held(rig: &Rig) {
     rig.until(&["runs", "show", &run], |shown| shown["blocked"]["code"] == "dead_letter");
     let explained = rig.ok(&["explain", &run]);
     assert_eq!(explained.matches("moves when").count(), 1, "{explained}");
-    assert!(explained.contains("node a waits for task fail") && explained.contains("held, after "), "{explained}");
+    assert!(
+        explained.contains("node a waits for task fail") && explained.contains("held, after "),
+        "{explained}"
+    );
     assert!(explained.contains(&format!("rhythm dead requeue {run}:1")), "{explained}");
     assert!(rig.ok(&["graph", "--run", &run]).contains("task fail, held"));
     assert!(rig.ok(&["runs", "show", &run]).contains("TOKEN IDS"));

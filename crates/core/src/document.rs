@@ -152,7 +152,9 @@ impl Node {
                 place.map(|place| part(place.to_string(), &items[place]))
             }
             NodeKind::Mapping(entries) => {
-                let holds = |entry: &&Entry| (entry.key_span.range().start..entry.value.span.range().end).contains(&at);
+                let holds = |entry: &&Entry| {
+                    (entry.key_span.range().start..entry.value.span.range().end).contains(&at)
+                };
                 let entry = entries.iter().find(holds);
                 entry.map(|entry| part(entry.key.replace('~', "~0").replace('/', "~1"), &entry.value))
             }

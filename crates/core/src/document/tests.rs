@@ -29,7 +29,10 @@ fn a_place_in_the_text_has_a_pointer() {
     let text = "{\"a/b~c\": [1, {\"k\": \"x\"}], \"z\": {}}";
     let root = READER.json(text).unwrap();
     let at = |part: &str| root.pointer(text.find(part).unwrap());
-    assert_eq!(["\"x\"", "\"k\"", "{\"k", "\"a/b"].map(at), ["/a~1b~0c/1/k", "/a~1b~0c/1/k", "/a~1b~0c/1", "/a~1b~0c"]);
+    assert_eq!(
+        ["\"x\"", "\"k\"", "{\"k", "\"a/b"].map(at),
+        ["/a~1b~0c/1/k", "/a~1b~0c/1/k", "/a~1b~0c/1", "/a~1b~0c"]
+    );
     assert_eq!((at("{}"), root.pointer(0), root.pointer(99)), ("/z".into(), String::new(), String::new()));
 }
 

@@ -58,7 +58,8 @@ pub enum State {
 }
 
 impl State {
-    pub const ALL: [State; 6] = [State::Done, State::Held, State::Running, State::Waiting, State::Failed, State::Skipped];
+    pub const ALL: [State; 6] =
+        [State::Done, State::Held, State::Running, State::Waiting, State::Failed, State::Skipped];
 
     pub fn name(self) -> &'static str {
         match self {
