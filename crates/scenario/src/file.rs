@@ -16,7 +16,9 @@ use crate::script::{Answer, moment};
 
 /// Values of a file may stand within each other this deep: far more than any workflow may, so that what is too deep for
 /// one is told of that one alone.
-const DEEPEST: usize = 500;
+const DEEPEST: usize = 300;
+/// Stack for so many levels, several times over.
+const ROOM_TO_READ: usize = 64 << 20;
 
 /// One scenario as it is written.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -287,19 +289,28 @@ fn collect(path: &Path, named: bool, found: &mut Vec<(PathBuf, Vec<Scenario>)>) 
 
 fn parse(text: &str, yaml: bool) -> Result<Ordered, String> {
     match yaml {
-        // As YAML 1.2 has it: `n` and `on` are texts.
-        true => {
-            let budget = serde_saphyr::budget! { max_depth: DEEPEST };
-            let options = serde_saphyr::options! { strict_booleans: true, budget: budget };
-            let read: Result<Ordered, _> = serde_saphyr::from_str_with_options(text, options);
-            read.map_err(|error| error.to_string())
-        }
+        true => parse_yaml(text),
         false => match serde_json::from_str(text) {
             // What the one reader finds too deep the other may still take: JSON is YAML.
-            Err(error) if error.to_string().starts_with("recursion limit") => parse(text, true),
+            Err(error) if error.to_string().starts_with("recursion limit") => parse_yaml(text),
             read => read.map_err(|error| error.to_string()),
         },
     }
+}
+
+/// As YAML 1.2 has it: `n` and `on` are texts. Its reader takes much of the stack for every level, so it gets its own.
+fn parse_yaml(text: &str) -> Result<Ordered, String> {
+    let read = || {
+        let budget = serde_saphyr::budget! { max_depth: DEEPEST };
+        let options = serde_saphyr::options! { strict_booleans: true, budget: budget };
+        let read: Result<Ordered, _> = serde_saphyr::from_str_with_options(text, options);
+        read.map_err(|error| error.to_string())
+    };
+    std::thread::scope(|scope| {
+        let reader = std::thread::Builder::new().stack_size(ROOM_TO_READ).spawn_scoped(scope, read);
+        let read = reader.map_err(|error| error.to_string())?.join();
+        read.unwrap_or_else(|_| Err("the file cannot be read".to_owned()))
+    })
 }
 
 fn is_called_scenario(path: &Path) -> bool {
@@ -422,7 +433,7 @@ mod tests {
         let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
         for (levels, yaml) in [(70, true), (110, false), (200, true), (200, false)] {
             let text = format!(
-                r#"[{{"graph": {{"nodes": [], "ui": {0}}}, "expect": {{}}}}, {{"source": "return 1", "inputs": {0}}}, {{"source": "return 1"}}]"#,
+                r#"[{{"graph": {{"nodes": [], "ui": {0}}}, "expect": {{}}}}, {{"source": "return 1", "limits": {{"x": {0}}}}}, {{"source": "return 1"}}]"#,
                 deep(levels)
             );
             let found = scenarios(parse(&text, yaml).unwrap()).unwrap();
@@ -432,7 +443,7 @@ mod tests {
                 compile(&source, &Context::default()).diagnostics[0].code,
                 if levels < 100 { "GRAPH006" } else { "GRAPH001" }
             );
-            assert_eq!(found[1].mistake.is_some(), levels > 120, "inputs are JSON like any other");
+            assert_eq!(found[1].mistake.is_some(), levels > 120, "too deep itself");
         }
     }
 

@@ -89,7 +89,9 @@ impl Stage {
 
     /// Notes what nodes did since the last look, and asks people what they are asked.
     pub(super) async fn watch_graph(&mut self, run: &RunId, rows: &[Event]) -> Result<(), EngineError> {
-        let Some(standing) = self.standing(run).await? else { return Ok(()) };
+        let Some(standing) = self.standing(run).await? else {
+            return self.watch_first_failure(run, rows).await;
+        };
         for node in &standing.graph.nodes {
             let undone_by = node.compensator.iter().map(|compensator| &compensator.task);
             let names = undone_by.chain([&node.id]).filter(|name| !self.graphs.nodes.contains(*name));
@@ -137,6 +139,17 @@ impl Stage {
             false => {
                 let open = standing.waiting.iter().filter(|wait| !matches!(wait.what, WaitingFor::Join(_)));
                 self.graphs.open.insert(run.clone(), open.map(|wait| wait.node.clone()).collect());
+            }
+        }
+        Ok(())
+    }
+
+    /// A run that fails in its first transition leaves nothing to stand on.
+    async fn watch_first_failure(&mut self, run: &RunId, rows: &[Event]) -> Result<(), EngineError> {
+        for row in rows {
+            let EventData::WorkflowFailed(failed) = &row.data else { continue };
+            if self.client.picture(run).await?.row.kind == WorkflowKind::Graph {
+                self.failed_at_once(run, &failed.failure);
             }
         }
         Ok(())
