@@ -239,7 +239,7 @@ fn held_up(picture: &Picture) -> Vec<Reason> {
     }
     // A task that is held says so itself, with more words.
     let told = |blocked: &&Blocked| {
-        blocked.code == BlockedCode::DeadLetter && picture.tasks.iter().any(|task| is_held(task))
+        blocked.code == BlockedCode::DeadLetter && picture.tasks.iter().any(is_held)
     };
     if let Some(blocked) = summary.blocked.as_ref().filter(|blocked| !told(blocked)) {
         let (code, moves_when, command) = match blocked.code {
