@@ -194,6 +194,7 @@ fn engine_exit(error: &EngineError) -> u8 {
         | EngineError::UnknownSchedule(_)
         | EngineError::UnknownPatch { .. }
         | EngineError::UnknownTag(_)
+        | EngineError::EmptyTag(_)
         | EngineError::UnknownNode { .. }
         | EngineError::UnknownTask(_)
         | EngineError::UnknownApproval { .. } => 3,

@@ -38,7 +38,11 @@ pub fn read_text(path: &str) -> CliResult<String> {
 }
 
 fn bad_file(path: &str, error: &std::io::Error) -> CliError {
-    CliError::BadFile { path: path.to_owned(), reason: error.to_string() }
+    let reason = match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        _ => error.to_string(),
+    };
+    CliError::BadFile { path: path.to_owned(), reason }
 }
 
 fn text_of(path: &str, bytes: Vec<u8>) -> CliResult<String> {

@@ -41,7 +41,7 @@ pub fn kind_of(path: &str) -> WorkflowKind {
 
 /// Whether a name that may be a file or something else is one.
 pub fn is_file(target: &str) -> bool {
-    target.ends_with(FLOW) || is_graph(target) || Path::new(target).is_file()
+    target.ends_with(FLOW) || kind_of(target) == WorkflowKind::Graph || Path::new(target).is_file()
 }
 
 fn is_graph(path: &str) -> bool {

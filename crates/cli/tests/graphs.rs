@@ -149,7 +149,44 @@ fn a_graph_runs_here_and_now(rig: &Rig) {
     assert!(said.stderr.contains("token      to right from add"), "{}", said.stderr);
 }
 
+fn a_path_that_is_not_there_is_said_the_same_way_everywhere(rig: &Rig) {
+    for command in [
+        &["test", "none.yaml"][..],
+        &["check", "none.graph.yaml"],
+        &["run", "none.yaml"],
+        &["graph", "none.json"],
+        &["workflows", "register", "none"],
+        &["node-types", "register", "none.json"],
+    ] {
+        let said = rig.fails(command, 2, "CLI003");
+        assert!(said.contains("there is no such file") && said.contains("check the path"), "{said}");
+    }
+    std::fs::create_dir(rig.path().join("empty")).unwrap();
+    assert!(rig.fails(&["test", "empty"], 2, "CLI003").contains("no scenarios are here"));
+    let said = rig.fails(&["node-types", "show", "htp"], 2, "ENGINE010");
+    assert!(said.contains("did you mean http?") && said.contains("change what the message names"), "{said}");
+}
+
+fn a_test_shows_what_the_compiler_warns_of(rig: &Rig) {
+    rig.write("t.yaml", "{name: n, graph: {nodes: [{id: a}]}, tasks: {a: [{ok: 1}]}, expect: {output: 1}}");
+    let said = rig.ok(&["test", "t.yaml"]);
+    assert!(said.contains("note: main: /nodes/0/id: GRAPH106: a node names no type"), "{said}");
+}
+
+fn every_type_says_what_it_takes_and_gives(rig: &Rig) {
+    for kind in rig.json(&["node-types", "list"])["rows"].as_array().unwrap() {
+        let shown = rig.json(&["node-types", "show", kind["name"].as_str().unwrap()]);
+        for schema in ["config_schema", "input_schema", "output_schema"] {
+            assert!(shown[schema].is_object(), "{schema}: {shown}");
+        }
+        assert!(shown["config_schema"]["properties"].is_object(), "{shown}");
+    }
+}
+
 on_both_worlds!(
+    a_path_that_is_not_there_is_said_the_same_way_everywhere,
+    a_test_shows_what_the_compiler_warns_of,
+    every_type_says_what_it_takes_and_gives,
     everything_wrong_with_a_graph_is_said_with_its_place,
     a_graph_is_registered_shown_and_compared,
     a_run_says_where_its_tokens_are,

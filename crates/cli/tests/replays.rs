@@ -77,6 +77,8 @@ fn a_node_that_is_held_is_found_and_freed(rig: &Rig) {
     assert!(rig.ok(&["runs", "list", "--blocked"]).contains("waiting (blocked: dead_letter)"));
     let explained = rig.ok(&["explain", &run]);
     assert!(explained.contains(&format!("rhythm runs retry {run} --node wait --reason WHY")), "{explained}");
+    assert_eq!(explained.matches("moves when").count(), 1, "told once: {explained}");
+    assert!(rig.ok(&["graph", "--run", &run]).contains("signal, held"));
     let noted = rig.run(&["dead", "list"]).stderr;
     assert!(noted.contains(&format!("run {run} is held: node wait has failed and is held")), "{noted}");
     let config = r#"{"name": "go", "timeout": "1h"}"#;
@@ -87,7 +89,26 @@ fn a_node_that_is_held_is_found_and_freed(rig: &Rig) {
     assert_eq!(rig.json(&["verify", &run])["verified"], json!(true));
 }
 
+fn a_node_whose_task_is_held_is_told_once_and_drawn_as_held(rig: &Rig) {
+    let _worker = rig.worker(&[]);
+    let held = "nodes:\n  - {id: a, type: task, config: {task: fail}, on_exhausted: hold, retry: 1}\n";
+    rig.write("held.graph.yaml", held);
+    rig.ok(&["workflows", "register", "held.graph.yaml"]);
+    let run = rig.ok(&["start", "held"]);
+    rig.until(&["runs", "show", &run], |shown| shown["blocked"]["code"] == "dead_letter");
+    let explained = rig.ok(&["explain", &run]);
+    assert_eq!(explained.matches("moves when").count(), 1, "{explained}");
+    assert!(
+        explained.contains("node a waits for task fail") && explained.contains("held, after "),
+        "{explained}"
+    );
+    assert!(explained.contains(&format!("rhythm dead requeue {run}:1")), "{explained}");
+    assert!(rig.ok(&["graph", "--run", &run]).contains("task fail, held"));
+    assert!(rig.ok(&["runs", "show", &run]).contains("TOKEN IDS"));
+}
+
 on_both_worlds!(
+    a_node_whose_task_is_held_is_told_once_and_drawn_as_held,
     a_failed_node_is_tried_again_with_another_config,
     what_cannot_be_tried_again_is_refused,
     a_node_that_is_held_is_found_and_freed

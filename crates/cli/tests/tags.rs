@@ -64,7 +64,11 @@ fn a_tag_is_moved_shown_rolled_back_and_removed(rig: &Rig) {
     assert_eq!((&diff["added"], &diff["removed"]), (&json!(1), &json!(1)));
     rig.ok(&["workflows", "tag", "live", "--remove"]);
     assert_eq!(rig.ok(&["workflows", "tags"]), none);
-    rig.fails(&["start", "--tag", "live"], 3, "ENGINE020");
+    let said = rig.fails(&["start", "--tag", "live"], 3, "ENGINE020");
+    assert!(said.contains("tag live points at nothing") && said.contains("--rollback"), "{said}");
+    assert_eq!(rig.ok(&["workflows", "tag", "live"]), "tag live points at nothing");
+    let said = rig.fails(&["workflows", "tag", "lve"], 3, "ENGINE020");
+    assert!(said.contains("there is no tag lve"), "{said}");
     rig.ok(&["workflows", "tag", "live", "--rollback"]);
     rig.ok(&["start", "--tag", "live"]);
 }
@@ -149,7 +153,8 @@ fn a_patch_that_does_not_compile_registers_nothing(rig: &Rig) {
         {"op": "replace", "path": "/nodes/0/type", "value": "tsk"}]"#;
     for how in [&["--dry-run"][..], &["--reason", "x"]] {
         let said = rig.fails(&[&["workflows", "patch", "order", wrong], how].concat(), 2, "ENGINE015");
-        assert!(said.contains("GRAPH012") && said.contains("GRAPH018"), "all at once: {said}");
+        assert!(said.contains("error[GRAPH012] at /nodes/0/dependents/0: "), "by its path: {said}");
+        assert!(said.contains("error[GRAPH018] at /nodes/0/type: "), "all at once: {said}");
     }
     for (operations, code) in [
         (r#"[{"op": "remove", "path": "/nodes/7"}]"#, "inapplicable_patch"),

@@ -142,6 +142,26 @@ impl Node {
         node
     }
 
+    /// The JSON pointer of the innermost part that stands at this place of the text; of the whole it is empty.
+    pub fn pointer(&self, at: usize) -> String {
+        let part = |name: String, inner: &Node| format!("/{name}{}", inner.pointer(at));
+        let found = match &self.kind {
+            NodeKind::Scalar(_) => None,
+            NodeKind::List(items) => {
+                let place = items.iter().position(|item| item.span.range().contains(&at));
+                place.map(|place| part(place.to_string(), &items[place]))
+            }
+            NodeKind::Mapping(entries) => {
+                let holds = |entry: &&Entry| {
+                    (entry.key_span.range().start..entry.value.span.range().end).contains(&at)
+                };
+                let entry = entries.iter().find(holds);
+                entry.map(|entry| part(entry.key.replace('~', "~0").replace('/', "~1"), &entry.value))
+            }
+        };
+        found.unwrap_or_default()
+    }
+
     pub fn as_str(&self) -> Option<&str> {
         match &self.kind {
             NodeKind::Scalar(Value::String(text)) => Some(text),

@@ -64,6 +64,8 @@ pub enum EngineError {
     NotStopped(String),
     #[error("there is no tag {0}")]
     UnknownTag(String),
+    #[error("tag {0} points at nothing")]
+    EmptyTag(String),
     #[error("{what} was moved meanwhile: it is at {now}")]
     Moved { what: String, now: String },
     #[error("tag {tag} points at a version of {of}, not of {workflow}")]
@@ -135,7 +137,7 @@ impl EngineError {
             Self::PatchRefused { .. } => "ENGINE017",
             Self::Unconsidered { .. } => "ENGINE018",
             Self::UnknownPatch { .. } => "ENGINE019",
-            Self::UnknownTag(_) => "ENGINE020",
+            Self::UnknownTag(_) | Self::EmptyTag(_) => "ENGINE020",
             Self::Moved { .. } => "ENGINE021",
             Self::WrongTag { .. } => "ENGINE022",
             Self::UnknownNode { .. } => "ENGINE023",
@@ -166,13 +168,16 @@ impl EngineError {
             Self::InboxFull(_) => "let the run consume what waits for it before sending more",
             Self::KeyConflict(_) => "use another idempotency key for other input",
             Self::TooLarge { .. } => "store the content elsewhere and pass a reference to it",
-            Self::Invalid(_) => "correct the request",
+            Self::Invalid(_) => {
+                "change what the message names; `rhythm COMMAND --help` says what the command takes"
+            }
             Self::PastDeadline(_) => "start a new run with a later deadline",
             Self::UnknownEvent { .. } => "`rhythm runs events RUN` shows the events with their numbers",
-            Self::Refused { .. } => {
-                "each message says what to write instead; `rhythm check FILE` shows the same"
-            }
+            Self::Refused { .. } => "each message says what to write instead; nothing was registered",
             Self::UnknownTag(_) => "`rhythm workflows tags` shows the tags there are",
+            Self::EmptyTag(_) => {
+                "`rhythm workflows tag TAG --history` shows where it has been, `--rollback` brings it back"
+            }
             Self::Moved { .. } => "look at what is there now, and decide again",
             Self::WrongTag { .. } => {
                 "leave the workflow's name out: the tag names it, or use a tag of that workflow"

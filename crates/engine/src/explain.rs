@@ -126,8 +126,10 @@ pub fn explain_picture(picture: &Picture, queues: &[QueueRow], workers: &[Worker
         reasons.push(ended(picture));
     } else {
         reasons.extend(held_up(picture));
+        let (held, others): (Vec<_>, Vec<_>) = picture.tasks.iter().partition(|task| is_held(task));
+        reasons.extend(held.into_iter().map(|task| held_task(task, picture)));
         reasons.extend(ready(picture, workers));
-        reasons.extend(picture.tasks.iter().map(|task| task_reason(task, queues, workers)));
+        reasons.extend(others.into_iter().map(|task| task_reason(task, queues, workers)));
         reasons.extend(picture.timers.iter().map(timer_reason));
         reasons.extend(picture.children.iter().filter(|child| !child.status.is_final()).map(child_reason));
         // The task that takes something back is among the tasks.
@@ -235,7 +237,11 @@ fn held_up(picture: &Picture) -> Vec<Reason> {
         let what = format!("workflow {workflow} is paused");
         reasons.push(reason("workflow_paused", what, None, "the workflow is resumed", command));
     }
-    if let Some(blocked) = &summary.blocked {
+    // A task that is held says so itself, with more words.
+    let told = |blocked: &&Blocked| {
+        blocked.code == BlockedCode::DeadLetter && picture.tasks.iter().any(is_held)
+    };
+    if let Some(blocked) = summary.blocked.as_ref().filter(|blocked| !told(blocked)) {
         let (code, moves_when, command) = match blocked.code {
             BlockedCode::NoWorker => {
                 ("no_worker", "a worker that can step this workflow starts", Some("rhythm worker".to_owned()))
@@ -291,6 +297,19 @@ fn ready(picture: &Picture, workers: &[WorkerRow]) -> Option<Reason> {
         let what = format!("it is ready and waits for one of {count} workers to take it");
         reason("ready", what, Some(since), "a worker claims it, usually within a second", None)
     })
+}
+
+fn is_held(task: &TaskSummary) -> bool {
+    task.state == TaskState::Held
+}
+
+/// What a run is blocked by, and what it came to.
+fn held_task(task: &TaskSummary, picture: &Picture) -> Reason {
+    let mut reason = task_reason(task, &[], &[]);
+    if let Some(letter) = picture.dead.iter().find(|letter| letter.task == task.id) {
+        reason.what.push_str(&format!(", after {}", letter.failure));
+    }
+    reason
 }
 
 fn task_reason(task: &TaskSummary, queues: &[QueueRow], workers: &[WorkerRow]) -> Reason {

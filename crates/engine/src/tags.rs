@@ -36,9 +36,11 @@ impl Client {
 
     /// What a tag points at, and the number of the move that made it so.
     pub async fn tagged(&self, tag: &str) -> Result<(TagTarget, u64), EngineError> {
-        let last = self.last_move(tag).await?;
-        let found = last.and_then(|last| Some((last.to?, last.number)));
-        found.ok_or_else(|| EngineError::UnknownTag(tag.to_owned()))
+        match self.last_move(tag).await? {
+            Some(TagMove { to: Some(to), number, .. }) => Ok((to, number)),
+            Some(_) => Err(EngineError::EmptyTag(tag.to_owned())),
+            None => Err(EngineError::UnknownTag(tag.to_owned())),
+        }
     }
 
     async fn last_move(&self, tag: &str) -> Result<Option<TagMove>, EngineError> {

@@ -157,9 +157,15 @@ pub async fn states(
     let status = picture.summary.status;
     let code = picture.failure.as_ref().map(|failure| failure.code.as_str()).unwrap_or_default();
     let failed = code.strip_prefix(codes::NODE_FAILED).and_then(|rest| rest.strip_prefix(':'));
+    let is_held = |command: Option<CommandId>| {
+        let task = command.map(|number| picture.summary.id.task(number));
+        picture.tasks.iter().any(|row| row.state == TaskState::Held && Some(&row.id) == task.as_ref())
+    };
     let state = |id: &str| {
         let open = places.iter().filter(|place| place.node == id && !status.is_final());
         let open = open.map(|place| match place.waits_for {
+            WaitsFor::Held(_) => State::Held,
+            WaitsFor::Task if is_held(place.command) => State::Held,
             WaitsFor::Task | WaitsFor::Child | WaitsFor::Condition | WaitsFor::Compensation => State::Running,
             _ => State::Waiting,
         });

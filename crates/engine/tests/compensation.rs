@@ -84,7 +84,7 @@ async fn a_cancelled_run_explains_what_is_left() {
         (Status::Cancelled, Compensation::Failed)
     );
     let why = explain(&rig.client, &run).await.unwrap();
-    assert!(why.summary.contains("still to be undone: pay (LOCKED"), "{why:?}");
+    assert!(why.summary.contains("still to be undone: pay (undo: LOCKED"), "{why:?}");
     rig.verify(&run).await;
     // Its compensator is asked for by the run alone: nobody does it twice.
     let letter = rig.picture(&run).await.dead.pop().expect("the compensator's");
@@ -122,7 +122,7 @@ async fn what_cannot_be_taken_back_by_hand_is_left_and_said() {
     rig.settle().await;
     assert_eq!(rig.failure(&run).await, "compensation_failed");
     let why = explain(&rig.client, &run).await.unwrap();
-    assert!(why.summary.contains("still to be undone: pay (LOCKED"), "{why:?}");
+    assert!(why.summary.contains("still to be undone: pay (undo: LOCKED"), "{why:?}");
     assert_eq!(why.reasons[0].command, Some(format!("rhythm runs compensate {run}")));
     assert_eq!(rig.client.retry_run(&run, "").await.unwrap_err().code(), "COMPENSATION001");
 

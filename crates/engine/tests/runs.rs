@@ -126,7 +126,9 @@ async fn a_held_task_blocks_its_run_until_it_is_requeued_or_discarded() {
         let blocked = rig.picture(&run).await.summary.blocked.unwrap();
         assert_eq!(blocked.code, BlockedCode::DeadLetter);
         let why = explain(&rig.client, &run).await.unwrap();
-        assert_eq!(why.reasons[0].code, "dead_letter");
+        let said: Vec<_> = why.reasons.iter().map(|reason| reason.code).collect();
+        assert_eq!(said, ["dead_letter"], "told once");
+        assert!(why.summary.contains("out of attempts and held, after DOWN"), "{}", why.summary);
         assert_eq!(why.reasons[0].command, Some(format!("rhythm dead requeue {}", run.task(CommandId(1)))));
         rig.stage.on("b", |_, _| Ok(json!("up")));
         let task = run.task(CommandId(1));

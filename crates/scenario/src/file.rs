@@ -14,6 +14,12 @@ use crate::expectation::Expectation;
 use crate::ordered::Ordered;
 use crate::script::{Answer, moment};
 
+/// Values of a file may stand within each other this deep: far more than any workflow may, so that what is too deep for
+/// one is told of that one alone.
+const DEEPEST: usize = 300;
+/// Stack for so many levels, several times over.
+const ROOM_TO_READ: usize = 64 << 20;
+
 /// One scenario as it is written.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -122,13 +128,12 @@ pub struct Cancel {
     pub at: f64,
 }
 
-/// Why a file cannot be used.
+/// Why a file or a folder cannot be used.
 #[derive(Debug, Error)]
-pub enum FileError {
-    #[error("{path}: {problem}")]
-    Unreadable { path: PathBuf, problem: String },
-    #[error("{0}: no scenarios are here: write files that end in .scenario.yaml, .yaml, .yml or .json")]
-    Nothing(PathBuf),
+#[error("{path}: {problem}")]
+pub struct FileError {
+    pub path: PathBuf,
+    pub problem: String,
 }
 
 /// A scenario's workflow: its name, kind and text.
@@ -239,14 +244,16 @@ pub fn read_files(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Vec<Scenario>)>, Fi
         let before = found.len();
         collect(path, true, &mut found)?;
         if found.len() == before {
-            return Err(FileError::Nothing(path.clone()));
+            let problem =
+                "no scenarios are here: write files that end in .scenario.yaml, .yaml, .yml or .json";
+            return Err(FileError { path: path.clone(), problem: problem.to_owned() });
         }
     }
     Ok(found)
 }
 
 fn collect(path: &Path, named: bool, found: &mut Vec<(PathBuf, Vec<Scenario>)>) -> Result<(), FileError> {
-    let unreadable = |problem: String| FileError::Unreadable { path: path.to_owned(), problem };
+    let unreadable = |problem: String| FileError { path: path.to_owned(), problem };
     if path.is_dir() {
         let entries = std::fs::read_dir(path).map_err(|error| unreadable(error.to_string()))?;
         let mut inside: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -259,7 +266,12 @@ fn collect(path: &Path, named: bool, found: &mut Vec<(PathBuf, Vec<Scenario>)>) 
     if !named && !yaml && extension.as_deref() != Some("json") {
         return Ok(());
     }
-    let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        unreadable(match error.kind() {
+            std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+            _ => error.to_string(),
+        })
+    })?;
     let value = parse(&text, yaml);
     if !named && !value.as_ref().is_ok_and(looks_like_scenarios) && !is_called_scenario(path) {
         return Ok(());
@@ -277,14 +289,28 @@ fn collect(path: &Path, named: bool, found: &mut Vec<(PathBuf, Vec<Scenario>)>) 
 
 fn parse(text: &str, yaml: bool) -> Result<Ordered, String> {
     match yaml {
-        // As YAML 1.2 has it: `n` and `on` are texts.
-        true => {
-            let options = serde_saphyr::options! { strict_booleans: true };
-            let read: Result<Ordered, _> = serde_saphyr::from_str_with_options(text, options);
-            read.map_err(|error| error.to_string())
-        }
-        false => serde_json::from_str(text).map_err(|error| error.to_string()),
+        true => parse_yaml(text),
+        false => match serde_json::from_str(text) {
+            // What the one reader finds too deep the other may still take: JSON is YAML.
+            Err(error) if error.to_string().starts_with("recursion limit") => parse_yaml(text),
+            read => read.map_err(|error| error.to_string()),
+        },
     }
+}
+
+/// As YAML 1.2 has it: `n` and `on` are texts. Its reader takes much of the stack for every level, so it gets its own.
+fn parse_yaml(text: &str) -> Result<Ordered, String> {
+    let read = || {
+        let budget = serde_saphyr::budget! { max_depth: DEEPEST };
+        let options = serde_saphyr::options! { strict_booleans: true, budget: budget };
+        let read: Result<Ordered, _> = serde_saphyr::from_str_with_options(text, options);
+        read.map_err(|error| error.to_string())
+    };
+    std::thread::scope(|scope| {
+        let reader = std::thread::Builder::new().stack_size(ROOM_TO_READ).spawn_scoped(scope, read);
+        let read = reader.map_err(|error| error.to_string())?.join();
+        read.unwrap_or_else(|_| Err("the file cannot be read".to_owned()))
+    })
 }
 
 fn is_called_scenario(path: &Path) -> bool {
@@ -331,9 +357,11 @@ fn scenario(value: &Ordered) -> Result<Scenario, String> {
     if !matches!(value, Ordered::Object(_)) {
         return Err("a scenario is an object with `source`, `workflow` or `graph`, and `expect`".into());
     }
-    let text = serde_json::to_string(value).map_err(|error| error.to_string())?;
+    // A graph is read by who reads graphs, and refused there for what is wrong with it.
+    let (graph, others) = value.without("graph");
+    let text = serde_json::to_string(&others).map_err(|error| error.to_string())?;
     let mut reader = serde_json::Deserializer::from_str(&text);
-    let scenario: Scenario = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+    let mut scenario: Scenario = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         // Where in the text made above it stands helps nobody; the key does.
         let told = error.inner().to_string();
         let problem = told.split_once(" at line ").map_or(told.as_str(), |(problem, _)| problem);
@@ -342,6 +370,7 @@ fn scenario(value: &Ordered) -> Result<Scenario, String> {
             path => format!("{path}: {problem}"),
         }
     })?;
+    scenario.graph = graph.map(Ordered::to_json).filter(|graph| !graph.is_null());
     for (name, answers) in &scenario.tasks {
         for (place, answer) in answers.iter().enumerate() {
             if let Some(mistake) = answer.mistake() {
@@ -397,6 +426,25 @@ mod tests {
         let mistake = |place: usize| found[place].mistake.as_deref().unwrap_or_default();
         assert_eq!(mistake(0), "any_of: an empty list is never right: write what may come of it");
         assert!(mistake(1).starts_with("decisions.a[0].decision: unknown variant"), "{}", mistake(1));
+    }
+
+    #[test]
+    fn what_is_too_deep_spoils_no_other_scenario() {
+        let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+        for (levels, yaml) in [(70, true), (110, false), (200, true), (200, false)] {
+            let text = format!(
+                r#"[{{"graph": {{"nodes": [], "ui": {0}}}, "expect": {{}}}}, {{"source": "return 1", "limits": {{"x": {0}}}}}, {{"source": "return 1"}}]"#,
+                deep(levels)
+            );
+            let found = scenarios(parse(&text, yaml).unwrap()).unwrap();
+            assert_eq!((found.len(), &found[0].mistake, &found[2].mistake), (3, &None, &None));
+            let source = found[0].subject().unwrap().source;
+            assert_eq!(
+                compile(&source, &Context::default()).diagnostics[0].code,
+                if levels < 100 { "GRAPH006" } else { "GRAPH001" }
+            );
+            assert_eq!(found[1].mistake.is_some(), levels > 120, "too deep itself");
+        }
     }
 
     #[test]

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use rhythm_core::WorkflowKind;
+use rhythm_core::flow::{Diagnostic, Severity};
+use rhythm_core::graph::document;
 use serde_json::Value;
 
 use crate::expectation::Expectation;
-use crate::file::Scenario;
+use crate::file::{Scenario, Subject};
 use crate::script::ANY;
 
 /// What is worth knowing about a scenario of a graph in which these nodes and tasks were seen.
@@ -24,6 +27,25 @@ pub fn about(scenario: &Scenario, known: &BTreeSet<String>) -> Vec<String> {
         }
     }
     notes
+}
+
+/// Warnings about a workflow: of a graph by the paths of its document, of a flow by the lines of its text.
+pub fn of_compiler(subject: &Subject, remarks: &[Diagnostic]) -> Vec<String> {
+    let root = document::read(&subject.source).ok().filter(|_| subject.kind == WorkflowKind::Graph);
+    let warnings = remarks.iter().filter(|remark| remark.severity == Severity::Warning);
+    let told = warnings.map(|warning| {
+        let start = warning.span.range().start;
+        let place = match &root {
+            Some(root) => root.pointer(start),
+            None => {
+                let before = subject.source.get(..start).unwrap_or_default();
+                format!("line {}", before.matches('\n').count() + 1)
+            }
+        };
+        let Diagnostic { code, title, label, .. } = warning;
+        format!("{}: {place}: {code}: {title}: {label}", subject.name)
+    });
+    told.collect()
 }
 
 /// A scenario that is right whatever happens.

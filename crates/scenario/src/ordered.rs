@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
-use serde_json::Number;
+use serde_json::{Number, Value};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ordered {
@@ -21,6 +21,31 @@ impl Ordered {
         match self {
             Self::Object(fields) => fields.iter().find(|(name, _)| name == key).map(|(_, value)| value),
             _ => None,
+        }
+    }
+
+    /// What stands under a key, and all the rest.
+    pub fn without(&self, key: &str) -> (Option<&Self>, Self) {
+        let rest = match self {
+            Self::Object(fields) => {
+                Self::Object(fields.iter().filter(|(name, _)| name != key).cloned().collect())
+            }
+            other => other.clone(),
+        };
+        (self.get(key), rest)
+    }
+
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Boolean(value) => Value::Bool(*value),
+            Self::Number(number) => Value::Number(number.clone()),
+            Self::Text(text) => Value::String(text.clone()),
+            Self::List(items) => items.iter().map(Self::to_json).collect(),
+            Self::Object(fields) => {
+                let pairs = fields.iter().map(|(key, value)| (key.clone(), value.to_json()));
+                Value::Object(pairs.collect())
+            }
         }
     }
 

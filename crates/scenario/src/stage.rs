@@ -30,6 +30,7 @@ use rhythm_engine::world::*;
 use rhythm_sandbox::{Sandbox, read_program};
 
 use crate::file::{Scenario, Subject};
+use crate::notes;
 use crate::outcome::{Call, Outcome, Rejection};
 use crate::riding::{Rides, Riding};
 use crate::script::{Script, payload, seconds};
@@ -261,7 +262,7 @@ impl Stage {
 
     /// Gives the name it is registered under.
     async fn register(
-        &self,
+        &mut self,
         subject: &Subject,
         named: bool,
         scenario: &Scenario,
@@ -272,6 +273,7 @@ impl Stage {
             Ok(defined) => defined,
             Err(refused) => return Ok(Err(rejections(refused))),
         };
+        self.notes.extend(notes::of_compiler(subject, &defined.remarks));
         self.cast.replace(&mut defined.definition);
         if !named && subject.kind == WorkflowKind::Graph {
             let graph: Option<Graph> = serde_json::from_slice(&defined.definition.compiled).ok();

@@ -26,6 +26,11 @@ pub struct Cast {
     content: BTreeMap<String, Value>,
 }
 
+/// What a task is called to whoever wrote the scenario: by the node that the script answers for, if it is one of these.
+pub fn called(task: &str) -> &str {
+    task.strip_prefix(STAND_IN).unwrap_or(task)
+}
+
 impl Cast {
     pub fn of(scenario: &Scenario) -> Self {
         Self {

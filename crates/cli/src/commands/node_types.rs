@@ -117,6 +117,9 @@ fn is_built_in(kind: &NodeType) -> bool {
 }
 
 fn unknown(registry: &Registry, name: &str) -> EngineError {
-    let closest = registry.closest(name).map(|known| format!("; did you mean {known}?"));
-    EngineError::Invalid(format!("there is no node type {name}{}", closest.unwrap_or_default()))
+    let advice = match registry.closest(name) {
+        Some(known) => format!("did you mean {known}?"),
+        None => "`rhythm node-types list` shows those there are".to_owned(),
+    };
+    EngineError::Invalid(format!("there is no node type {name}; {advice}"))
 }

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use rhythm_scenario::{Options, Sandbox, Scenario, read_files, run_all};
+use rhythm_scenario::{FileError, Options, Sandbox, Scenario, read_files, run_all};
 
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
@@ -36,7 +36,7 @@ impl Test {
     pub fn run(self, settings: Settings) -> CliResult {
         let out = settings.output;
         let began = Instant::now();
-        let files = read_files(&self.paths).map_err(|error| CliError::BadValue(error.to_string()))?;
+        let files = read_files(&self.paths).map_err(unreadable)?;
         let wanted = |scenario: &Scenario| {
             self.filter.as_ref().is_none_or(|text| scenario.name.contains(text.as_str()))
         };
@@ -100,4 +100,8 @@ impl Test {
         }
         if failed > 0 { Err(CliError::TestsFailed(closing)) } else { Ok(()) }
     }
+}
+
+fn unreadable(error: FileError) -> CliError {
+    CliError::BadFile { path: error.path.display().to_string(), reason: error.problem }
 }

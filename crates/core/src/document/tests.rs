@@ -25,6 +25,18 @@ fn values_know_where_they_stand() {
 }
 
 #[test]
+fn a_place_in_the_text_has_a_pointer() {
+    let text = "{\"a/b~c\": [1, {\"k\": \"x\"}], \"z\": {}}";
+    let root = READER.json(text).unwrap();
+    let at = |part: &str| root.pointer(text.find(part).unwrap());
+    assert_eq!(
+        ["\"x\"", "\"k\"", "{\"k", "\"a/b"].map(at),
+        ["/a~1b~0c/1/k", "/a~1b~0c/1/k", "/a~1b~0c/1", "/a~1b~0c"]
+    );
+    assert_eq!((at("{}"), root.pointer(0), root.pointer(99)), ("/z".into(), String::new(), String::new()));
+}
+
+#[test]
 fn json_is_taken_to_the_letter() {
     let text = "\t{\"k\\u00e9\\ud83d\\ude00\": [-1.5e3, 18446744073709551615, true, null, {}, []]}\r\n";
     let expected = json!({"k\u{e9}\u{1f600}": [-1500.0, u64::MAX, true, null, {}, []]});

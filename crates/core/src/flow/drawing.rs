@@ -49,6 +49,8 @@ impl Node {
 #[serde(rename_all = "snake_case")]
 pub enum State {
     Done,
+    /// Out of attempts: somebody has to look at it, so it comes before what goes on beside it.
+    Held,
     Running,
     Waiting,
     Failed,
@@ -56,11 +58,13 @@ pub enum State {
 }
 
 impl State {
-    pub const ALL: [State; 5] = [State::Done, State::Running, State::Waiting, State::Failed, State::Skipped];
+    pub const ALL: [State; 6] =
+        [State::Done, State::Held, State::Running, State::Waiting, State::Failed, State::Skipped];
 
     pub fn name(self) -> &'static str {
         match self {
             State::Done => "done",
+            State::Held => "held",
             State::Running => "running",
             State::Waiting => "waiting",
             State::Failed => "failed",
@@ -72,6 +76,7 @@ impl State {
     fn colours(self) -> (&'static str, &'static str) {
         match self {
             State::Done => ("#dcfce7", "#15803d"),
+            State::Held => ("#ffedd5", "#c2410c"),
             State::Running => ("#dbeafe", "#1d4ed8"),
             State::Waiting => ("#fef9c3", "#a16207"),
             State::Failed => ("#fee2e2", "#b91c1c"),

@@ -41,6 +41,7 @@ codes! {
     NOT_ALLOWED = Warning "GRAPH103" "a node emits where it may not",
     UNREACHABLE = Warning "GRAPH104" "a node is never reached",
     UNKNOWN_REFERENCE = Warning "GRAPH105" "a config refers to a node that does not exist",
+    NO_TYPE = Warning "GRAPH106" "a node names no type",
 }
 
 /// The code with this id.

@@ -155,7 +155,11 @@ mod tests {
         assert_eq!(names.len(), 13);
         for kind in Registry::built_in().all() {
             assert!(!matches!(kind.kind(), NodeKind::Registered(_)), "{}", kind.name);
-            assert!(Schema::compile(kind.config_schema.as_ref().unwrap()).is_ok(), "{}", kind.name);
+            let config = kind.config_schema.as_ref().unwrap();
+            assert!(config.get("properties").is_some(), "{} says what its config may hold", kind.name);
+            for schema in [Some(config), kind.input_schema.as_ref(), kind.output_schema.as_ref()] {
+                assert!(Schema::compile(schema.unwrap()).is_ok(), "{}", kind.name);
+            }
             assert!(!kind.display_name.is_empty() && !kind.description.is_empty() && !kind.icon.is_empty());
             assert_eq!(kind.queue, DEFAULT_QUEUE);
         }

@@ -5,6 +5,7 @@ mod agent;
 mod changes;
 mod difference;
 mod operations;
+mod places;
 mod undo;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use super::{Context, Language, compile};
 
 pub use agent::check_agent;
 pub use changes::Changes;
+pub use places::told;
 pub use undo::undo;
 
 /// Compiles a document that was made of another one, or says what is wrong with it. Types and content that other graph

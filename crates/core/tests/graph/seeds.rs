@@ -65,11 +65,11 @@ fn every_condition_of_the_design_compiles() {
     for condition in conditions {
         let rule = json!({"condition": condition, "next_nodes": ["b"]});
         assert_compiles(
-            &json!({"nodes": [{"id": "a", "branch": {"rules": [rule], "default": []}}, {"id": "b"}]}),
+            &json!({"nodes": [{"id": "a", "type": "task", "branch": {"rules": [rule], "default": []}}, {"id": "b", "type": "task"}]}),
         );
     }
     for looping in examples["loops"].as_array().unwrap() {
-        assert_compiles(&json!({"nodes": [{"id": "a", "loop": looping}]}));
+        assert_compiles(&json!({"nodes": [{"id": "a", "type": "task", "loop": looping}]}));
     }
 }
 

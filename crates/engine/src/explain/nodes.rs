@@ -17,8 +17,12 @@ pub fn tell(explanation: &mut Explanation, standing: &Standing) {
     let held: Vec<Reason> =
         standing.places.iter().filter_map(|place| held(&explanation.run, place)).collect();
     if !held.is_empty() {
-        explanation.reasons.retain(|reason| reason.code != "stuck");
-        explanation.reasons.extend(held);
+        // They say all that is said of the run as a whole, and in its place.
+        let reasons = &mut explanation.reasons;
+        let is_said = |reason: &Reason| reason.code == "dead_letter" && reason.about == About::Run;
+        let first = reasons.iter().position(is_said).unwrap_or_default();
+        reasons.retain(|reason| reason.code != "stuck" && !is_said(reason));
+        reasons.splice(first..first, held);
     }
     let moving = explanation.reasons.iter().any(|reason| reason.code != "stuck");
     let joins = standing.places.iter().filter_map(|place| join(place, moving));

@@ -2,7 +2,6 @@
 //! its whole document, so none is ever put together from a chain of patches.
 
 use rhythm_core::flow::diagnostic::Diagnostic;
-use rhythm_core::flow::render::{Style, render};
 use rhythm_core::graph::patch::{self, Changes, Refused};
 use rhythm_core::graph::{Graph, document};
 use rhythm_core::{Payload, Version, WorkflowKind};
@@ -97,7 +96,7 @@ impl Client {
         let defined = self.define(&workflow, WorkflowKind::Graph, &source).await?;
         let defined = defined.map_err(|refused| EngineError::Refused {
             workflow: workflow.clone(),
-            problems: render(&workflow, &source, &refused.diagnostics, Style::Plain).trim_end().to_owned(),
+            problems: patch::told(&source, &refused.diagnostics),
         })?;
         if defined.definition.workflow != workflow {
             let name = &defined.definition.workflow;

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use rhythm_core::event::NodeToken;
 use rhythm_core::graph::condition::SANDBOX_TASK;
 use rhythm_core::graph::ir::NodeKind;
-use rhythm_core::graph::machine::{Waiting, WaitingFor};
+use rhythm_core::graph::machine::{Waiting, WaitingFor, codes};
 use rhythm_core::graph::{Graph, GraphProgram};
 use rhythm_core::{CommandId, Event, EventData, Failure, Payload, RunId, TaskId, Version, WorkflowKind};
 use rhythm_engine::error::EngineError;
@@ -29,6 +30,10 @@ pub struct Graphs {
     begun: BTreeSet<(RunId, u64)>,
     /// Children that were counted: each is an attempt of its node.
     children: BTreeSet<(RunId, CommandId)>,
+    /// Where each run had visits under way, until it began to undo what it did.
+    open: BTreeMap<RunId, BTreeSet<String>>,
+    /// What was executed when a run began to.
+    undone_from: BTreeMap<RunId, usize>,
     /// Every node there ever was, and every compensator.
     pub nodes: BTreeSet<String>,
     /// Approvals nobody decides about.
@@ -84,23 +89,29 @@ impl Stage {
 
     /// Notes what nodes did since the last look, and asks people what they are asked.
     pub(super) async fn watch_graph(&mut self, run: &RunId, rows: &[Event]) -> Result<(), EngineError> {
-        let Some(standing) = self.standing(run).await? else { return Ok(()) };
+        let Some(standing) = self.standing(run).await? else {
+            return self.watch_first_failure(run, rows).await;
+        };
         for node in &standing.graph.nodes {
             let undone_by = node.compensator.iter().map(|compensator| &compensator.task);
             let names = undone_by.chain([&node.id]).filter(|name| !self.graphs.nodes.contains(*name));
             self.graphs.nodes.extend(names.cloned().collect::<Vec<_>>());
         }
+        let mut idle = None;
         for row in rows {
             match &row.data {
+                EventData::NodeEmitted(moved) => idle = idle.or(without_config(moved)),
                 // Visits that began and ended between two looks: nobody has seen them wait.
                 EventData::NodeConsumed(moved) => {
                     let visit = moved.visit.unwrap_or(moved.token);
-                    if self.graphs.begun.insert((run.clone(), visit)) {
+                    let is_new = self.graphs.begun.insert((run.clone(), visit));
+                    if is_new && idle.take_if(|node| *node == moved.to).is_none() {
                         self.executed(run, &moved.to);
                     }
                 }
                 EventData::ApprovalCreated(asked) => self.ask(run, asked),
                 EventData::PatchRefused(_) => self.graphs.patch_rejected = true,
+                EventData::WorkflowFailed(failed) => self.failed_at_once(run, &failed.failure),
                 _ => {}
             }
         }
@@ -123,7 +134,38 @@ impl Stage {
                 self.executed(run, &wait.node);
             }
         }
+        match standing.waiting.iter().any(|wait| wait.what == WaitingFor::Compensation) {
+            true => drop(self.graphs.undone_from.entry(run.clone()).or_insert(self.order.len())),
+            false => {
+                let open = standing.waiting.iter().filter(|wait| !matches!(wait.what, WaitingFor::Join(_)));
+                self.graphs.open.insert(run.clone(), open.map(|wait| wait.node.clone()).collect());
+            }
+        }
         Ok(())
+    }
+
+    /// A run that fails in its first transition leaves nothing to stand on.
+    async fn watch_first_failure(&mut self, run: &RunId, rows: &[Event]) -> Result<(), EngineError> {
+        for row in rows {
+            let EventData::WorkflowFailed(failed) = &row.data else { continue };
+            if self.client.picture(run).await?.row.kind == WorkflowKind::Graph {
+                self.failed_at_once(run, &failed.failure);
+            }
+        }
+        Ok(())
+    }
+
+    /// A node that fails at its work without waiting for anything takes its transition back: nothing else tells of it.
+    fn failed_at_once(&mut self, run: &RunId, failure: &Failure) {
+        let node = failure.code.strip_prefix(codes::NODE_FAILED).and_then(|rest| rest.strip_prefix(':'));
+        let Some(node) = node.filter(|_| failure.kind != codes::UNRESOLVABLE) else { return };
+        if self.graphs.open.get(run).is_some_and(|open| open.contains(node)) {
+            return;
+        }
+        let undone =
+            self.order.split_off(self.graphs.undone_from.get(run).copied().unwrap_or(self.order.len()));
+        self.executed(run, node);
+        self.order.extend(undone);
     }
 
     /// An execution, seen by a graph's own order only when it is one of its own nodes.
@@ -255,6 +297,13 @@ impl Standing {
         });
         kinds.collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect()
     }
+}
+
+/// The node that goes on by its error path because its config could not be put together: it has not begun to work.
+fn without_config(moved: &NodeToken) -> Option<String> {
+    let given: Value = serde_json::from_str(moved.payload.as_ref()?.text()?).ok()?;
+    let error = given.get("error").filter(|error| error["code"] == codes::UNRESOLVABLE)?;
+    moved.from.clone().filter(|from| error["node"] == from.as_str())
 }
 
 fn kind<'g>(graph: &'g Graph, node: &str) -> Option<&'g NodeKind> {

@@ -7,6 +7,7 @@ use rhythm_engine::world::*;
 
 use super::{Stage, Way};
 use crate::outcome::Call;
+use crate::stand_in::called;
 
 impl Stage {
     /// Reads what was written since the last look.
@@ -24,7 +25,7 @@ impl Stage {
                     EventData::StepScheduled(step) => {
                         let input = self.client.load(&step.input).await?;
                         let input = serde_json::from_str(&input).unwrap_or_default();
-                        self.calls.push(Call(step.name.clone(), input));
+                        self.calls.push(Call(called(&step.name).to_owned(), input));
                         let task = self.world.task(self.client.tenant(), &run.task(step.task)).await?;
                         let waits = task.filter(|task| task.state == TaskState::Delayed);
                         let until = waits.and_then(|task| Some((task.id, task.deadline_at?)));

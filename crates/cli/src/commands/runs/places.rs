@@ -9,7 +9,7 @@ use crate::session::Session;
 use crate::times::relative;
 
 pub fn tell(session: &Session, places: &[Place], now: Timestamp) -> CliResult {
-    let mut table = Table::new(&["NODE", "WAITS FOR", "TOKENS", "SINCE"]);
+    let mut table = Table::new(&["NODE", "WAITS FOR", "TOKEN IDS", "SINCE"]);
     for place in places {
         let tokens: Vec<String> = place.tokens.iter().map(u64::to_string).collect();
         let since = place.since.map(|since| relative(now, since)).unwrap_or_default();

@@ -7,7 +7,6 @@ use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::input;
 use crate::session::Session;
-use crate::workflow_files;
 
 /// Make a new version of a graph by a patch, and make that current or move a tag to it
 #[derive(Debug, Args)]
@@ -74,8 +73,8 @@ impl Patch {
         let wish = PatchWorkflow { workflow, tag: self.tag.clone(), expected, change, reason };
         let proposal = client.propose_version(wish).await?;
         if !session.out.is_json() && !session.out.is_quiet() && !proposal.remarks.is_empty() {
-            let rendered = workflow_files::rendered(&proposal.workflow, &proposal.source, &proposal.remarks);
-            session.out.complain(&rendered);
+            let told = rhythm_core::graph::patch::told(&proposal.source, &proposal.remarks);
+            session.out.complain(&told);
         }
         let told = Told::of(&proposal, self.tag);
         if !self.dry_run {

@@ -1,4 +1,5 @@
 use clap::Args;
+use rhythm_engine::error::EngineError;
 use rhythm_engine::tags::MoveTag;
 use rhythm_engine::world::{Controlled, TagMove, TagTarget};
 use serde_json::json;
@@ -54,8 +55,12 @@ impl Tag {
             return tell(&session, &self.tag, None, "points at");
         }
         let Some(target) = &self.target else {
-            let (at, _) = client.tagged(&self.tag).await?;
-            return tell(&session, &self.tag, Some(&at), "points at");
+            let at = match client.tagged(&self.tag).await {
+                Ok((at, _)) => Some(at),
+                Err(EngineError::EmptyTag(_)) => None,
+                Err(error) => return Err(error.into()),
+            };
+            return tell(&session, &self.tag, at.as_ref(), "points at");
         };
         let (workflow, version) = match target.split_once('@') {
             Some((workflow, version)) => (workflow, Some(version)),

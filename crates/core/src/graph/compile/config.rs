@@ -105,8 +105,13 @@ impl<'d> Compiler<'d, '_> {
         let Some(schema) = schema else { return };
         let empty = Tree { kind: TreeKind::Mapping(Vec::new()), span: start_of(node.span) };
         let tree = found.tree().unwrap_or(&empty);
-        for misfit in schema.misfits_but(&tree.to_json(), refers).into_iter().take(TOLD) {
+        let is_read = matches!(kind.kind(), NodeKind::Human | NodeKind::Conditional | NodeKind::Loop);
+        let config = if is_read { without_nulls(tree.to_json()) } else { tree.to_json() };
+        for misfit in schema.misfits_but(&config, refers).into_iter().take(TOLD) {
             let place = tree.follow(misfit.path.iter().map(String::as_str));
+            if is_read && self.report.refuses(place.span) {
+                continue;
+            }
             let span = if misfit.missing && place.span.range().len() > 60 {
                 start_of(place.span)
             } else {
@@ -174,6 +179,14 @@ impl<'d> Compiler<'d, '_> {
             TreeKind::Scalar(_) => {}
         }
     }
+}
+
+/// Who reads a config word by word takes null for absent.
+fn without_nulls(mut config: Value) -> Value {
+    if let Some(fields) = config.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    config
 }
 
 /// Only a run knows what these become.

@@ -5,7 +5,6 @@ use super::report::given;
 use super::{Compiler, keys};
 use crate::document::{Node as Tree, NodeKind as TreeKind};
 use crate::flow::similar::closest;
-use crate::graph::codes;
 use crate::graph::ir::{Escalation, EscalationPolicy, Human};
 
 const POLICIES: [(&str, EscalationPolicy); 6] = [
@@ -62,15 +61,6 @@ impl<'d> Compiler<'d, '_> {
                 None => format!("the policies are {}", names.join(", ")),
             };
             self.report.unknown_word(place, "there is no such escalation policy", &help);
-        }
-        if found == Some(EscalationPolicy::Escalate) && given(of, "escalation").is_none() {
-            self.report.wrong(
-                codes::VALUE,
-                place.map_or(of.span, |place| place.span),
-                "`escalation` is missing",
-                "who escalates says whom to ask next, and when",
-                "write for example `escalation: [{after: 24h, approvers: [director]}]`",
-            );
         }
         found
     }

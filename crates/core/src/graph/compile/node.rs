@@ -3,14 +3,14 @@
 use super::report::given;
 use super::{Compiler, Draft, keys};
 use crate::document::{Node as Tree, NodeKind as TreeKind};
-use crate::flow::diagnostic::excerpt;
+use crate::flow::diagnostic::{Diagnostic, excerpt};
 use crate::flow::tree::Span;
 use crate::graph::codes;
 use crate::graph::ir::{Config, Human, Node, NodeIndex, NodeKind, NodeLimits};
 use crate::graph::node_type::NodeType;
 use crate::task::OnExhausted;
 
-/// Tasks of types that do not name theirs.
+/// Tasks of types that do not name theirs. What an agent's config calls its `task` is meant for the agent.
 const HTTP_TASK: &str = "http.request";
 const AGENT_TASK: &str = "agent";
 const JQ_TASK: &str = "rhythm.jq";
@@ -25,10 +25,6 @@ impl<'d, 'c> Compiler<'d, 'c> {
         if let Some(config) = found.tree() {
             self.check_references(config);
         }
-        if let Some(kind) = kind {
-            self.check_config(kind, &found, tree);
-            self.check_words(kind, &found);
-        }
         let routing_config =
             found.tree().filter(|_| matches!(ir_kind, NodeKind::Conditional | NodeKind::Loop));
         let branch = self.branch(tree, routing_config.filter(|_| ir_kind == NodeKind::Conditional));
@@ -41,6 +37,11 @@ impl<'d, 'c> Compiler<'d, 'c> {
             let timeout = [human.timeout, timeout, limits.deadline].into_iter().flatten().min();
             Human { timeout, ..human }
         });
+        // After those who read it word by word: what they have said is not said again.
+        if let Some(kind) = kind {
+            self.check_config(kind, &found, tree);
+            self.check_words(kind, &found);
+        }
         // What binds an agent stands beside its config, or in it.
         let bound = |key: &str| match given(tree, "agent_config") {
             Some(own) if given(tree, key).is_none() && given(own, key).is_some() => own,
@@ -81,7 +82,7 @@ impl<'d, 'c> Compiler<'d, 'c> {
         };
         Draft {
             node,
-            id: given(tree, "id").or_else(|| given(tree, "node_id")).map_or(tree.span, |id| id.span),
+            id: place_of_id(tree).unwrap_or(tree.span),
             tree,
             declared: self.declared(tree),
             declares: given(tree, "dependencies")
@@ -91,11 +92,19 @@ impl<'d, 'c> Compiler<'d, 'c> {
         }
     }
 
-    /// A node that names no type is a task.
+    /// A node that names no type is a task, which somebody may not have meant.
     fn node_type(&mut self, tree: &Tree) -> Option<&'c NodeType> {
         let name = match given(tree, "type") {
             Some(_) => self.report.text(tree, "type")?,
-            None => "task",
+            None => {
+                // What has no id is refused for that.
+                if let Some(id) = place_of_id(tree) {
+                    let help = "write `type: task` if that is meant; `rhythm node-types list` has the others";
+                    let told = Diagnostic::new(codes::NO_TYPE, id, "is taken for a task").helped(help);
+                    self.report.say(told);
+                }
+                "task"
+            }
         };
         let registry = self.context.registry;
         let found = registry.find(name);
@@ -173,4 +182,8 @@ impl<'d, 'c> Compiler<'d, 'c> {
         }
         declared
     }
+}
+
+fn place_of_id(tree: &Tree) -> Option<Span> {
+    given(tree, "id").or_else(|| given(tree, "node_id")).map(|id| id.span)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::report::given;
+use super::report::{given, whole};
 use super::{Compiler, keys};
 use crate::document::{Node as Tree, NodeKind as TreeKind};
 use crate::graph::codes;
@@ -72,7 +72,7 @@ impl<'d> Compiler<'d, '_> {
         let tree = given(of, key)?;
         let mut policy = RetryPolicy::default();
         match &tree.kind {
-            TreeKind::Scalar(Value::Number(_)) => policy.max_attempts = self.report.count(of, key)?,
+            TreeKind::Scalar(Value::Number(_)) => policy.max_attempts = self.attempts(of, key)?,
             TreeKind::Mapping(_) => self.policy_fields(tree, &mut policy),
             _ => {
                 let help = "write for example `retry: 3` or `retry: {max_attempts: 3, backoff_ms: 1000}`";
@@ -100,9 +100,17 @@ impl<'d> Compiler<'d, '_> {
         Some(policy)
     }
 
+    /// Who wants nothing tried again may say 0: the first attempt is always made.
+    fn attempts(&mut self, of: &Tree, key: &str) -> Option<u32> {
+        match &given(of, key)?.kind {
+            TreeKind::Scalar(Value::Number(number)) if whole(number) == Some(0) => Some(1),
+            _ => self.report.count(of, key),
+        }
+    }
+
     fn policy_fields(&mut self, tree: &Tree, policy: &mut RetryPolicy) {
         self.report.keys(tree, keys::RETRY, "`retry`");
-        policy.max_attempts = self.report.count(tree, "max_attempts").unwrap_or(policy.max_attempts);
+        policy.max_attempts = self.attempts(tree, "max_attempts").unwrap_or(policy.max_attempts);
         if let Some(delay) = self.delay(tree, &["backoff", "initial_delay"]) {
             policy.initial_delay = delay;
             // Who asks for long pauses does not mean them to be cut.

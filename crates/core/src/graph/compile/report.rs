@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::document::{Entry, Node, NodeKind};
 use crate::duration;
 use crate::flow::codes::Code;
-use crate::flow::diagnostic::{DIAGNOSTIC_LIMIT, Diagnostic, excerpt};
+use crate::flow::diagnostic::{DIAGNOSTIC_LIMIT, Diagnostic, Severity, excerpt};
 use crate::flow::similar::closest;
 use crate::flow::tree::Span;
 use crate::graph::codes;
@@ -34,6 +34,15 @@ impl Report {
         help: &str,
     ) {
         self.say(Diagnostic::new(code, span, label).titled(title).helped(help));
+    }
+
+    /// Whether something within this place is refused already.
+    pub fn refuses(&self, span: Span) -> bool {
+        let outer = span.range();
+        self.diagnostics.iter().filter(|said| said.severity == Severity::Error).any(|said| {
+            let inner = said.span.range();
+            outer.start <= inner.start && inner.end <= outer.end
+        })
     }
 
     /// In the order of the source, what is said twice only once.

@@ -143,7 +143,7 @@ impl Machine<'_> {
             // There was nothing to take back.
             (_, true) => None,
         };
-        let told = what_is_left(&left.why);
+        let told = self.what_is_left(&left.why);
         self.keep_for_later(&failure, completed, left.what);
         Ok(match (failure, told) {
             (None, None) if completed => Progress::Completed(self.output()?),
@@ -157,7 +157,8 @@ impl Machine<'_> {
     }
 
     fn not_undone(&mut self, left: &mut Left, undo: Undo, failure: Failure) {
-        self.warn(format!("what {} did is not undone: {failure}", undo.node));
+        let (node, action) = (&undo.node, self.action(&undo.node));
+        self.warn(format!("what {node} did is not undone by {action}: {failure}"));
         left.why.push((undo.node.clone(), failure));
         left.what.push(undo);
     }
@@ -173,15 +174,22 @@ impl Machine<'_> {
         self.memory.stage = Stage::Undoing(Box::new(undoing));
     }
 
+    /// The task that undoes a node's work; a patch may have taken it away.
+    fn action(&self, node: &str) -> &str {
+        let compensator = self.plan.place(node).and_then(|place| self.plan.node(place).compensator.as_ref());
+        compensator.map_or("its compensator", |compensator| &compensator.task)
+    }
+
+    fn what_is_left(&self, left: &[(NodeId, Failure)]) -> Option<String> {
+        let each = left.iter().map(|(node, cause)| format!("{node} ({}: {cause})", self.action(node)));
+        let each: Vec<String> = each.collect();
+        (!each.is_empty()).then(|| format!("still to be undone: {}", each.join(", ")))
+    }
+
     fn warn(&mut self, message: String) {
         let code = codes::COMPENSATION_FAILED.to_owned();
         self.events.push(EventData::Warning(Warning { code, message }));
     }
-}
-
-fn what_is_left(left: &[(NodeId, Failure)]) -> Option<String> {
-    let each: Vec<String> = left.iter().map(|(node, cause)| format!("{node} ({cause})")).collect();
-    (!each.is_empty()).then(|| format!("still to be undone: {}", each.join(", ")))
 }
 
 fn target(command: &Command) -> Option<CommandId> {

@@ -66,7 +66,7 @@ fn one_that_cannot_be_undone_does_not_keep_the_others_and_is_named() {
     let stage = super::stage::stage(&order_graph(), script);
     let failure = stage.outcome().failure.unwrap();
     assert_eq!(failure.code, "node_failed:d");
-    assert!(failure.message.contains("still to be undone: b (REFUND: it broke)"), "{failure}");
+    assert!(failure.message.contains("still to be undone: b (undo_b: REFUND: it broke)"), "{failure}");
     assert_eq!(stage.calls.len(), 7);
     assert!(stage.kinds().contains(&"warning"));
 }
@@ -108,7 +108,7 @@ fn a_cancelled_run_says_what_it_could_not_take_back() {
     script.cancel_at = Some(10);
     let stage = played(&order_graph(), script);
     let Some(End::Cancelled(reason)) = &stage.end else { panic!("{:?}", stage.end) };
-    assert_eq!(reason, "cancelled; compensation_failed: still to be undone: b (REFUND: it broke)");
+    assert_eq!(reason, "cancelled; compensation_failed: still to be undone: b (undo_b: REFUND: it broke)");
     assert_eq!(stage.calls.len(), 7);
     assert!(stage.state.awaiting.contains(Compensation::FAILED));
 }
@@ -177,7 +177,7 @@ fn a_completed_run_that_cannot_take_everything_back_fails_and_says_what_is_left(
     let mut stage = played(&order_graph(), script().failing("undo b", "REFUND"));
     taken_back(&mut stage, None);
     let failure = stage.outcome().failure.unwrap();
-    assert_eq!(failure.to_string(), "compensation_failed: still to be undone: b (REFUND: it broke)");
+    assert_eq!(failure.to_string(), "compensation_failed: still to be undone: b (undo_b: REFUND: it broke)");
     assert!(stage.state.awaiting.contains(Compensation::FAILED));
 }
 
@@ -206,7 +206,7 @@ fn a_failed_run_that_takes_back_the_rest_fails_as_it_had() {
         script().failing("d", "BROKEN").failing("undo b", "REFUND").failing("undo a", "REFUND"),
     );
     let failure = stage.outcome().failure.unwrap();
-    assert!(failure.message.contains("still to be undone: b (REFUND"), "{failure}");
+    assert!(failure.message.contains("still to be undone: b (undo_b: REFUND"), "{failure}");
     stage.answers("undo b");
     taken_back(&mut stage, Some(failure.clone()));
     assert_eq!(stage.program.undoable(stage.state.snapshot.as_ref().unwrap()).unwrap(), ["a"]);
