@@ -238,9 +238,8 @@ fn held_up(picture: &Picture) -> Vec<Reason> {
         reasons.push(reason("workflow_paused", what, None, "the workflow is resumed", command));
     }
     // A task that is held says so itself, with more words.
-    let told = |blocked: &&Blocked| {
-        blocked.code == BlockedCode::DeadLetter && picture.tasks.iter().any(is_held)
-    };
+    let told =
+        |blocked: &&Blocked| blocked.code == BlockedCode::DeadLetter && picture.tasks.iter().any(is_held);
     if let Some(blocked) = summary.blocked.as_ref().filter(|blocked| !told(blocked)) {
         let (code, moves_when, command) = match blocked.code {
             BlockedCode::NoWorker => {
