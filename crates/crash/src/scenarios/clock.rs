@@ -80,7 +80,7 @@ async fn on_postgres(
     jump(report, (lab, scale), &crowd, server, "jumps of the server's clock", -HOUR).await?;
     no_claim_was_taken(report, lab)?;
     goes_on_after_a_step_back(report, lab).await?;
-    a_dead_worker_is_followed(report, &mut crowd, lab).await?;
+    a_dead_worker_is_followed(report, &mut crowd, lab, step_millis / 2).await?;
     // What was due by the clock that was ahead must come to its end too.
     jump(report, (lab, scale), &crowd, server, "jumps of the server's clock", HOUR).await?;
     pause_schedule(lab).await?;
@@ -201,9 +201,14 @@ async fn goes_on_after_a_step_back(report: &mut Report, lab: &Lab) -> LabResult<
 }
 
 /// In the middle of wrong times a worker dies: others take over as soon as ever.
-async fn a_dead_worker_is_followed(report: &mut Report, crowd: &mut Crowd, lab: &Lab) -> LabResult<()> {
+async fn a_dead_worker_is_followed(
+    report: &mut Report,
+    crowd: &mut Crowd,
+    lab: &Lab,
+    just_now: u64,
+) -> LabResult<()> {
     let mut victim = crowd.workers.remove(0);
-    let caught = until(PATIENCE, || std::future::ready(is_stopped_at_work(lab, &victim))).await;
+    let caught = until(PATIENCE, || std::future::ready(is_stopped_at_work(lab, &victim, just_now))).await;
     report.hold(caught, || "the worker never had anything to do".into());
     let at = wall_millis();
     report.hold(victim.kill(), || "the worker was dead before".into());
@@ -215,9 +220,11 @@ async fn a_dead_worker_is_followed(report: &mut Report, crowd: &mut Crowd, lab: 
     Ok(())
 }
 
-/// Freezes a worker in the middle of an attempt; one that has none goes on.
-fn is_stopped_at_work(lab: &Lab, worker: &Process) -> bool {
+/// Freezes a worker in the middle of an attempt that it has just begun; one that has none goes on. Older ones may have
+/// failed, which is not told.
+fn is_stopped_at_work(lab: &Lab, worker: &Process, just_now: u64) -> bool {
     let frozen = worker.freeze().is_ok();
+    let recent = wall_millis().saturating_sub(just_now);
     let lines = lab.ledger().unwrap_or_default();
     let own = |what: What| {
         lines.iter().filter(move |line| line.entry.pid == worker.id() && line.entry.what == what)
@@ -225,7 +232,7 @@ fn is_stopped_at_work(lab: &Lab, worker: &Process) -> bool {
     let done: BTreeSet<(&str, u64)> =
         own(What::Did).map(|line| (line.entry.task.as_str(), line.entry.claim)).collect();
     let is_open = |line: &Line| !done.contains(&(line.entry.task.as_str(), line.entry.claim));
-    let at_work = frozen && own(What::Began).any(is_open);
+    let at_work = frozen && own(What::Began).any(|line| line.at >= recent && is_open(line));
     if !at_work {
         // One that is dead is found by whoever kills it.
         let _ = worker.thaw();

@@ -6,10 +6,12 @@ use crate::cluster::{Cluster, open_folder};
 use crate::crowd::{Crowd, close};
 use crate::faulty_disk::FaultyDisk;
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
+use crate::listing;
 use crate::report::Report;
 use crate::rig::{Rig, next_beginning};
 use crate::tracer;
 use crate::wait::{PATIENCE, until, wall_millis};
+use rhythm_engine::world::{TaskState, TaskSummary};
 
 pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     let mut report = Report::new("disk_error", on);
@@ -82,6 +84,11 @@ async fn of_the_file(report: &mut Report, scale: Scale, times: u64) -> LabResult
         let moved = || std::future::ready(lab.count(|_| true).is_ok_and(|now| now > lines + 20));
         report.hold(until(PATIENCE, moved).await, || "nothing moved after the disk came back".into());
         report.beginnings.push(wall_millis().saturating_sub(failed_at));
+        // Nobody is to be in the hands of five who die in a row: that would be poison.
+        let calm = until(PATIENCE, || async {
+            listing::tasks(&lab.client).await.is_ok_and(|tasks| !tasks.iter().any(has_outlived_two))
+        });
+        report.hold(calm.await, || "what others left was not done".into());
         if time < times {
             next.kill();
         }
@@ -90,4 +97,8 @@ async fn of_the_file(report: &mut Report, scale: Scale, times: u64) -> LabResult
     report.judge(&lab, findings);
     report.floor("runs ended", scale.pick(20, 300), report.figures["runs ended"]);
     Ok(())
+}
+
+fn has_outlived_two(task: &TaskSummary) -> bool {
+    matches!(task.state, TaskState::Ready | TaskState::Running) && task.delivery > 2
 }
