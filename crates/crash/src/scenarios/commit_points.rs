@@ -22,6 +22,8 @@ const LANES: u64 = 3;
 const TRIES: u32 = 3;
 /// The same, for a point that others have got beyond.
 const AGAIN: u32 = 9;
+/// Clean runs that are counted.
+const SURVEYS: u32 = 3;
 
 /// Who is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +85,7 @@ struct Struck {
 }
 
 /// Every point without a gap counts, until nobody meets the next one before the run is over. Heartbeats and polls come by the
-/// clock, so two runs differ by a few; but five steps have many points.
+/// clock, and what a clean run sends right after its end is counted too, so two runs differ; but five steps have many points.
 fn tell(report: &mut Report, kind: Kind, Struck { counted, step, killed }: Struck) {
     let what = format!("{:?} points at {:?}", kind.victim, kind.calls);
     let in_a_row = (0..).take_while(|nth| killed.contains(&(1 + step * nth))).count() as u64;
@@ -93,17 +95,22 @@ fn tell(report: &mut Report, kind: Kind, Struck { counted, step, killed }: Struc
          {unmet} is the first nobody met, {beyond} killed beyond it"
     ));
     let least = if kind.victim == Victim::Worker { 10 } else { 3 };
-    report.floor(what, (counted * 8 / 10).max(least), in_a_row * step);
+    report.floor(what, (counted * 6 / 10).max(least), in_a_row * step);
 }
 
-/// How many such calls the victim makes until the run is over, when nobody kills it.
+/// How many such calls the victim makes until the run is over, when nobody kills it: the fewest of some runs, because what comes
+/// by the clock comes more often in one that is slow.
 async fn survey(lab: &Lab, kind: Kind) -> LabResult<u64> {
-    let name = format!("{:?}-{:?}-clean", kind.victim, kind.calls);
-    let points = Points::watch(lab.folder(), &name, kind.calls)?;
-    match strike(lab, kind, &name, &points).await? {
-        Strike { recovery: None, met } => Ok(met),
-        _ => Err("the survey's process died".into()),
+    let mut fewest = u64::MAX;
+    for time in 0..SURVEYS {
+        let name = format!("{:?}-{:?}-clean-{time}", kind.victim, kind.calls);
+        let points = Points::watch(lab.folder(), &name, kind.calls)?;
+        match strike(lab, kind, &name, &points).await? {
+            Strike { recovery: None, met } => fewest = fewest.min(met),
+            _ => return Err("the survey's process died".into()),
+        }
     }
+    Ok(fewest)
 }
 
 /// Kills at every `step`-th point until the victim comes through again and again; gives the points it was killed at.
