@@ -193,7 +193,11 @@ async fn strike(lab: &Lab, kind: Kind, name: &str, points: &Points) -> LabResult
     let mut worker = lab.worker(of(Victim::Worker))?;
     let mut may_die = kind.victim == Victim::Worker;
     let mut met = points.met()?;
-    let mut over = finished(lab, &run, &mut worker, || Ok(met = points.met()?)).await?;
+    let mut over = finished(lab, &run, &mut worker, || {
+        met = points.met()?;
+        Ok(())
+    })
+    .await?;
     if !over {
         let status = worker.ends_within(Duration::from_secs(5)).await;
         if status.is_none_or(|status| status.signal() != Some(9)) {
