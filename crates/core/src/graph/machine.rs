@@ -46,9 +46,9 @@ use crate::time::Timestamp;
 
 pub(super) use aggregate::impossible_figures;
 pub(super) use execute::impossible_delay;
-pub use inspect::{Waiting, WaitingFor};
+pub use inspect::{TakenBack, Waiting, WaitingFor};
 pub use memory::FORMAT;
-use memory::{Memory, Stage, Wait};
+use memory::{Memory, Stage, Visit, Wait};
 use plan::Plan;
 pub use recount::{Miscount, recount};
 use session::GraphSession;
@@ -183,6 +183,8 @@ struct Machine<'a> {
     read: BTreeMap<ValueId, Arc<Value>>,
     /// Nodes begun in this step.
     begun: usize,
+    /// Its work is done, but where it leads the run may not go.
+    unrouted: Option<Visit>,
     /// What the run says for ever, once it has taken back what it did.
     mark: Option<&'static str>,
     commands: Vec<Command>,
@@ -194,7 +196,8 @@ struct Machine<'a> {
 impl<'a> Machine<'a> {
     fn with(program: &'a GraphProgram, plan: Arc<Plan>, input: StepInput<'a>, memory: Memory) -> Self {
         let (read, commands, events, blobs) = (BTreeMap::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { program, plan, input, memory, read, begun: 0, mark: None, commands, events, blobs }
+        let (begun, unrouted, mark) = (0, None, None);
+        Self { program, plan, input, memory, read, begun, unrouted, mark, commands, events, blobs }
     }
 }
 

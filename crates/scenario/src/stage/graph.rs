@@ -6,9 +6,12 @@ use std::sync::Arc;
 use rhythm_core::event::NodeToken;
 use rhythm_core::graph::condition::SANDBOX_TASK;
 use rhythm_core::graph::ir::NodeKind;
-use rhythm_core::graph::machine::{Waiting, WaitingFor, codes};
+use rhythm_core::graph::machine::{TakenBack, Waiting, WaitingFor, codes};
 use rhythm_core::graph::{Graph, GraphProgram};
-use rhythm_core::{CommandId, Event, EventData, Failure, Payload, RunId, TaskId, Version, WorkflowKind};
+use rhythm_core::program::StepInput;
+use rhythm_core::{
+    Blobs, CommandId, Event, EventData, Failure, Payload, RunId, TaskId, Version, WorkflowKind,
+};
 use rhythm_engine::error::EngineError;
 use rhythm_engine::world::*;
 use rhythm_sandbox::Request;
@@ -69,11 +72,18 @@ impl Graphs {
 impl Stage {
     /// Nothing for runs of other kinds, and for those that have not begun.
     pub(super) async fn standing(&mut self, run: &RunId) -> Result<Option<Standing>, EngineError> {
-        let picture = self.client.picture(run).await?;
-        let row = &picture.row;
-        let Some(snapshot) = row.state.snapshot.as_ref().filter(|_| row.kind == WorkflowKind::Graph) else {
+        let row = self.client.picture(run).await?.row;
+        let (Some(program), Some(snapshot)) = (self.graph_program(&row).await?, &row.state.snapshot) else {
             return Ok(None);
         };
+        let (graph, waiting) = (program.graph_of(snapshot).ok(), program.waiting(snapshot).ok());
+        Ok(graph.zip(waiting).map(|(graph, waiting)| Standing { graph, waiting }))
+    }
+
+    async fn graph_program(&mut self, row: &RunRow) -> Result<Option<Arc<GraphProgram>>, EngineError> {
+        if row.kind != WorkflowKind::Graph {
+            return Ok(None);
+        }
         let key = (row.workflow.clone(), row.version.clone());
         if !self.graphs.programs.contains_key(&key) {
             let (workflow, version) = (row.workflow.clone(), Some(row.version.clone()));
@@ -82,39 +92,31 @@ impl Stage {
             let program = found.and_then(|found| self.cast.program(&found).ok()).map(Arc::new);
             self.graphs.programs.insert(key.clone(), program);
         }
-        let Some(Some(program)) = self.graphs.programs.get(&key) else { return Ok(None) };
-        let (graph, waiting) = (program.graph_of(snapshot).ok(), program.waiting(snapshot).ok());
-        Ok(graph.zip(waiting).map(|(graph, waiting)| Standing { graph, waiting }))
+        Ok(self.graphs.programs.get(&key).cloned().flatten())
     }
 
     /// Notes what nodes did since the last look, and asks people what they are asked.
     pub(super) async fn watch_graph(&mut self, run: &RunId, rows: &[Event]) -> Result<(), EngineError> {
+        let mut told = Vec::new();
+        for row in rows {
+            if matches!(row.data, EventData::WorkflowFailed(_)) {
+                told.extend(self.taken_back(run, rows, row).await?);
+            }
+            told.push(row.data.clone());
+        }
         let Some(standing) = self.standing(run).await? else {
-            return self.watch_first_failure(run, rows).await;
+            // A run that fails in its first transition leaves nothing to stand on.
+            if self.client.picture(run).await?.row.kind == WorkflowKind::Graph {
+                self.note_nodes(run, &told);
+            }
+            return Ok(());
         };
         for node in &standing.graph.nodes {
             let undone_by = node.compensator.iter().map(|compensator| &compensator.task);
             let names = undone_by.chain([&node.id]).filter(|name| !self.graphs.nodes.contains(*name));
             self.graphs.nodes.extend(names.cloned().collect::<Vec<_>>());
         }
-        let mut idle = None;
-        for row in rows {
-            match &row.data {
-                EventData::NodeEmitted(moved) => idle = idle.or(without_config(moved)),
-                // Visits that began and ended between two looks: nobody has seen them wait.
-                EventData::NodeConsumed(moved) => {
-                    let visit = moved.visit.unwrap_or(moved.token);
-                    let is_new = self.graphs.begun.insert((run.clone(), visit));
-                    if is_new && idle.take_if(|node| *node == moved.to).is_none() {
-                        self.executed(run, &moved.to);
-                    }
-                }
-                EventData::ApprovalCreated(asked) => self.ask(run, asked),
-                EventData::PatchRefused(_) => self.graphs.patch_rejected = true,
-                EventData::WorkflowFailed(failed) => self.failed_at_once(run, &failed.failure),
-                _ => {}
-            }
-        }
+        self.note_nodes(run, &told);
         for wait in &standing.waiting {
             let Some(first) = wait.tokens.first().filter(|_| !matches!(wait.what, WaitingFor::Join(_)))
             else {
@@ -144,15 +146,63 @@ impl Stage {
         Ok(())
     }
 
-    /// A run that fails in its first transition leaves nothing to stand on.
-    async fn watch_first_failure(&mut self, run: &RunId, rows: &[Event]) -> Result<(), EngineError> {
-        for row in rows {
-            let EventData::WorkflowFailed(failed) = &row.data else { continue };
-            if self.client.picture(run).await?.row.kind == WorkflowKind::Graph {
-                self.failed_at_once(run, &failed.failure);
+    fn note_nodes(&mut self, run: &RunId, told: &[EventData]) {
+        let mut idle = None;
+        for event in told {
+            match event {
+                EventData::NodeEmitted(moved) => idle = idle.or(without_config(moved)),
+                // Visits that began and ended between two looks: nobody has seen them wait.
+                EventData::NodeConsumed(moved) => {
+                    let visit = moved.visit.unwrap_or(moved.token);
+                    let is_new = self.graphs.begun.insert((run.clone(), visit));
+                    if is_new && idle.take_if(|node| *node == moved.to).is_none() {
+                        self.executed(run, &moved.to);
+                    }
+                }
+                EventData::ApprovalCreated(asked) => self.ask(run, asked),
+                EventData::PatchRefused(_) => self.graphs.patch_rejected = true,
+                EventData::WorkflowFailed(failed) => self.failed_at_once(run, &failed.failure),
+                _ => {}
             }
         }
-        Ok(())
+    }
+
+    /// What nodes did in the transition that failed a run, and which history does not have: they only routed or computed, and
+    /// what came after them failed.
+    async fn taken_back(
+        &mut self,
+        run: &RunId,
+        rows: &[Event],
+        failed: &Event,
+    ) -> Result<Vec<EventData>, EngineError> {
+        let row = self.client.picture(run).await?.row;
+        let cause = rows.iter().find(|row| Some(row.seq) == failed.cause);
+        let (Some(program), Some(message)) =
+            (self.graph_program(&row).await?, cause.and_then(Event::to_message))
+        else {
+            return Ok(Vec::new());
+        };
+        let (facts, mut blobs) = (row.facts(), Blobs::new());
+        loop {
+            let (snapshot, at) = (row.state.snapshot.as_ref(), failed.at);
+            let input = StepInput { facts: &facts, snapshot, message: &message, at, blobs: &blobs };
+            match program.taken_back(input) {
+                Ok(TakenBack::NeedBlobs(wanted)) => {
+                    for blob in wanted {
+                        let content = self.world.read_blob(&row.tenant, &blob).await?;
+                        blobs.insert(blob.hash, content);
+                    }
+                }
+                Ok(TakenBack::Events(mut events)) => {
+                    // Nobody was asked, and nothing was decided about a patch: that has been taken back too.
+                    events.retain(|event| {
+                        matches!(event, EventData::NodeConsumed(_) | EventData::NodeEmitted(_))
+                    });
+                    return Ok(events);
+                }
+                Err(_) => return Ok(Vec::new()),
+            }
+        }
     }
 
     /// A node that fails at its work without waiting for anything takes its transition back: nothing else tells of it.

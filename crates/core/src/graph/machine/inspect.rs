@@ -2,13 +2,15 @@
 
 use serde_json::Value;
 
-use super::GraphProgram;
 use super::memory::{Memory, NodeId, Stage, Wait};
+use super::{GraphProgram, Stop};
 use crate::command::Command;
+use crate::event::EventData;
 use crate::graph::ir::Graph;
 use crate::graph::patch::{self, Changed, Refused};
 use crate::id::CommandId;
-use crate::program::{ProgramError, Snapshot};
+use crate::payload::BlobRef;
+use crate::program::{ProgramError, Snapshot, StepInput};
 use crate::time::Timestamp;
 
 /// One thing a run waits for.
@@ -42,7 +44,31 @@ pub enum WaitingFor {
     Held(String),
 }
 
+/// What a message did before it failed its run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TakenBack {
+    Events(Vec<EventData>),
+    /// It looked inside these.
+    NeedBlobs(Vec<BlobRef>),
+}
+
 impl GraphProgram {
+    /// What became of tokens in a transition that failed the run. No history has it: such a transition leaves all as it was
+    /// before. Nothing for a message that fails nobody.
+    pub fn taken_back(&self, input: StepInput<'_>) -> Result<TakenBack, ProgramError> {
+        let mut machine = self.machine(input)?;
+        Ok(match machine.consume() {
+            Err(Stop::NeedBlobs(blobs)) => TakenBack::NeedBlobs(blobs),
+            Err(Stop::Failed(_)) => {
+                if let Some(visit) = machine.unrouted.take() {
+                    machine.consume_tokens(&visit, None);
+                }
+                TakenBack::Events(machine.events)
+            }
+            Ok(_) => TakenBack::Events(Vec::new()),
+        })
+    }
+
     /// Everything a run waits for, by the order of its tokens.
     pub fn waiting(&self, snapshot: &Snapshot) -> Result<Vec<Waiting>, ProgramError> {
         let memory = Memory::load(snapshot)?;

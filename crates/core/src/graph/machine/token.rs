@@ -105,7 +105,10 @@ impl Machine<'_> {
         let plan = self.plan.clone();
         let from = self.place(&visit.node);
         let hop = visit.tokens.iter().map(|token| token.hop).max().unwrap_or_default() + 1;
-        self.check_route(plan.node(from), hop, targets)?;
+        if let Err(stop) = self.check_route(plan.node(from), hop, targets) {
+            self.unrouted = Some(visit);
+            return Err(stop);
+        }
         let first = self.events.len();
         // Emitting first: the counter never passes zero on its way.
         for target in targets {
