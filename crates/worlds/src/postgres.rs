@@ -31,6 +31,7 @@ mod rows;
 mod schedules;
 mod schema;
 mod sql;
+mod storm;
 mod time;
 mod upkeep;
 mod watermark;

@@ -2,12 +2,13 @@
 
 mod postgres_stage;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use postgres_stage::Database;
+use rhythm_core::Millis;
 use rhythm_engine::conformance::Stage;
 use rhythm_engine::conformance::play::*;
 use rhythm_engine::world::*;
@@ -138,5 +139,30 @@ async fn of_every_queue_the_highest_priority_comes_first_from_a_front_on_too() {
             assert_eq!(take().await, expected);
         }
         assert_eq!(take().await, Vec::<String>::new());
+    }
+}
+
+/// While more timers are due than a sweep takes, sweeps go on from what the last one fired (`storm.rs`).
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_storm_of_timers_fires_all_of_them_and_those_that_came_late_before_its_front() {
+    let stage = Slow::open().await;
+    let play = Play::on(&stage).await;
+    let run = |number: usize| NewRun { delay: Millis(1), ..new_run(&format!("r{number:02}")) };
+    play.create((0..40).map(run).collect()).await;
+    let client = stage.database.client().await;
+    let long_ago = "UPDATE rhythm.timer SET due_at = due_at - 60000 WHERE run LIKE 'r3%'";
+    let (mut seen, mut idle) = (BTreeSet::new(), 0);
+    while seen.len() < 40 {
+        let report = play.upkeep(Upkeep::Sweep { limit: 4 }).await;
+        assert!(report.changed <= 4, "a line of at most four");
+        if seen.len() == 8 {
+            assert_eq!(client.execute(long_ago, &[]).await.unwrap(), 10, "none of them has fired");
+        }
+        let claimed = play.claims(4).await;
+        for claimed in &claimed {
+            assert!(seen.insert(claimed.run.id.to_string()), "{} twice", claimed.run.id);
+            play.done(&Draft::of(claimed).completed()).await;
+        }
+        idle = if claimed.is_empty() { rest_after(idle).await } else { 0 };
     }
 }

@@ -88,8 +88,8 @@ impl Fronts {
             known.remove(&line);
             return;
         }
-        let mut front =
-            known.remove(&line).map(|front| front.since).filter(|_| !look.short).unwrap_or_default();
+        // A priority is remembered though none of it is ready now: what comes next of it must not wait for a whole look.
+        let mut front = known.remove(&line).map(|front| front.since).unwrap_or_default();
         look.moves(&mut front);
         known.insert(line, Front::new(front, (look.took * SHARE).min(AT_MOST)));
     }
@@ -211,7 +211,12 @@ mod tests {
         assert_eq!(places(&fronts), Some((vec![3, 0], vec![899_000, 399_000])));
         assert_eq!(lasting(&fronts), 10);
         fronts.looked(LINE, &look(9_000, true, &[]));
-        assert_eq!(places(&fronts), Some((vec![0], vec![NOW - MARGIN_MS])));
+        let in_vain = NOW - MARGIN_MS;
+        assert_eq!(
+            places(&fronts),
+            Some((vec![3, 0], vec![in_vain, in_vain])),
+            "a priority is not forgotten"
+        );
         assert_eq!(lasting(&fronts), AT_MOST.as_secs(), "however long the look took itself");
     }
 

@@ -12,6 +12,7 @@ use super::hints::Hints;
 use super::link::Link;
 use super::rows::{count, from_json, time_option};
 use super::sql;
+use super::storm::{BEGINNING, Storm};
 use super::time::Time;
 use super::watermark::Watermark;
 use crate::patience::{BEFORE_EXPIRY, Patience};
@@ -67,7 +68,7 @@ pub async fn sweep(
     link: &Link,
     time: &Time,
     hints: &Hints,
-    (watermark, patience, ready): (&Watermark, &Patience, &Ready),
+    (watermark, storm, patience, ready): (&Watermark, &Storm, &Patience, &Ready),
     limit: usize,
 ) -> WorldResult<Swept> {
     let injected = time.param();
@@ -83,8 +84,20 @@ pub async fn sweep(
     let from = watermark.from();
     let patient = listened >= BEFORE_EXPIRY;
     let judges = injected.is_some() || watermark.is_time_to_judge();
-    let params: &[super::link::Param<'_>] =
-        &[&injected, &(limit as i64), &from, &latest, &listened, &patient, &runs, &tasks, &judges];
+    let place = if injected.is_some() { BEGINNING } else { storm.from() };
+    let params: &[super::link::Param<'_>] = &[
+        &injected,
+        &(limit as i64),
+        &from,
+        &latest,
+        &listened,
+        &patient,
+        &runs,
+        &tasks,
+        &judges,
+        &place.0,
+        &place.1,
+    ];
     let began = Instant::now();
     let rows = link.query(sql::SWEEP, params).await;
     if rows.is_err() && from == 0 && injected.is_none() && began.elapsed() >= TOO_LONG {
@@ -96,6 +109,8 @@ pub async fn sweep(
     let judged_by = if injected.is_some() { now } else { patience.judge(now).min(latest) };
     let took = Duration::from_micros(count(row.get("took")));
     watermark.moved((from, judged_by), row.get("all_late"), took);
+    let first = row.get::<_, Option<i64>>("first_due").zip(row.get("first_seq"));
+    storm.moved(place, first, row.get::<_, Option<i64>>("next_due") == Some(now));
     if runs.is_none() {
         let took = Duration::from_micros(count(row.get("counting")));
         ready.counted(row.get("ready_runs"), row.get("ready_tasks"), took);

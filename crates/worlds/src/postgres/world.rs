@@ -17,6 +17,7 @@ use super::link::{Link, full_jitter, random};
 use super::office::Office;
 use super::pulse::Pulse;
 use super::rows::{small, workflow_kind};
+use super::storm::Storm;
 use super::time::Time;
 use super::upkeep::Ready;
 use super::watermark::Watermark;
@@ -67,6 +68,7 @@ pub struct PostgresWorld {
     /// Of its own for what takes long; connected when it is first used.
     archive: Office,
     watermark: Watermark,
+    storm: Storm,
     ready: Ready,
     patience: Patience,
     lock_key: i64,
@@ -120,6 +122,7 @@ impl PostgresWorld {
             office: Office::new(dial.clone()),
             archive: Office::new(dial.clone()),
             watermark: Watermark::default(),
+            storm: Storm::default(),
             ready: Ready::default(),
             patience: Patience::default(),
             time,
@@ -264,7 +267,7 @@ impl PostgresWorld {
             &self.rounds,
             &self.time,
             &self.hints,
-            (&self.watermark, &self.patience, &self.ready),
+            (&self.watermark, &self.storm, &self.patience, &self.ready),
             limit,
         )
         .await?;

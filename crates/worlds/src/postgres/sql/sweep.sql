@@ -4,7 +4,8 @@
 -- $2 limit, $3 claims that ran out before this were looked for already, $4 the latest time by which anybody
 -- may be taken for dead: the clock may have leapt, $5 for how long whoever asks has listened, $6 whether that is
 -- long enough for claims to count as run out, $7 and $8 how many runs and tasks are ready, if they are not to be counted,
--- $9 whether it is time to see who is gone: sweeps of a storm follow each other closely, and a look at all locks is dear.
+-- $9 whether it is time to see who is gone: sweeps of a storm follow each other closely, and a look at all locks is dear,
+-- $10 and $11 the timer to begin with, because those before it have fired.
 WITH clock AS MATERIALIZED (
     SELECT t.now, least(t.now, $4::bigint) AS patient,
         -- a server that just came up has thrown out everybody, and was away for who knows how long: nobody is taken
@@ -93,7 +94,7 @@ due AS MATERIALIZED (
     SELECT t.run, t.tenant, t.id, t.body, t.due_at, t.seq, r.kind, r.workflow, r.priority,
         r.paused OR t.id <> 'deadline' AND (r.aside OR r.start_at IS NOT NULL AND t.id <> 'start') AS quiet
     FROM timer AS t JOIN live_run AS r ON r.id = t.run AND r.tenant = t.tenant
-    WHERE NOT t.dormant AND t.due_at <= (SELECT now FROM clock)
+    WHERE NOT t.dormant AND t.due_at <= (SELECT now FROM clock) AND (t.due_at, t.seq) >= ($10::bigint, $11::bigint)
     ORDER BY t.due_at, t.seq LIMIT (SELECT runs FROM room) FOR UPDATE OF t, r SKIP LOCKED
 ),
 -- those of failed runs only wait with them; the lock is against a reopening at the same moment
@@ -171,6 +172,7 @@ SELECT c.now, n.freed_tasks + n.freed_runs + n.fired + n.readied_tasks AS change
     (SELECT min(f.ready_at) FROM freed_place AS f) AS runs_since,
     (SELECT min(x.due_at) FROM (SELECT f.due_at FROM freed_task AS f UNION ALL SELECT r.due_at FROM readied_task AS r) AS x)
         AS tasks_since,
+    (SELECT min(d.due_at) FROM due AS d) AS first_due, (SELECT d.seq FROM due AS d ORDER BY d.due_at, d.seq LIMIT 1) AS first_seq,
     (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint AS took,
     o.counting, o.runs_ready AS ready_runs, o.tasks_ready AS ready_tasks,
     ARRAY(SELECT f.tenant FROM freed_task AS f WHERE f.cancel ORDER BY f.tenant, f.id) AS unwanted_tenants,

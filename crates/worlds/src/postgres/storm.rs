@@ -1,0 +1,80 @@
+//! From where sweeps look for due timers while more of them are due than one sweep takes. What has fired stays in the index until
+//! it is vacuumed away: reading past a hundred thousand entries takes longer than firing the next timers.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A timer's place in the index: its time, its number.
+pub type Place = (i64, i64);
+
+pub const BEGINNING: Place = (i64::MIN, i64::MIN);
+/// What was passed over because it was locked, or committed late, waits no longer than this for a look from the beginning.
+const LOOK_AT_ALL_EVERY: Duration = Duration::from_millis(200);
+
+#[derive(Default)]
+pub struct Storm(Mutex<Option<Front>>);
+
+#[derive(Clone, Copy)]
+struct Front {
+    place: Place,
+    looked_at_all: Instant,
+}
+
+impl Storm {
+    pub fn from(&self) -> Place {
+        let front = self.lock().filter(|front| front.looked_at_all.elapsed() < LOOK_AT_ALL_EVERY);
+        front.map_or(BEGINNING, |front| front.place)
+    }
+
+    /// A sweep that looked `from` there fired timers, this one first, and `more` may be due.
+    pub fn moved(&self, from: Place, first: Option<Place>, more: bool) {
+        let mut front = self.lock();
+        let looked_at_all = match *front {
+            Some(front) if from != BEGINNING => front.looked_at_all,
+            _ => Instant::now(),
+        };
+        *front = first.filter(|_| more).map(|place| Front { place, looked_at_all });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Front>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_storm_goes_on_from_what_the_last_sweep_fired_first() {
+        let storm = Storm::default();
+        assert_eq!(storm.from(), BEGINNING);
+        storm.moved(BEGINNING, Some((5, 1)), true);
+        assert_eq!(storm.from(), (5, 1));
+        storm.moved((5, 1), Some((5, 9)), true);
+        assert_eq!(storm.from(), (5, 9));
+    }
+
+    #[test]
+    fn it_ends_with_the_first_sweep_that_takes_all() {
+        let storm = Storm::default();
+        storm.moved(BEGINNING, Some((5, 1)), true);
+        storm.moved((5, 1), Some((5, 9)), false);
+        assert_eq!(storm.from(), BEGINNING);
+        storm.moved(BEGINNING, None, true);
+        assert_eq!(storm.from(), BEGINNING);
+    }
+
+    #[test]
+    fn everything_is_looked_at_from_time_to_time_however_long_it_lasts() {
+        let storm = Storm::default();
+        storm.moved(BEGINNING, Some((5, 1)), true);
+        let long_ago = Instant::now().checked_sub(LOOK_AT_ALL_EVERY).unwrap();
+        let front = storm.lock().map(|front| Front { looked_at_all: long_ago, ..front });
+        *storm.lock() = front;
+        storm.moved((5, 1), Some((5, 9)), true);
+        assert_eq!(storm.from(), BEGINNING, "going on is no look at everything");
+        storm.moved(BEGINNING, Some((6, 1)), true);
+        assert_eq!(storm.from(), (6, 1));
+    }
+}
