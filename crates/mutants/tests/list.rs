@@ -59,3 +59,15 @@ fn the_table_lists_the_same_mutants() {
         mutants.iter().map(|mutant| table::row(mutant).trim_end_matches(" |").to_owned()).collect();
     assert_eq!(table::rows(&page), listed, "run make mutants to write the table anew");
 }
+
+#[test]
+fn the_table_says_of_each_that_it_was_caught() {
+    let root = list::root();
+    let page = fs::read_to_string(table::path(&root)).expect("docs/internals/mutants.md is there");
+    let not_caught: Vec<&str> =
+        page.lines().filter(|line| line.starts_with("| `") && !line.ends_with("| caught |")).collect();
+    assert!(not_caught.is_empty(), "{not_caught:#?}");
+    let count = list::read(&root).unwrap().len();
+    let told = format!("{count} of {count} were caught");
+    assert!(page.contains(&told), "the page does not say that {told}");
+}

@@ -321,3 +321,39 @@ async fn a_claim_does_not_wait_for_a_locked_task() {
     assert_eq!(claimed.expect("the claim waited for the lock").id.as_str(), "free");
     transaction.rollback().await.unwrap();
 }
+
+/// Notes whether the transaction that wrote a row waits for the disk.
+const WATCH_SYNCS: &str = "
+    CREATE TABLE public.seen (what text, waits text);
+    CREATE FUNCTION public.note() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        INSERT INTO public.seen VALUES (TG_ARGV[0], current_setting('synchronous_commit'));
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER told AFTER INSERT ON rhythm.event FOR EACH ROW EXECUTE FUNCTION public.note('transition');
+    CREATE TRIGGER taken AFTER UPDATE ON rhythm.task
+        FOR EACH ROW WHEN (NEW.state = 2) EXECUTE FUNCTION public.note('task claimed');
+    CREATE TRIGGER gone AFTER DELETE ON rhythm.task FOR EACH ROW EXECUTE FUNCTION public.note('task finished');
+    CREATE TRIGGER claimed AFTER UPDATE ON rhythm.run_queue
+        FOR EACH ROW WHEN (NEW.worker IS NOT NULL) EXECUTE FUNCTION public.note('run claimed')";
+
+#[tokio::test]
+async fn what_is_acknowledged_waits_for_the_disk_whatever_came_before_it_on_its_session() {
+    let stage = PostgresStage::open().await;
+    let play = Play::on(&stage).await;
+    let client = stage.database.client().await;
+    client.batch_execute(WATCH_SYNCS).await.unwrap();
+    for id in ["a", "b", "c"] {
+        play.waiting(id, |draft| draft.task(1)).await;
+        play.sweep().await;
+        let task = play.take().await;
+        play.complete(&task).await;
+        play.done(&Draft::of(&play.claim().await).completed()).await;
+    }
+    let seen =
+        client.query("SELECT DISTINCT what, waits FROM public.seen ORDER BY what, waits", &[]).await.unwrap();
+    let seen: Vec<(String, String)> = seen.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let expected =
+        [("run claimed", "off"), ("task claimed", "on"), ("task finished", "on"), ("transition", "on")];
+    assert_eq!(seen, expected.map(|(what, waits)| (what.to_owned(), waits.to_owned())));
+}

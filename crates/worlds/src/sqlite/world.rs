@@ -276,3 +276,55 @@ impl Records for SqliteWorld {
         self.read(records::health).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::super::tx::Tx;
+    use super::*;
+
+    /// SQLite's own numbers: the first ends a transaction when the disk has it, the other before.
+    const WAITS: i64 = 2;
+    const DOES_NOT_WAIT: i64 = 1;
+
+    fn level(tx: &Tx<'_>) -> WorldResult<i64> {
+        tx.number("PRAGMA synchronous", [])
+    }
+
+    fn world() -> (tempfile::TempDir, SqliteWorld) {
+        let folder = tempfile::tempdir().unwrap();
+        let world = SqliteWorld::open(folder.path().join("a.db"), SqliteOptions::default()).unwrap();
+        (folder, world)
+    }
+
+    #[tokio::test]
+    async fn what_must_be_kept_waits_for_the_disk_whatever_came_before_it() {
+        let (_folder, world) = world();
+        for _ in 0..2 {
+            assert_eq!(world.writer.write_unsynced(level).await, Ok(DOES_NOT_WAIT));
+            assert_eq!(world.writer.write(level).await, Ok(WAITS));
+        }
+    }
+
+    #[tokio::test]
+    async fn what_shares_a_transaction_with_something_that_must_be_kept_waits_with_it() {
+        let (_folder, world) = world();
+        let gathered = Arc::new(Barrier::new(2));
+        let held = gathered.clone();
+        let busy = world.writer.write(move |_| {
+            held.wait();
+            Ok(())
+        });
+        let (_, unsynced, synced, ()) = tokio::join!(
+            busy,
+            world.writer.write_unsynced(level),
+            world.writer.write(level),
+            // The others have been sent by now, and wait for the writer together.
+            async {
+                gathered.wait();
+            }
+        );
+        assert_eq!((unsynced, synced), (Ok(WAITS), Ok(WAITS)));
+    }
+}
