@@ -81,7 +81,7 @@ fn every_fault_strikes_and_every_command_and_message_is_used() {
     let missing: Vec<&str> =
         Fault::ALL.iter().filter(|fault| !faults.contains_key(fault)).map(|fault| fault.name()).collect();
     assert_eq!(missing, Vec::<&str>::new(), "faults that never struck");
-    // These come with forks, or are listed beside the history.
+    // No workload forks a run (no program can ask for it); attempts are listed beside the history.
     let later = ["forked", "step_retrying"];
     let commands = ["cancel_task", "cancel_timer", "cancel_child", "compensator"];
     let commits = ["fused commit", "begun run", "stale commit"];

@@ -97,7 +97,9 @@ fn tell(report: &mut Report, kind: Kind, Struck { counted, step, killed }: Struc
          {unmet} is the first nobody met, {beyond} killed beyond it"
     ));
     let least = if kind.victim == Victim::Worker { 10 } else { 3 };
-    report.floor(what, (counted * 8 / 10).max(least), in_a_row * step);
+    // Where every point is tried, all that a clean run has must have been met; in steps the last ones may fall between two.
+    let wanted = if step == 1 { counted } else { counted * 8 / 10 };
+    report.floor(what, wanted.max(least), in_a_row * step);
 }
 
 /// How many such calls the victim makes until the run is over, when nobody kills it: the fewest of some runs, because what comes
