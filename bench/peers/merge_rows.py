@@ -1,6 +1,7 @@
 """merge_rows.py PEERS_JSON ROWS...: puts rows (a JSON object a line) into a list of them.
 
-An engine with new rows loses its old ones, also those of other versions; the rows of other engines stay.
+An engine with new rows loses its old ones, also those of other versions; the rows of other engines stay. Of what was
+tried in several ways only the best row is kept.
 """
 
 import json
@@ -21,9 +22,23 @@ def tidy(row):
     return {key: rounded(value) for key, value in row.items()}
 
 
+def better(row):
+    """A rate where there is one, otherwise a latency; what lost anything is worse than anything."""
+    figure = row["per_s"] if row["per_s"] is not None else -row["p50_ms"]
+    return (-row["lost"], figure)
+
+
+def best_of(rows):
+    best = {}
+    for row in rows:
+        key = (row["engine"], row["workload"])
+        best[key] = max(best.get(key, row), row, key=better)
+    return list(best.values())
+
+
 def main():
     peers, *files = map(Path, sys.argv[1:])
-    new = [tidy(json.loads(line)) for file in files for line in file.read_text().splitlines()]
+    new = best_of(tidy(json.loads(line)) for file in files for line in file.read_text().splitlines())
     measured = {row["engine"] for row in new}
     old = json.loads(peers.read_text()) if peers.exists() else []
     rows = [row for row in old if row["engine"] not in measured] + new

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bench/peers/restate.sh [--quick]: W1 to W5 on Restate, with a server of its own. Rows on standard output, a JSON
-# object a line. What is installed stays in target/peers for the next time.
+# bench/peers/restate.sh [--quick] [--at-once N]: W1 to W5 on Restate, with a server of its own. Rows on standard output,
+# a JSON object a line. What is installed stays in target/peers for the next time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

@@ -1,23 +1,29 @@
 // W1 to W5 on a Restate server: prints a JSON object a line, tells on standard error what it does.
 //
-//   node restate_bench.mjs INGRESS_URL ADMIN_URL [--quick]
+//   node restate_bench.mjs INGRESS_URL ADMIN_URL [--quick] [--at-once N]
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { connect } from "@restatedev/restate-sdk-clients";
 
-// Calls at once where each is a run. `rhythm bench` has as many tasks at once.
-const AT_ONCE = 200;
-// As many as `rhythm bench` enqueues with a call, and so many calls at once: one alone mostly waits for the log.
+// As many as `rhythm bench` enqueues with a call.
 const CALL = 100;
-const SENDERS = 10;
 // As in `rhythm bench`: long enough for a worker to have nothing to do again.
 const PAUSE_MS = 10;
 // Nothing has moved for so long: what is missing by then is lost.
 const STALLED_MS = 60_000;
 const READY_MS = 60_000;
 
-const [ingress, admin, ...options] = process.argv.slice(2);
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: "boolean", default: false }, "at-once": { type: "string", default: "200" } },
+});
+const [ingress, admin] = positionals;
+// Runs called (W1) or tasks enqueued (W5) at once. `rhythm bench` has 1,000 tasks at once, which need not suit others.
+const AT_ONCE = Number(options["at-once"]);
+if (!(Number.isInteger(AT_ONCE) && AT_ONCE >= CALL)) throw new Error(`--at-once: a number from ${CALL} on`);
+const SENDERS = Math.floor(AT_ONCE / CALL);
 const client = connect({ url: ingress });
 const peers = client.serviceClient({ name: "peers" });
 
@@ -182,7 +188,7 @@ async function serveHandlers() {
 
 const read = async (name) => JSON.parse(await readFile(new URL(name, import.meta.url)));
 const versions = (await read("package.json")).dependencies;
-const sizes = (await read("sizes.json"))[options.includes("--quick") ? "quick" : "full"];
+const sizes = (await read("sizes.json"))[options.quick ? "quick" : "full"];
 const node = process.versions.node.split(".")[0];
 
 await untilReady();

@@ -11,13 +11,14 @@ use rhythm_core::fold::{Advance, RunState, advance};
 use rhythm_core::message::{Message, MessageBody, Start, TaskCompleted};
 use rhythm_core::program::{Program, RunFacts, Step, StepInput};
 use rhythm_core::{
-    Actor, Blobs, CommandId, CommitId, Event, MessageId, Millis, Payload, RunId, TenantId, Timestamp,
-    Version, WorkflowKind,
+    Actor, Blobs, CommandId, CommitId, Event, MessageId, Millis, Payload, RunId, TaskId, TaskOptions,
+    TenantId, Timestamp, Version, WorkflowKind,
 };
 use rhythm_engine::memory::MemoryWorld;
 use rhythm_engine::plan::{Folding, Planned};
 use rhythm_engine::world::{
-    ClaimRuns, ClaimTasks, Commit, CommitItem, CreateRuns, Fence, NewRun, RunRow, World,
+    ClaimRuns, ClaimTasks, Commit, CommitItem, CreateRuns, EnqueueTasks, Fence, NewRun, NewTask, RunRow,
+    World,
 };
 
 /// Does it so many times.
@@ -229,8 +230,21 @@ fn commit(times: u64) {
     }
 }
 
+/// As with commits, to create them is counted too.
 fn claim(times: u64) {
     let (world, runtime) = world_of(times);
+    let new = |number: u64| NewTask {
+        id: TaskId::new(format!("task-{number:08}")),
+        run: None,
+        name: "noop".into(),
+        input: payload(r#"{"step":0}"#),
+        options: TaskOptions::default(),
+        actor: Actor("user:bench".into()),
+        trace: None,
+        claim: false,
+    };
+    let request = EnqueueTasks { tenant: TenantId::default(), tasks: (0..times).map(new).collect() };
+    runtime.block_on(world.enqueue_tasks(request)).unwrap();
     let tasks = ClaimTasks {
         tenant: TenantId::default(),
         worker: "w1".into(),
@@ -243,6 +257,6 @@ fn claim(times: u64) {
     };
     for _ in 0..times {
         assert_eq!(runtime.block_on(world.claim_runs(claims(1))).unwrap().runs.len(), 1);
-        black_box(runtime.block_on(world.claim_tasks(tasks.clone())).unwrap());
+        assert_eq!(runtime.block_on(world.claim_tasks(tasks.clone())).unwrap().tasks.len(), 1);
     }
 }

@@ -1,6 +1,6 @@
 //! What became of all that was asked for, read back after the clock has stopped.
 
-use rhythm_core::Status;
+use rhythm_core::{Status, Timestamp};
 use rhythm_engine::client::Client;
 use rhythm_engine::world::{RunQuery, TaskQuery, TaskState};
 use serde_json::Value;
@@ -20,6 +20,17 @@ pub async fn lost_runs(
     expected: u64,
     output: &Value,
 ) -> Result<u64, BenchError> {
+    lost_runs_since(client, script, Timestamp(0), expected, output).await
+}
+
+/// The same of runs that were not there before a moment.
+pub async fn lost_runs_since(
+    client: &Client,
+    script: &Script,
+    since: Timestamp,
+    expected: u64,
+    output: &Value,
+) -> Result<u64, BenchError> {
     let (wanted, every) = (payload(output)?, expected.div_ceil(OUTPUTS).max(1));
     let (mut seen, mut right, mut cursor) = (0, 0, None);
     loop {
@@ -32,6 +43,10 @@ pub async fn lost_runs(
         };
         let page = client.world().list_runs(query).await?;
         for run in page.rows {
+            // The newest come first: beyond these there may be a million others.
+            if seen == expected || run.created_at < since {
+                return Ok(expected - right);
+            }
             let completed = run.status == Status::Completed;
             let looked_at = completed && seen % every == 0;
             seen += 1;
@@ -40,8 +55,8 @@ pub async fn lost_runs(
             }
         }
         cursor = page.next;
-        if cursor.is_none() {
-            return Ok(expected.saturating_sub(right));
+        if seen == expected || cursor.is_none() {
+            return Ok(expected - right);
         }
     }
 }

@@ -13,6 +13,7 @@ use tokio_postgres::error::SqlState;
 
 use crate::BenchError;
 use crate::database::{self, database_named};
+use crate::server::Server;
 
 /// Names of databases and folders begin so.
 const PREFIX: &str = "rhythm_bench_";
@@ -20,6 +21,8 @@ const PREFIX: &str = "rhythm_bench_";
 pub struct Ground {
     url: String,
     place: Place,
+    /// Absent for SQLite.
+    server: Option<Server>,
 }
 
 enum Place {
@@ -69,11 +72,13 @@ impl Ground {
         let parent = parent.canonicalize()?;
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&parent)?;
         let url = format!("sqlite:{}", folder.path().join("bench.db").display());
-        Ok(Self { url, place: Place::Folder { folder, parent: made.then_some(parent) } })
+        let place = Place::Folder { folder, parent: made.then_some(parent) };
+        Ok(Self { url, place, server: None })
     }
 
     async fn on_server(url: &str) -> Result<Self, BenchError> {
         let server = database::connect(url).await.map_err(unreachable_server)?;
+        let settings = Server::of(&server).await?;
         let name = format!("{PREFIX}{}", fresh_id().replace('-', ""));
         let place = match server.batch_execute(&format!("CREATE DATABASE {name}")).await {
             Ok(()) => Place::Database { server: url.to_owned(), name: name.clone() },
@@ -84,7 +89,7 @@ impl Ground {
             Place::Shared => url.to_owned(),
             _ => database_named(url, &name),
         };
-        Ok(Self { url, place })
+        Ok(Self { url, place, server: Some(settings) })
     }
 
     pub fn url(&self) -> &str {
@@ -96,13 +101,27 @@ impl Ground {
         if self.folder().is_some() { "sqlite" } else { "postgres" }
     }
 
+    /// Whether what is committed survives a power cut. The worlds open SQLite so that it does.
+    pub fn is_durable(&self) -> bool {
+        self.server.as_ref().is_none_or(Server::is_durable)
+    }
+
+    /// The database and what its durability hangs on, in a few words.
+    pub fn database(&self) -> String {
+        let sqlite = || format!("SQLite {} (synchronous FULL)", rusqlite::version());
+        self.server.as_ref().map_or_else(sqlite, Server::to_string)
+    }
+
     /// What its owner should know.
-    pub fn remark(&self) -> Option<&'static str> {
-        let shared = matches!(self.place, Place::Shared);
-        shared.then_some(
+    pub fn remarks(&self) -> Vec<String> {
+        let shared = matches!(self.place, Place::Shared).then(|| {
             "no database could be created (42501), so this measures in the named one, under tenants of its own; \
-             what it writes stays there until retention removes it",
-        )
+             what it writes stays there until retention removes it"
+                .to_owned()
+        });
+        let lossy = (!self.is_durable())
+            .then(|| format!("not durable, so its figures are no measure: {}", self.database()));
+        shared.into_iter().chain(lossy).collect()
     }
 
     /// Where a SQLite database lies.

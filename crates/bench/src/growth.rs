@@ -5,10 +5,10 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::Instant;
 
-use rhythm_core::{Millis, WorkerId, WorkflowKind};
+use rhythm_core::{Millis, TenantId, WorkerId, WorkflowKind};
 use rhythm_engine::client::{Client, EnqueueTask};
 use rhythm_engine::world::*;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::figures::Samples;
 use crate::flows::{FINISHED, SLEEPING, Script};
@@ -23,6 +23,8 @@ const SAMPLES: usize = 200;
 /// Each state is measured so often; the middle one counts.
 const ROUNDS: usize = 5;
 const FILL_CONCURRENCY: u32 = 100;
+/// The worker that calls are made for.
+const PROBE: &str = "probe";
 
 /// What the database holds.
 #[derive(Clone, Debug)]
@@ -41,6 +43,8 @@ pub async fn measure(
     progress: &Progress,
 ) -> Result<Vec<Measured>, BenchError> {
     let world = &ground.open().await?;
+    // What fills it and what is measured share a tenant: every index a claim reads begins with it.
+    let tenant = &ground::fresh_tenant();
     // A database only ever gets fuller.
     let mut goals = growth.finished.clone();
     goals.sort_unstable();
@@ -48,26 +52,26 @@ pub async fn measure(
     let mut all: Vec<Measured> = Vec::new();
     for goal in goals {
         if goal > 0 {
-            fill(world, &SLEEPING, growth.sleeping - sleeping, progress).await?;
+            fill(world, tenant, &SLEEPING, growth.sleeping - sleeping, progress).await?;
             sleeping = growth.sleeping;
         }
-        fill(world, &FINISHED, goal - finished, progress).await?;
+        fill(world, tenant, &FINISHED, goal - finished, progress).await?;
         finished = goal;
         progress.say(&format!("measuring with {finished} finished and {sleeping} sleeping runs"));
         ground.rest().await?;
-        let mut measured = middle(world, load).await?;
+        let mut measured = middle(world, tenant, load).await?;
         measured.detail.extend(object(json!({ "finished": finished, "sleeping": sleeping })));
-        measured.detail.extend(calls(world).await?);
+        measured.detail.extend(calls(world, tenant).await?);
         measured.note_ratio(all.first());
         all.push(measured);
     }
     Ok(all)
 }
 
-async fn middle(world: &Arc<dyn World>, load: &Load) -> Result<Measured, BenchError> {
+async fn middle(world: &Arc<dyn World>, tenant: &TenantId, load: &Load) -> Result<Measured, BenchError> {
     let mut rounds = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
-        rounds.push(throughput::runs(world, load).await?);
+        rounds.push(throughput::runs(world, tenant.clone(), load).await?);
     }
     rounds.sort_by(|one, other| one.per_s.partial_cmp(&other.per_s).unwrap_or(Ordering::Equal));
     Ok(rounds.swap_remove(ROUNDS / 2))
@@ -76,6 +80,7 @@ async fn middle(world: &Arc<dyn World>, load: &Load) -> Result<Measured, BenchEr
 /// Runs that end at once, or sleep for a long time, done by an engine like any others.
 async fn fill(
     world: &Arc<dyn World>,
+    tenant: &TenantId,
     script: &Script,
     runs: u32,
     progress: &Progress,
@@ -84,7 +89,7 @@ async fn fill(
         return Ok(());
     }
     progress.say(&format!("filling the database: {runs} runs of {}", script.name));
-    let worker = InProcess::start(world, FILL_CONCURRENCY).await?;
+    let worker = InProcess::of(world, tenant.clone(), FILL_CONCURRENCY).await?;
     script.register(&worker.client).await?;
     script.fill(&worker, runs, &json!({ "number": 1 }), progress).await?;
     worker.stop().await;
@@ -92,31 +97,33 @@ async fn fill(
 }
 
 /// The median times of what a worker asks again and again.
-async fn calls(world: &Arc<dyn World>) -> Result<serde_json::Map<String, serde_json::Value>, BenchError> {
-    let client = client(world.clone(), ground::fresh_tenant());
-    let empty = median(async || {
-        claim_runs(&client).await?;
-        Ok(())
+async fn calls(world: &Arc<dyn World>, tenant: &TenantId) -> Result<Map<String, Value>, BenchError> {
+    let client = client(world.clone(), tenant.clone());
+    let empty_claim_ms = median(async || match claim_runs(&client).await?.runs.len() {
+        0 => Ok(()),
+        runs => Err(BenchError::NotMeasured(format!("{runs} runs were still to be stepped"))),
     });
-    let empty_claim_ms = empty.await?;
-    let sweep = median(async || {
+    let empty_claim_ms = empty_claim_ms.await?;
+    let sweep_ms = median(async || {
         world.upkeep(Upkeep::Sweep { limit: 2_000 }).await?;
         Ok(())
     });
-    let sweep_ms = sweep.await?;
+    let sweep_ms = sweep_ms.await?;
     let task = EnqueueTask { name: handler::NAME.to_owned(), ..EnqueueTask::default() };
     client.enqueue_tasks(vec![task; SAMPLES]).await?;
-    let claim = median(async || {
-        claim_task(&client).await?;
+    let mut claimed = Vec::with_capacity(SAMPLES);
+    let task_claim_ms = median(async || {
+        claimed.extend(claim_task(&client).await?.tasks);
         Ok(())
     });
-    let task_claim_ms = claim.await?;
+    let task_claim_ms = task_claim_ms.await?;
+    finish(&client, claimed).await?;
     let figures =
         json!({ "empty_claim_ms": empty_claim_ms, "sweep_ms": sweep_ms, "task_claim_ms": task_claim_ms });
     Ok(object(figures))
 }
 
-async fn median(call: impl AsyncFn() -> Result<(), BenchError>) -> Result<Option<f64>, BenchError> {
+async fn median(mut call: impl AsyncFnMut() -> Result<(), BenchError>) -> Result<Option<f64>, BenchError> {
     let mut times = Samples::default();
     for _ in 0..SAMPLES {
         let began = Instant::now();
@@ -126,10 +133,28 @@ async fn median(call: impl AsyncFn() -> Result<(), BenchError>) -> Result<Option
     Ok(times.p50())
 }
 
+/// Otherwise the worker of the next state would be given them, in the middle of its load.
+async fn finish(client: &Client, claimed: Vec<ClaimedTask>) -> Result<(), BenchError> {
+    if claimed.len() != SAMPLES {
+        let text = format!("{} claims of a task came to {} tasks", SAMPLES, claimed.len());
+        return Err(BenchError::NotMeasured(text));
+    }
+    let finished = claimed.into_iter().map(|task| FinishedTask {
+        task: task.id,
+        claim: task.claim,
+        outcome: TaskOutcome::Completed { output: task.input },
+        message: None,
+    });
+    let finished = finished.collect();
+    let request = FinishTasks { tenant: client.tenant().clone(), worker: WorkerId::new(PROBE), finished };
+    client.world().finish_tasks(request).await?;
+    Ok(())
+}
+
 async fn claim_runs(client: &Client) -> Result<ClaimedRuns, BenchError> {
     let request = ClaimRuns {
         tenant: client.tenant().clone(),
-        worker: WorkerId::new("probe"),
+        worker: WorkerId::new(PROBE),
         kinds: vec![WorkflowKind::Flow],
         workflows: Vec::new(),
         limit: 200,
@@ -142,7 +167,7 @@ async fn claim_runs(client: &Client) -> Result<ClaimedRuns, BenchError> {
 async fn claim_task(client: &Client) -> Result<ClaimedTasks, BenchError> {
     let request = ClaimTasks {
         tenant: client.tenant().clone(),
-        worker: WorkerId::new("probe"),
+        worker: WorkerId::new(PROBE),
         queues: vec![("default".into(), 1)],
         names: vec![handler::NAME.to_owned()],
         hold: Millis::from_secs(30),

@@ -1,4 +1,4 @@
-//! A worker inside the measuring process, on a tenant of its own.
+//! A worker inside the measuring process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,19 +37,29 @@ pub struct InProcess {
 pub type Entries = UnboundedReceiver<Instant>;
 
 impl InProcess {
+    /// On a tenant of its own.
     pub async fn start(world: &Arc<dyn World>, concurrency: u32) -> Result<Self, BenchError> {
-        Self::with(world, concurrency, Noop::default()).await
+        Self::of(world, ground::fresh_tenant(), concurrency).await
+    }
+
+    /// On a tenant that may have been there before.
+    pub async fn of(world: &Arc<dyn World>, tenant: TenantId, concurrency: u32) -> Result<Self, BenchError> {
+        Self::with(world, tenant, concurrency, Noop::default()).await
     }
 
     /// Also tells when each handler was entered.
     pub async fn watched(world: &Arc<dyn World>, concurrency: u32) -> Result<(Self, Entries), BenchError> {
         let (entries, entered) = unbounded_channel();
         let noop = Noop { entries: Some(entries), ..Noop::default() };
-        Ok((Self::with(world, concurrency, noop).await?, entered))
+        Ok((Self::with(world, ground::fresh_tenant(), concurrency, noop).await?, entered))
     }
 
-    async fn with(world: &Arc<dyn World>, concurrency: u32, noop: Noop) -> Result<Self, BenchError> {
-        let tenant = ground::fresh_tenant();
+    async fn with(
+        world: &Arc<dyn World>,
+        tenant: TenantId,
+        concurrency: u32,
+        noop: Noop,
+    ) -> Result<Self, BenchError> {
         let executions = noop.executions.clone();
         let (process, driver) = assemble(world.clone(), tenant.clone(), concurrency, noop);
         // What is measured is a worker that is there, not its coming up.

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::BenchError;
+use crate::machine;
 use crate::report::Report;
 
 const IN_PROCESS: &str = "Rhythm, in-process Rust handlers";
@@ -26,7 +27,8 @@ pub fn read_peers(path: &Path) -> Result<Vec<Peer>, BenchError> {
     serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))
 }
 
-/// A table with a row for each report, and below those of a workload what peers do of the same.
+/// A line that says what was measured on, and a table with a row for each report, below those of a workload what peers
+/// do of the same.
 pub fn table(reports: &[Report], peers: &[Peer]) -> String {
     let mut rows = Vec::new();
     let mut names: Vec<&str> = reports.iter().map(|report| report.workload.as_str()).collect();
@@ -40,12 +42,23 @@ pub fn table(reports: &[Report], peers: &[Peer]) -> String {
         rows.extend(peers.iter().filter(|peer| peer.report.workload == *name).map(peer_row));
     }
     let columns: Vec<&str> = ["workload", "engine", "world"].into_iter().chain(Report::COLUMNS).collect();
-    let mut text = format!("| {} |\n|{}\n", columns.join(" | "), "---|".repeat(columns.len()));
+    let mut text = format!("{}\n\n", measured_on(reports));
+    text.push_str(&format!("| {} |\n|{}\n", columns.join(" | "), "---|".repeat(columns.len())));
     for row in rows {
         let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|").replace('\n', " ")).collect();
         text.push_str(&format!("| {} |\n", cells.join(" | ")));
     }
     text
+}
+
+fn measured_on(reports: &[Report]) -> String {
+    let mut databases: Vec<&str> = Vec::new();
+    for report in reports {
+        if !databases.contains(&report.database.as_str()) {
+            databases.push(&report.database);
+        }
+    }
+    format!("Measured {}; {}.", machine::described(), databases.join("; "))
 }
 
 fn own_row(report: &Report) -> Vec<String> {
@@ -87,7 +100,7 @@ mod tests {
         .unwrap();
         let table = table(&ours, &peers);
         let begins: Vec<String> =
-            table.lines().skip(2).map(|line| line.split(" | ").take(3).collect()).collect();
+            table.lines().skip(4).map(|line| line.split(" | ").take(3).collect()).collect();
         assert_eq!(
             begins,
             [

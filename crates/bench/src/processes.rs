@@ -47,10 +47,7 @@ impl OwnProcess {
     }
 
     pub fn rss_mb(&self) -> Result<f64, BenchError> {
-        let status = std::fs::read_to_string(self.proc_file("status"))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kilobytes: Option<f64> = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-        kilobytes.map(|kilobytes| kilobytes / 1024.0).ok_or_else(|| self.ended())
+        proc_mb(&self.proc_file("status"), "VmRSS:").ok_or_else(|| self.ended())
     }
 
     pub fn cpu_seconds(&self) -> Result<f64, BenchError> {
@@ -75,6 +72,19 @@ impl Drop for OwnProcess {
     fn drop(&mut self) {
         let _ = self.kill();
     }
+}
+
+/// What this process itself holds; not every system tells.
+pub fn own_rss_mb() -> Option<f64> {
+    proc_mb(Path::new("/proc/self/status"), "VmRSS:")
+}
+
+/// The line of a file of the system that begins so, which tells kilobytes.
+pub fn proc_mb(file: &Path, name: &str) -> Option<f64> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let kilobytes: f64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes / 1024.0)
 }
 
 /// What a worker in a process of its own is told, beside the world.

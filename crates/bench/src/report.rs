@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::figures::ratio;
+use crate::ground::Ground;
 use crate::raw::RawLimit;
 
 /// One measurement on one world. Keys that do not apply are null.
@@ -20,6 +21,9 @@ pub struct Report {
     pub raw_commit_ms: Option<f64>,
     /// The rate as a share of the raw limit in batches.
     pub ratio_batched: Option<f64>,
+    /// The database and its settings, for the head of a table.
+    #[serde(skip)]
+    pub database: String,
 }
 
 /// What a workload came to.
@@ -41,10 +45,11 @@ pub struct Measured {
 }
 
 impl Report {
-    pub fn new(workload: &str, world: &str, measured: Measured, raw: &RawLimit) -> Self {
+    pub fn new(workload: &str, ground: &Ground, measured: Measured, raw: &RawLimit) -> Self {
         Self {
             workload: workload.to_owned(),
-            world: world.to_owned(),
+            world: ground.world_name().to_owned(),
+            database: ground.database(),
             ratio_batched: ratio(measured.per_s, Some(raw.batched_per_s)),
             measured,
             raw_single_per_s: Some(raw.single_per_s),

@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::TryStreamExt;
+use rhythm_core::TenantId;
 use rhythm_engine::client::{Client, EnqueueTask};
 use rhythm_engine::world::World;
 use serde_json::{Map, Value, json};
 
-use crate::check::{lost_runs, lost_tasks};
+use crate::check::{lost_runs, lost_runs_since, lost_tasks};
 use crate::flows::{CALL, STEPS, WARM_UP, in_calls, payload};
 use crate::in_process::InProcess;
+use crate::processes::own_rss_mb;
 use crate::report::{Measured, object};
 use crate::wait::{Look, until};
 use crate::{BenchError, handler};
@@ -68,16 +70,20 @@ impl Load {
     }
 }
 
-pub async fn runs(world: &Arc<dyn World>, load: &Load) -> Result<Measured, BenchError> {
-    let worker = InProcess::start(world, load.concurrency).await?;
-    WARM_UP.register(&worker.client).await?;
-    WARM_UP.start_many(&worker.client, FIRST, &json!({ "steps": load.steps })).await?;
+/// By a worker on this tenant, whatever that has from before.
+pub async fn runs(world: &Arc<dyn World>, tenant: TenantId, load: &Load) -> Result<Measured, BenchError> {
+    let since = world.now().await?;
+    let worker = InProcess::of(world, tenant, load.concurrency).await?;
+    let client = &worker.client;
+    WARM_UP.register(client).await?;
+    WARM_UP.start_many(client, FIRST, &json!({ "steps": load.steps })).await?;
     worker.until_ended(FIRST.into()).await?;
     let first = worker.executions();
-    STEPS.register(&worker.client).await?;
+    STEPS.register(client).await?;
     let wall = load.round(&worker).await?;
-    let executions = worker.executions() - first;
-    let measured = load.measured(wall, load.lost(&worker.client, 1).await?, executions);
+    let (executions, rss_mb) = (worker.executions() - first, own_rss_mb());
+    let lost = lost_runs_since(client, &STEPS, since, load.runs.into(), &json!(load.steps)).await?;
+    let measured = Measured { rss_mb, ..load.measured(wall, lost, executions) };
     worker.stop().await;
     Ok(measured)
 }
@@ -104,7 +110,9 @@ pub async fn tasks(world: &Arc<dyn World>, tasks: u32, concurrency: u32) -> Resu
     let enqueued = began.elapsed();
     all_done(expected).await?;
     let wall = began.elapsed();
+    let rss_mb = own_rss_mb();
     let measured = Measured {
+        rss_mb,
         per_s: Some(f64::from(tasks) / wall.as_secs_f64()),
         wall_s: Some(wall.as_secs_f64()),
         lost: Some(lost_tasks(client, expected).await?),

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::figures::ratio;
 use crate::graphs::{self, Shapes};
-use crate::ground::Ground;
+use crate::ground::{Ground, fresh_tenant};
 use crate::growth::{self, Growth};
 use crate::progress::Progress;
 use crate::report::{Measured, Report};
@@ -106,7 +106,10 @@ impl Workload {
             let share = ratio(measured.p50_ms, Some(raw.commit_ms));
             measured.detail.insert("ratio_to_raw_commit".into(), json!(share));
         }
-        let report = |measured| Report::new(self.name(), ground.world_name(), measured, &raw);
+        let report = |mut measured: Measured| {
+            measured.detail.insert("durable".into(), json!(ground.is_durable()));
+            Report::new(self.name(), ground, measured, &raw)
+        };
         Ok(all.into_iter().map(report).collect())
     }
 
@@ -135,7 +138,7 @@ impl Workload {
     async fn measured(&self, ground: &Ground, progress: &Progress) -> Result<Vec<Measured>, BenchError> {
         let seconds = |count: &u32| Duration::from_secs(u64::from(*count));
         let one = match self {
-            Self::Throughput(load) => throughput::runs(&ground.open().await?, load).await?,
+            Self::Throughput(load) => throughput::runs(&ground.open().await?, fresh_tenant(), load).await?,
             Self::HopLatency { runs, steps } => latency::hops(&ground.open().await?, *runs, *steps).await?,
             Self::StartLatency { samples } => latency::starts(&ground.open().await?, *samples).await?,
             Self::FanOut { tasks, samples, concurrency } => {

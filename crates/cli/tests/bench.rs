@@ -88,6 +88,7 @@ impl<'a> Site<'a> {
                 assert!(is_positive(&report[raw]), "{raw}: {report}");
             }
             assert_eq!(report["per_s"].is_null(), report["ratio_batched"].is_null(), "{report}");
+            assert_eq!(report["detail"]["durable"], self.is_durable(), "{report}");
         }
         self.is_clean();
         reports
@@ -97,6 +98,13 @@ impl<'a> Site<'a> {
         let reports = self.measure(args);
         assert_eq!(reports.len(), 1, "{reports:?}");
         reports[0].clone()
+    }
+
+    /// Test servers mostly are not.
+    fn is_durable(&self) -> bool {
+        let lossy = "SELECT count(*) FROM pg_settings WHERE setting = 'off' \
+            AND name IN ('fsync', 'synchronous_commit', 'full_page_writes')";
+        self.role.is_none() || server::number(&self.rig.world, lossy) == 0
     }
 
     fn is_clean(&self) {
@@ -129,10 +137,13 @@ fn is_exact(report: &Value) {
 }
 
 fn throughput_of_runs(rig: &Rig) {
-    let report = Site::new(rig).measure_one(&[&["w1"], &LOAD[..]].concat());
+    let site = Site::new(rig);
+    let report = site.measure_one(&[&["w1"], &LOAD[..]].concat());
     is_exact(&report);
     assert!(is_positive(&report["per_s"]) && is_positive(&report["wall_s"]), "{report}");
-    assert_eq!(report["detail"], json!({ "runs": 6, "steps": 3, "concurrency": 4 }));
+    assert!(is_positive(&report["rss_mb"]), "{report}");
+    let durable = site.is_durable();
+    assert_eq!(report["detail"], json!({ "runs": 6, "steps": 3, "concurrency": 4, "durable": durable }));
 }
 
 fn latency_of_hops(rig: &Rig) {
@@ -164,7 +175,7 @@ fn a_queue_of_tasks(rig: &Rig) {
     let report = Site::new(rig).measure_one(&["w5", "--tasks", "201", "--concurrency", "10"]);
     is_exact(&report);
     assert_eq!(report["detail"]["tasks"], 201);
-    assert!(is_positive(&report["per_s"]), "{report}");
+    assert!(is_positive(&report["per_s"]) && is_positive(&report["rss_mb"]), "{report}");
 }
 
 fn an_idle_worker(rig: &Rig) {
@@ -242,6 +253,16 @@ fn graphs(rig: &Rig) {
     }
 }
 
+fn a_database_that_may_forget_is_told(rig: &Rig) {
+    let site = Site::new(rig);
+    let answer = site.bench(&[&["w1", "--markdown"], &LOAD[..]].concat());
+    assert_eq!(answer.stderr.contains("not durable"), !site.is_durable(), "{answer:?}");
+    let head = answer.stdout.lines().next().unwrap();
+    let settings = ["PostgreSQL ", "(fsync ", ", synchronous_commit ", ", full_page_writes "];
+    let told = if site.role.is_some() { &settings[..] } else { &["SQLite 3."] };
+    assert!(told.iter().all(|part| head.contains(part)), "{head}");
+}
+
 fn an_interrupted_benchmark_clears_up(rig: &Rig) {
     let site = Site::new(rig);
     let mut command = site.command(&["w11", "--runs", "1000", "--steps", "1000"]);
@@ -270,6 +291,7 @@ on_both_worlds!(
     timers_that_come_too_late_are_no_figure,
     many_workers,
     graphs,
+    a_database_that_may_forget_is_told,
     an_interrupted_benchmark_clears_up,
 );
 
@@ -294,9 +316,13 @@ fn markdown_shows_peers_beside_us() {
     let peers = peers.display().to_string();
     let answer = site.bench(&[&["w1", "--markdown", "--peers", &peers], &LOAD[..]].concat());
     let lines: Vec<&str> = answer.stdout.lines().collect();
-    assert_eq!(lines.len(), 4, "{answer:?}");
-    assert!(lines[2].starts_with("| W1 | Rhythm, in-process Rust handlers | sqlite | "), "{answer:?}");
-    assert!(lines[3].starts_with("| W1 | Other 1.2, Go | postgres | "), "{answer:?}");
+    assert_eq!(lines.len(), 6, "{answer:?}");
+    assert!(
+        lines[0].starts_with("Measured 20") && lines[0].contains(" UTC, ") && lines[1].is_empty(),
+        "{answer:?}"
+    );
+    assert!(lines[4].starts_with("| W1 | Rhythm, in-process Rust handlers | sqlite | "), "{answer:?}");
+    assert!(lines[5].starts_with("| W1 | Other 1.2, Go | postgres | "), "{answer:?}");
     assert!(answer.stderr.contains("w1 on sqlite: 6 runs of 3 tasks"), "{answer:?}");
     let missing = site.bench(&["w1", "--markdown", "--peers", "nowhere.json"]);
     assert!(missing.code == 1 && missing.stderr.starts_with("error[CLI014]: nowhere.json"), "{missing:?}");

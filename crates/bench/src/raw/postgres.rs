@@ -22,7 +22,7 @@ pub async fn limit(url: &str, each: Duration) -> Result<RawLimit, Error> {
 async fn on(db: &Client, each: Duration) -> Result<RawLimit, Error> {
     let payloads = Payloads::of_w1();
     let mut runs = Run::batch();
-    db.batch_execute("SET synchronous_commit = on").await?;
+    db.batch_execute(include_str!("postgres_session.sql")).await?;
     db.batch_execute(include_str!("postgres.sql")).await?;
     let seeded: [Parameter<'_>; 3] = [&(BATCH as i64), &payloads.snapshot, &INPUT];
     db.execute(include_str!("postgres_seed.sql"), &seeded).await?;

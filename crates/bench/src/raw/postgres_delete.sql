@@ -1,1 +1,1 @@
-DELETE FROM rhythm_raw.queue AS q USING unnest($1::text[]) AS u (id) WHERE q.id = u.id
+DELETE FROM rhythm_raw.queue AS q USING (SELECT unnest($1::text[]) AS id) AS u WHERE q.id = u.id

@@ -1,2 +1,2 @@
 INSERT INTO rhythm_raw.queue (id, run, input)
-SELECT u.id, u.run, $3 FROM unnest($1::text[], $2::text[]) AS u (id, run)
+SELECT unnest($1::text[]), unnest($2::text[]), $3

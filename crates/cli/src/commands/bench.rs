@@ -93,8 +93,8 @@ async fn measure(
     let out = settings.output;
     let about = format!("{} on {}", workload.name(), ground.world_name());
     let progress = Progress::new(about, move |text| out.note(text));
-    if let Some(remark) = ground.remark() {
-        progress.say(remark);
+    for remark in ground.remarks() {
+        progress.say(&remark);
     }
     let manner = Manner { raw_for: Duration::from_millis(raw_ms.into()), progress: &progress };
     let measured = tokio::select! {

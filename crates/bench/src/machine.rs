@@ -1,0 +1,24 @@
+//! What it is measured with, in a few words.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rhythm_core::Timestamp;
+
+use crate::processes::proc_mb;
+
+/// The time, the cores and the memory; what the system does not tell is left out.
+pub fn described() -> String {
+    let cores = std::thread::available_parallelism().ok().map(|count| format!("{count} cores"));
+    let memory = proc_mb(Path::new("/proc/meminfo"), "MemTotal:");
+    let memory = memory.map(|megabytes| format!("{:.0} GB of memory", megabytes / 1024.0));
+    let parts = [Some(now()), cores, memory];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// In UTC, to the minute.
+fn now() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let text = Timestamp(i64::try_from(since.as_millis()).unwrap_or_default()).to_string();
+    format!("{} UTC", text.chars().take(16).collect::<String>().replace('T', " "))
+}

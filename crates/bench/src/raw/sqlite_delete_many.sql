@@ -1,0 +1,1 @@
+DELETE FROM raw_queue WHERE id IN (/*row*/?/*row*/)
