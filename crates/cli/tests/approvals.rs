@@ -57,7 +57,9 @@ fn a_question_is_listed_shown_and_answered_once(rig: &Rig) {
     assert_eq!(rig.json(&["approvals", "list", "--approver", "carl"])["rows"], json!([]));
     let shown = rig.ok(&["approvals", "show", &name]);
     assert!(shown.contains("https://desk.example.com") && shown.contains(r#"{"sum": 12}"#), "{shown}");
-    assert!(rig.ok(&["explain", &run]).contains(&format!("rhythm approvals approve {name}")));
+    let command = format!("rhythm approvals approve {name} --as ann");
+    assert!(rig.ok(&["explain", &run]).contains(&command));
+    assert!(rig.run(&["approvals", "show", &name]).stderr.contains(&command));
 
     let told = refused(run_as(rig, "carl", &["approvals", "approve", &name]), 2, "APPROVAL003");
     assert!(told.contains("carl may not decide"), "{told}");

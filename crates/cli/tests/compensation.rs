@@ -52,6 +52,21 @@ fn what_is_left_is_said(rig: &Rig) {
     assert!(rig.ok(&["explain", &run]).contains("still to be undone: pay"));
     assert!(rig.ok(&["runs", "list"]).contains("failed (compensation failed)"));
     rig.fails(&["runs", "retry", &run], 4, "COMPENSATION001");
+    let said = rig.fails(&["run", "--resume", &run, "--quiet"], 1, "CLI010");
+    assert!(
+        said.contains(&format!("rhythm runs compensate {run}")) && !said.contains("runs retry"),
+        "{said}"
+    );
+}
+
+fn a_run_that_took_back_everything_is_not_offered_another_try(rig: &Rig) {
+    let failing = shop("echo").replace(
+        "{id: ship, type: task, config: {task: echo}",
+        "{id: ship, type: task, retry: 1, config: {task: fail}",
+    );
+    rig.write("shop.graph.yaml", &failing);
+    let said = rig.fails(&["run", "shop.graph.yaml", "--quiet"], 1, "CLI010");
+    assert!(said.contains("start a new run") && !said.contains("runs retry"), "{said}");
 }
 
 fn a_run_with_nothing_to_take_back_is_refused(rig: &Rig) {
@@ -68,5 +83,6 @@ fn a_run_with_nothing_to_take_back_is_refused(rig: &Rig) {
 on_both_worlds!(
     a_completed_run_takes_back_what_it_did,
     what_is_left_is_said,
+    a_run_that_took_back_everything_is_not_offered_another_try,
     a_run_with_nothing_to_take_back_is_refused,
 );

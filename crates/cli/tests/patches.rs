@@ -90,6 +90,12 @@ fn what_is_refused_is_told_with_its_code(rig: &Rig) {
     }
     let listed = rig.ok(&["runs", "patches", &run]);
     assert_eq!(listed.matches("refused: ").count(), 4, "dry runs leave nothing: {listed}");
+    assert!(listed.contains("refused: live_node_removed: something is under way at wait"), "{listed}");
+    let rows = rig.ok(&["-o", "json", "runs", "patches", &run]);
+    assert_eq!(rows.matches("\"message\":").count(), 4, "one in each row, of who brought it: {rows}");
+    let row = rig.json(&["runs", "patches", &run])["rows"][0].clone();
+    assert_eq!(row["because"], "something is under way at wait");
+    assert!(row["message"].as_str().is_some_and(|id| id.starts_with("patch:")), "{row}");
     assert!(rig.ok(&["runs", "patches", &run, "--diff", "2"]).contains("cannot be applied"));
     rig.fails(&["runs", "patch", &run, "--undo", "1"], 2, "ENGINE010");
 

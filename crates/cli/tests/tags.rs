@@ -135,6 +135,17 @@ fn a_workflow_is_patched_and_unpatched(rig: &Rig) {
     rig.fails(&["workflows", "patches", "nothing"], 3, "ENGINE001");
 }
 
+fn a_patched_yaml_graph_differs_by_what_was_patched_alone(rig: &Rig) {
+    let yaml = "metadata: {name: bill}\nnodes:\n  - {id: a, type: task, config: {task: echo, n: 1}}\n";
+    rig.write("bill.graph.yaml", yaml);
+    rig.ok(&["workflows", "register", "bill.graph.yaml"]);
+    let first = rig.json(&["workflows", "show", "bill"])["version"].as_str().unwrap().to_owned();
+    let replace = r#"[{"op": "replace", "path": "/nodes/0/config/n", "value": 2}]"#;
+    rig.ok(&["workflows", "patch", "bill", replace, "--reason", "more"]);
+    let diff = rig.json(&["workflows", "diff", "bill", &first]);
+    assert_eq!((&diff["added"], &diff["removed"]), (&json!(1), &json!(1)), "{}", diff["diff"]);
+}
+
 fn a_patch_of_a_tag_moves_the_tag_alone(rig: &Rig) {
     let versions = registered(rig, &["echo", "sleep"]);
     rig.ok(&["workflows", "tag", "live", &format!("order@{}", versions[0])]);
@@ -177,6 +188,7 @@ on_both_worlds!(
     a_tag_is_moved_shown_rolled_back_and_removed,
     what_a_tag_cannot_do_is_said,
     a_workflow_is_patched_and_unpatched,
+    a_patched_yaml_graph_differs_by_what_was_patched_alone,
     a_patch_of_a_tag_moves_the_tag_alone,
     a_patch_that_does_not_compile_registers_nothing,
 );

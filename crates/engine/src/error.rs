@@ -224,7 +224,7 @@ impl EngineError {
             Self::ExpiredLink(_) => "ask whoever sent it for a new one",
             Self::UnknownVersion { .. } => "`rhythm workflows versions NAME` shows the versions there are",
             Self::Misfit { .. } => {
-                "correct the input; `rhythm workflows show NAME` has the schema in the front matter"
+                "correct the input; `rhythm workflows show NAME` has the schema: `input` in the front matter of a flow, `inputs` of a graph"
             }
         }
     }

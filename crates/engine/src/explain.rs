@@ -67,6 +67,11 @@ pub async fn explain(client: &Client, run: &RunId) -> Result<Explanation, Engine
         let attempts = world.attempts(client.tenant(), run).await?;
         explanation.reasons.iter_mut().for_each(|reason| add_failure(reason, run, &attempts));
     }
+    for reason in &mut explanation.reasons {
+        let About::Approval(number) = reason.about else { continue };
+        let asked = world.approval(client.tenant(), run, number).await?;
+        reason.command = asked.map(|row| row.command()).or(reason.command.take());
+    }
     if let Some(place) = whereabouts(client, &picture).await? {
         lines::tell(&mut explanation, &place);
     }

@@ -48,8 +48,14 @@ pub struct RunPatch {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum PatchOutcome {
-    Adopted { inverse: Payload },
-    Refused { code: String, message: String },
+    Adopted {
+        inverse: Payload,
+    },
+    Refused {
+        code: String,
+        /// Not `message`: that is the one that brought the patch.
+        because: String,
+    },
 }
 
 impl Client {
@@ -80,7 +86,7 @@ fn told(history: &[Event]) -> Vec<RunPatch> {
                 (adopted.author, adopted.reason, adopted.operations, outcome)
             }
             EventData::PatchRefused(refused) => {
-                let outcome = PatchOutcome::Refused { code: refused.code, message: refused.message };
+                let outcome = PatchOutcome::Refused { code: refused.code, because: refused.message };
                 (refused.author, refused.reason, refused.operations, outcome)
             }
             _ => continue,

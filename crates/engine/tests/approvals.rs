@@ -54,7 +54,7 @@ async fn whoever_decides_is_recorded_and_a_second_answer_is_told_so() {
     let rig = Rig::new();
     let run = start(&rig, graph(json!({"approvers": ["ann", "user:bob"]}))).await;
     let reason = &explain(&rig.client, &run).await.unwrap().reasons[0];
-    assert_eq!(reason.command.as_deref(), Some(&*format!("rhythm approvals approve {run}/1")));
+    assert_eq!(reason.command.as_deref(), Some(&*format!("rhythm approvals approve {run}/1 --as ann")));
     let yes = Decide {
         comments: "fine".into(),
         data: Payload::of(&json!({"limit": 5})).unwrap(),

@@ -1,6 +1,6 @@
 use clap::Args;
 use rhythm::StartRun;
-use rhythm_core::{Millis, RunId, Status, Version};
+use rhythm_core::{Compensation, Millis, RunId, Status, Version};
 use rhythm_engine::drive::wait_for_run;
 use rhythm_engine::explain::explain;
 use rhythm_engine::whereabouts::whereabouts;
@@ -96,6 +96,18 @@ async fn wait_and_tell(session: &Session, run: &RunId) -> CliResult {
 /// Prints what a run that has ended came to.
 pub async fn tell(session: &Session, run: &RunId, picture: Picture) -> CliResult {
     let what = format!("run {run}");
+    let help = match picture.summary.compensation {
+        Compensation::None => {
+            format!("`rhythm explain {run}` says why, `rhythm runs retry {run}` tries again")
+        }
+        Compensation::Failed => format!(
+            "`rhythm explain {run}` says why, `rhythm runs compensate {run}` tries again to take back what is left"
+        ),
+        // What it did is taken back: there is nothing to go on from.
+        Compensation::Running | Compensation::Done => {
+            format!("`rhythm explain {run}` says why; it has taken back what it did, so start a new run")
+        }
+    };
     let place = match picture.summary.status {
         Status::Failed => whereabouts(&session.client, &picture).await?,
         _ => None,
@@ -107,7 +119,6 @@ pub async fn tell(session: &Session, run: &RunId, picture: Picture) -> CliResult
         }
         (Status::Failed, _, Some(failure)) => {
             let place = place.map(|place| format!(" at line {}", place.line)).unwrap_or_default();
-            let help = format!("`rhythm explain {run}` says why, `rhythm runs retry {run}` tries again");
             Err(CliError::Failed { what, place, help, failure: Box::new(failure) })
         }
         (Status::Completed, None, _) => session.out.raw("null\n"),

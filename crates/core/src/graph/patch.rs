@@ -5,6 +5,7 @@ mod agent;
 mod changes;
 mod difference;
 mod operations;
+mod permission;
 mod places;
 mod undo;
 
@@ -19,6 +20,7 @@ use super::{Context, Language, compile};
 
 pub use agent::check_agent;
 pub use changes::Changes;
+pub use permission::check_permission;
 pub use places::told;
 pub use undo::undo;
 

@@ -131,6 +131,16 @@ impl ApprovalRow {
         Some(row)
     }
 
+    /// What somebody at a terminal types to approve; those who are named are to be spoken for by name.
+    pub fn command(&self) -> String {
+        let plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || "._-@:+".contains(c));
+        let name = self.approvers.first().map(|approver| match person(approver) {
+            name if plain(name) => format!(" --as {name}"),
+            name => format!(" --as '{}'", name.replace('\'', r"'\''")),
+        });
+        format!("rhythm approvals approve {}/{}{}", self.run, self.approval, name.unwrap_or_default())
+    }
+
     /// Others may decide too. What is open to all stays so.
     fn hand_on(&mut self, to: &[String]) {
         for name in to {

@@ -57,9 +57,7 @@ async fn tell(session: &Session, row: &ApprovalRow) -> CliResult {
         ("decided", row.decided_at.map(time).unwrap_or_default()),
     ])?;
     if row.state == ApprovalState::Pending {
-        session
-            .out
-            .note(format!("to decide: rhythm approvals approve {0}/{1}, or reject", row.run, row.approval));
+        session.out.note(format!("to decide: {}, or reject", row.command()));
     }
     Ok(())
 }

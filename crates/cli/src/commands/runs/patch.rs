@@ -78,7 +78,7 @@ fn tell(session: &Session, run: &RunId, patch: RunPatch) -> CliResult {
             let text = format!("run {run} has adopted patch {}", patch.number);
             session.out.done(text, &json!({ "run": run, "outcome": "adopted", "patch": patch }))
         }
-        PatchOutcome::Refused { code, message } => Err(refused(run, code.clone(), message.clone())),
+        PatchOutcome::Refused { code, because } => Err(refused(run, code.clone(), because.clone())),
     }
 }
 

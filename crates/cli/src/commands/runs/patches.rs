@@ -42,7 +42,7 @@ impl Patches {
         session.out.list(patches, words, |patch| {
             vec![
                 patch.number.to_string(),
-                outcome(patch),
+                short(&told(patch), 80),
                 relative(now, patch.at),
                 patch.author.clone(),
                 short(&patch.reason, 40),
@@ -56,6 +56,14 @@ fn outcome(patch: &RunPatch) -> String {
     match &patch.outcome {
         PatchOutcome::Adopted { .. } => "adopted".to_owned(),
         PatchOutcome::Refused { code, .. } => format!("refused: {code}"),
+    }
+}
+
+/// The outcome with what was said about it.
+fn told(patch: &RunPatch) -> String {
+    match &patch.outcome {
+        PatchOutcome::Adopted { .. } => outcome(patch),
+        PatchOutcome::Refused { because, .. } => format!("{}: {because}", outcome(patch)),
     }
 }
 
@@ -77,13 +85,13 @@ async fn show(session: &Session, link: Link) -> CliResult {
     if session.out.is_json() {
         return session.out.json(&json!({ "patch": patch, "diff": diff }));
     }
-    let message = match &patch.outcome {
-        PatchOutcome::Refused { message, .. } => message.clone(),
+    let because = match &patch.outcome {
+        PatchOutcome::Refused { because, .. } => because.clone(),
         PatchOutcome::Adopted { .. } => String::new(),
     };
     session.out.details(&[
         ("patch", format!("{} ({})", patch.number, outcome(&patch))),
-        ("because", message),
+        ("because", because),
         ("author", patch.author.clone()),
         ("reason", patch.reason.clone()),
         ("at", exact(patch.at)),

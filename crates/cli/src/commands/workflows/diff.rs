@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use clap::Args;
+use rhythm_core::graph::document;
 use rhythm_engine::error::EngineError;
 use serde_json::json;
 use similar::{ChangeTag, TextDiff};
@@ -36,6 +37,7 @@ impl Diff {
         let session = Session::open(&settings).await?;
         let from = side(&session, &self.workflow, Some(&self.from)).await?;
         let to = side(&session, &self.workflow, self.to.as_deref()).await?;
+        let (from, to) = in_one_form(from, to);
         let diff = TextDiff::from_lines(&from.source, &to.source);
         let unified = unified::diff((&from.name, &from.source), (&to.name, &to.source));
         if session.out.is_json() {
@@ -51,6 +53,18 @@ impl Diff {
         }
         unified::tell(&session.out, &unified)
     }
+}
+
+/// A graph that was patched is kept as JSON, whatever it was written in: beside another form both are shown as JSON.
+fn in_one_form(from: Side, to: Side) -> (Side, Side) {
+    let is_json = |side: &Side| side.source.trim_start().starts_with('{');
+    let as_json = |side: &Side| {
+        let tree = document::read(&side.source).ok()?;
+        let source = serde_json::to_string_pretty(&tree.to_json()).ok()? + "\n";
+        Some(Side { name: side.name.clone(), source })
+    };
+    let both = if is_json(&from) == is_json(&to) { None } else { as_json(&from).zip(as_json(&to)) };
+    both.unwrap_or((from, to))
 }
 
 /// A tag is looked for first. What looks like a file is one otherwise: no version has a dot or a slash in it.

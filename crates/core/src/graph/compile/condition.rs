@@ -10,6 +10,27 @@ use crate::graph::{codes, reference};
 
 const PROGRAM: &str = "write `def evaluate(output, context):` and let it return True or False; the guide tells what the sandbox knows of Python";
 
+/// How conditions of this type are written.
+fn example(condition: &Value) -> &'static str {
+    match condition.get("type").and_then(Value::as_str) {
+        Some("jsonpath") => {
+            "write for example `{type: jsonpath, query: \"$.score\", operator: \">=\", value: 80}`"
+        }
+        Some("schema_validation") => {
+            "write for example `{type: schema_validation, schema: {type: object, required: [score]}}`"
+        }
+        Some("cross_node_comparison") => {
+            "write for example `{type: cross_node_comparison, left: {source: current, path: $.score}, operator: \">\", \
+             right: {source: context, node: first, path: $.score}}`"
+        }
+        Some("composite") => {
+            "write for example `{type: composite, operator: AND, conditions: [{type: cel, expression: \"output.score >= 80\"}]}`"
+        }
+        Some("python_sandbox") => PROGRAM,
+        _ => "write for example `{type: cel, expression: \"output.score >= 80\"}`",
+    }
+}
+
 fn refers(code: &str) -> bool {
     reference::refers(&Value::from(code))
 }
@@ -32,8 +53,7 @@ impl Compiler<'_, '_> {
                 }
             }
             Err(error) => self.report.say(
-                Diagnostic::new(codes::CONDITION, tree.span, error.to_string())
-                    .helped("write for example `{type: cel, expression: \"output.score >= 80\"}`"),
+                Diagnostic::new(codes::CONDITION, tree.span, error.to_string()).helped(example(&condition)),
             ),
         }
         condition

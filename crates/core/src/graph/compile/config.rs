@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::report::given;
 use super::{Compiler, Language, keys};
-use crate::document::{Node as Tree, NodeKind as TreeKind};
+use crate::document::{Entry, Node as Tree, NodeKind as TreeKind};
 use crate::flow::diagnostic::{Diagnostic, excerpt};
+use crate::flow::similar::closest;
 use crate::flow::tree::Span;
 use crate::graph::codes;
 use crate::graph::ir::{Config, NodeKind};
@@ -125,6 +126,38 @@ impl<'d> Compiler<'d, '_> {
             };
             let help = "`rhythm node-types show TYPE` has the schema of its config";
             self.report.wrong(codes::CONFIG, span, misfit.reason, title, help);
+        }
+    }
+
+    /// Tells of keys nobody reads, where the schema of a type lists all it knows.
+    pub(super) fn check_config_keys(&mut self, kind: &NodeType, found: &Found<'_>) {
+        let further: &[&str] = match kind.kind() {
+            NodeKind::Http => &["json"],
+            NodeKind::Child => &["input"],
+            NodeKind::Transform
+            | NodeKind::Filter
+            | NodeKind::Aggregate
+            | NodeKind::Parallel
+            | NodeKind::Delay
+            | NodeKind::Signal => &[],
+            // Handlers read what they like, and the others are read word by word.
+            _ => return,
+        };
+        let properties = kind.config_schema.as_ref().and_then(|schema| schema.get("properties"));
+        let (Some(tree), Some(properties)) = (found.tree(), properties.and_then(Value::as_object)) else {
+            return;
+        };
+        let known: Vec<&str> = properties.keys().map(String::as_str).chain(further.iter().copied()).collect();
+        for Entry { key, key_span, .. } in tree.entries() {
+            if known.contains(&key.as_str()) || key.starts_with("x-") || key.starts_with(['_', '$']) {
+                continue;
+            }
+            let help = match closest(key, known.iter().copied()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("a `{}` has {}", kind.name, known.join(", ")),
+            };
+            let title = format!("the config of type `{}` has no key `{}`", kind.name, excerpt(key));
+            self.report.wrong(codes::UNKNOWN_KEY, *key_span, "nobody reads this", title, &help);
         }
     }
 

@@ -40,6 +40,7 @@ impl<'d, 'c> Compiler<'d, 'c> {
         // After those who read it word by word: what they have said is not said again.
         if let Some(kind) = kind {
             self.check_config(kind, &found, tree);
+            self.check_config_keys(kind, &found);
             self.check_words(kind, &found);
         }
         // What binds an agent stands beside its config, or in it.

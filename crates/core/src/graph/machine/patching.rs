@@ -172,6 +172,7 @@ impl Machine<'_> {
             };
             patch::check_agent(&self.plan.graph, &changed.graph, node)?;
         }
+        patch::check_permission(&self.plan.graph, &changed.graph)?;
         let plan = Plan::new(changed.graph.clone(), &mut self.program.conditions.clone())
             .map_err(|error| Refused { code: codes::INVALID_GRAPH, message: error.to_string() })?;
         self.compare(&plan)?;

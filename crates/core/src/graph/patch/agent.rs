@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{Refused, codes, type_name};
-use crate::graph::ir::{Graph, Node, NodeIndex, NodeKind};
+use crate::graph::ir::{Branch, Graph, Node, NodeIndex, NodeKind};
 
 /// So many agents may be in a graph that an agent has patched, and so many may it add.
 const MOST_AGENTS: usize = 5;
@@ -16,6 +16,7 @@ pub fn check_agent(before: &Graph, after: &Graph, agent: &Node) -> Result<(), Re
     let known: BTreeSet<&str> = before.nodes.iter().map(|node| node.id.as_str()).collect();
     check_number(&known, after)?;
     check_bounds(before, after, agent)?;
+    check_choice(&known, (before, after), agent)?;
     check_types(before, after, agent)?;
     check_targets(&known, before, after, agent)
 }
@@ -58,6 +59,30 @@ fn check_bounds(before: &Graph, after: &Graph, agent: &Node) -> Result<(), Refus
         }
     }
     Ok(())
+}
+
+/// Where its own answer may lead is not its to say, but for nodes the patch itself brings.
+fn check_choice(
+    known: &BTreeSet<&str>,
+    (before, after): (&Graph, &Graph),
+    agent: &Node,
+) -> Result<(), Refused> {
+    let choice = |graph: &Graph| -> Option<BTreeSet<String>> {
+        match &graph.nodes[graph.find(&agent.id)?].branch {
+            Some(Branch::AgentDriven { available_next_nodes: list, .. }) => {
+                Some(list.iter().map(|place| graph.nodes[*place].id.clone()).collect())
+            }
+            _ => None,
+        }
+    };
+    let (Some(old), Some(new)) = (choice(before), choice(after)) else { return Ok(()) };
+    match new.difference(&old).find(|target| known.contains(target.as_str())) {
+        Some(target) => {
+            let message = format!("{0} may not add {target} to `available_next_nodes` of {0}", agent.id);
+            Refused::because(codes::UNAUTHORIZED, message)
+        }
+        None => Ok(()),
+    }
 }
 
 fn check_types(before: &Graph, after: &Graph, agent: &Node) -> Result<(), Refused> {

@@ -1,14 +1,15 @@
 //! The operations of RFC 6902. Maps keep the order of their keys: what is removed leaves the others where they were, what
 //! is replaced stays in its place.
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Refused, codes};
+use crate::flow::diagnostic::excerpt;
+
+const NAMES: &str = "there are add, remove, replace, move, copy and test";
 
 /// One step of a patch.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(tag = "op", rename_all = "lowercase")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
     Add { path: Pointer, value: Value },
     Remove { path: Pointer },
@@ -19,8 +20,7 @@ pub enum Operation {
 }
 
 /// A place in a document (RFC 6901), as the keys that lead there.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pointer(Vec<String>);
 
 impl TryFrom<String> for Pointer {
@@ -71,13 +71,37 @@ pub fn escaped(key: &str) -> String {
 }
 
 pub fn parse(operations: &Value) -> Result<Vec<Operation>, Refused> {
-    serde_json::from_value(operations.clone()).map_err(|error| Refused {
-        code: codes::MALFORMED,
-        message: format!("it is no RFC 6902 list: {error}"),
-    })
+    let malformed = |message: String| Refused { code: codes::MALFORMED, message };
+    let Some(all) = operations.as_array() else {
+        return Err(malformed("a patch is a list of operations".to_owned()));
+    };
+    let read = all.iter().enumerate().map(|(place, operation)| {
+        Operation::read(operation).map_err(|wrong| malformed(format!("operation {}: {wrong}", place + 1)))
+    });
+    read.collect()
 }
 
 impl Operation {
+    fn read(from: &Value) -> Result<Self, String> {
+        let place = |key: &str| match from.get(key) {
+            Some(Value::String(text)) => Pointer::try_from(text.clone()),
+            Some(_) => Err(format!("`{key}` is a text such as \"/nodes/0\"")),
+            None => Err(format!("it has no `{key}`")),
+        };
+        let value = || from.get("value").cloned().ok_or("it has no `value`".to_owned());
+        let Some(op) = from.get("op") else { return Err(format!("it has no `op`: {NAMES}")) };
+        Ok(match op.as_str() {
+            Some("add") => Self::Add { path: place("path")?, value: value()? },
+            Some("remove") => Self::Remove { path: place("path")? },
+            Some("replace") => Self::Replace { path: place("path")?, value: value()? },
+            Some("move") => Self::Move { from: place("from")?, path: place("path")? },
+            Some("copy") => Self::Copy { from: place("from")?, path: place("path")? },
+            Some("test") => Self::Test { path: place("path")?, value: value()? },
+            Some(other) => return Err(format!("`{}` is no operation: {NAMES}", excerpt(other))),
+            None => return Err(format!("`op` is a text: {NAMES}")),
+        })
+    }
+
     pub fn apply(self, document: &mut Value) -> Result<(), String> {
         match self {
             Self::Add { path, value } => add(document, &path, value),

@@ -90,6 +90,30 @@ fn places_are_found_as_rfc_6901_says_or_said_to_be_missing() {
 }
 
 #[test]
+fn what_is_no_patch_is_told_in_plain_words() {
+    for (operations, told) in [
+        (json!({"op": "remove"}), "a patch is a list of operations"),
+        (json!([7]), "operation 1: it has no `op`: there are add, remove, replace, move, copy and test"),
+        (
+            json!([{"op": "test", "path": "", "value": {}}, {"op": "fly", "path": "/x"}]),
+            "operation 2: `fly` is no operation: there are add, remove, replace, move, copy and test",
+        ),
+        (
+            json!([{"op": 7, "path": "/x"}]),
+            "operation 1: `op` is a text: there are add, remove, replace, move, copy and test",
+        ),
+        (json!([{"op": "remove"}]), "operation 1: it has no `path`"),
+        (json!([{"op": "add", "path": "/x"}]), "operation 1: it has no `value`"),
+        (json!([{"op": "move", "path": "/x"}]), "operation 1: it has no `from`"),
+        (json!([{"op": "remove", "path": {}}]), "operation 1: `path` is a text such as \"/nodes/0\""),
+        (json!([{"op": "remove", "path": "x"}]), "operation 1: \"x\" is no place: one begins with /"),
+    ] {
+        let refused = apply(&json!({}), &operations).unwrap_err();
+        assert_eq!((refused.code, refused.message.as_str()), (codes::MALFORMED, told));
+    }
+}
+
+#[test]
 fn undoing_touches_nothing_but_what_the_patch_did() {
     let base = json!({"nodes": [{"id": "a"}, {"id": "b"}], "x": 1});
     let first =
