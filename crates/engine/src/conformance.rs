@@ -211,6 +211,7 @@ macro_rules! conformance_tests {
             }
             reopening {
                 a_reopened_run_waits_again
+                a_run_that_failed_before_its_start_begins_when_it_is_opened_again
                 a_reopened_run_gets_its_task_again
                 a_reopened_run_gets_its_message_again
                 a_reopened_run_gets_several_messages_in_order

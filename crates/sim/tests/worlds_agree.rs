@@ -13,9 +13,12 @@ use rhythm_worlds::sqlite::{SqliteOptions, SqliteWorld};
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::NoTls;
 
-/// Every request of every seed is a round trip: few here, more on demand with `SIM_WORLD_SEEDS=100`.
+/// Every request of every seed is a round trip: few here, more on demand with `SIM_WORLD_SEEDS=100`, and one alone with
+/// `SIM_WORLD_FROM=33 SIM_WORLD_SEEDS=1`.
 fn seeds() -> std::ops::Range<u64> {
-    0..std::env::var("SIM_WORLD_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(12)
+    let told = |name| std::env::var(name).ok().and_then(|count| count.parse().ok());
+    let from = told("SIM_WORLD_FROM").unwrap_or(0);
+    from..from + told("SIM_WORLD_SEEDS").unwrap_or(12)
 }
 
 /// What must be among that on which worlds agree: every kind of program, failures, and what people do to runs.

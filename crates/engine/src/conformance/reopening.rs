@@ -1,7 +1,7 @@
 //! A failed run waits again, with fresh attempts and the message that failed it.
 
-use rhythm_core::message::{ChildFailed, Compensate, MessageBody, TaskFailed};
-use rhythm_core::{CommandId, MessageId, RunId, Status};
+use rhythm_core::message::{ChildFailed, Compensate, MessageBody, Start, TaskFailed};
+use rhythm_core::{CommandId, MessageId, Payload, RunId, Status};
 
 use super::Stage;
 use super::play::*;
@@ -58,6 +58,22 @@ pub async fn a_reopened_run_waits_again(stage: &dyn Stage) {
     play.nothing_to_claim().await;
     play.deliver(&run, signal("s1", "go")).await;
     play.done(&Draft::of(&play.claim().await).completed()).await;
+}
+
+/// It failed of its deadline before its time to start had come.
+pub async fn a_run_that_failed_before_its_start_begins_when_it_is_opened_again(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let late = NewRun { delay: secs(60), deadline: Some(secs(10)), ..new_run("late") };
+    let run = play.start_as(late).await;
+    play.pass(secs(10)).await;
+    play.done(&Draft::of(&play.claim().await).failed()).await;
+    play.pass(secs(60)).await;
+    play.nothing_to_claim().await;
+    let Control::Reopen { revision, reason, requeue, .. } = reopen(&run, 1) else { unreachable!() };
+    let again = message("start#1", MessageBody::Start(Start { input: Payload::null() }));
+    let redeliver = vec![again];
+    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    assert_eq!(ids(&play.claim().await.messages), ["start#1"]);
 }
 
 pub async fn a_reopened_run_gets_its_task_again(stage: &dyn Stage) {

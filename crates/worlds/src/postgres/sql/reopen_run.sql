@@ -21,7 +21,8 @@ INSERT INTO live_run (id, tenant, place, born, workflow, version, kind, input, a
     priority, created_at, start_at, deadline_at, snapshot, format, seq, at, awaiting, cancelling, revision, arrived, claim,
     claimed_by, last_commit, deliveries, paused, aside, blocked_code, blocked_since, blocked_detail, updated_at, stuck)
 SELECT id, tenant, place, born, workflow, version, kind, input, actor, trace, tags, parent, parent_child,
-    priority, created_at, start_at, deadline_at, snapshot, format, seq, at, awaiting, cancelling, revision,
+    -- one that failed before its delayed start is not delayed again
+    priority, created_at, NULL, deadline_at, snapshot, format, seq, at, awaiting, cancelling, revision,
     arrived + (EXISTS (SELECT FROM inbox AS b WHERE b.run = $2 AND b.tenant = $1))::int, claim,
     NULL, last_commit, deliveries, paused, false, CASE WHEN blocked_code = 'dead_letter' THEN blocked_code END,
     CASE WHEN blocked_code = 'dead_letter' THEN blocked_since END,
