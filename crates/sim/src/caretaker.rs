@@ -64,7 +64,10 @@ impl Caretaker {
             ended = false;
             self.care_for(&run, round).await?;
         }
-        for task in listing::tasks(&self.client).await? {
+        let mut tasks = listing::tasks(&self.client).await?;
+        // Those of one millisecond are listed by every world in an order of its own.
+        tasks.sort_by(|one, other| one.id.cmp(&other.id));
+        for task in tasks {
             match task.state {
                 // Some tasks cannot succeed: the second time their runs get the failure.
                 TaskState::Held if self.requeued.insert(task.id.clone()) => {
