@@ -14,6 +14,10 @@ use crate::progress::Progress;
 use crate::report::Measured;
 use crate::throughput::Load;
 
+/// Every number of processes is measured so often, and the middle one counts. Before that comes a round that does not count: it
+/// opens connections and prepares statements, as the first runs of W1 do.
+const ROUNDS: usize = 3;
+
 /// One measurement for each number of processes, with its ratio to the first.
 pub async fn measure(
     ground: &Ground,
@@ -42,9 +46,16 @@ async fn together(
     let team = Team::new(ground, world, load.concurrency)?;
     STEPS.register(&team.client).await?;
     let _workers = team.spawn_all(processes).await?;
-    let began = Instant::now();
-    load.start(&team.client).await?;
-    team.until_ended(load.tasks()).await?;
-    let wall = began.elapsed();
-    Ok(load.measured(wall, load.lost(&team.client, 1).await?, team.executions()?))
+    let mut walls = Vec::with_capacity(ROUNDS + 1);
+    while walls.len() <= ROUNDS {
+        let began = Instant::now();
+        load.start(&team.client).await?;
+        team.until_ended(load.tasks() * (walls.len() as u64 + 1)).await?;
+        walls.push(began.elapsed());
+    }
+    let lost = load.lost(&team.client, walls.len() as u64).await?;
+    let counted = &mut walls[1..];
+    counted.sort_unstable();
+    let executions = team.executions()?.saturating_sub(load.tasks() * ROUNDS as u64);
+    Ok(load.measured(counted[ROUNDS / 2], lost, executions))
 }

@@ -113,6 +113,9 @@ impl World for Forgetful {
     fn wakeups(&self) -> Wakeups {
         self.inner.wakeups()
     }
+    fn storm_line(&self) -> usize {
+        self.inner.storm_line()
+    }
     async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {
         self.inner.upkeep(request).await
     }

@@ -31,7 +31,7 @@ const WATCH_EVERY: Millis = Millis(100);
 /// The shortest pause between two sweeps while timers fall due all the time.
 const MIN_SWEEP_PAUSE: Millis = Millis(10);
 /// The same while more is due than one sweep takes.
-const STORM_PAUSE: Millis = Millis(2);
+const STORM_PAUSE: Millis = Millis(1);
 /// The time between two attempts that may be what kills their workers.
 const SUSPECT_PAUSE: Millis = Millis(100);
 

@@ -168,6 +168,10 @@ impl World for MemoryWorld {
         self.shared.wakeups.subscribe()
     }
 
+    fn storm_line(&self) -> usize {
+        50
+    }
+
     async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {
         Ok(self.transact(|state, now| state.upkeep(&request, now)))
     }

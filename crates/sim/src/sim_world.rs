@@ -238,6 +238,11 @@ impl World for SimWorld {
         self.wakeups.subscribe()
     }
 
+    // The same on every world: a seed must do the same on all of them.
+    fn storm_line(&self) -> usize {
+        50
+    }
+
     async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {
         write!(self, "upkeep", request, |world, request| world.upkeep(request), |_, _| None)
     }

@@ -6,16 +6,14 @@ use super::Kept;
 use crate::process::Process;
 use crate::world::{Upkeep, WorldResult};
 
-/// The longest line of ready runs, and of ready tasks, a sweep makes of what is due. Sweeps follow each other closely while
-/// more is due, so a short line keeps everybody busy, and others who stand behind it get their turn soon.
-const SHORT_LINE: usize = 50;
-/// The same once it is due for longer than others can ask it to wait.
+/// The longest line of ready runs, and of ready tasks, a sweep makes of what is due, once it is due for longer than others can
+/// ask it to wait. Before, sweeps follow each other closely, and a short line (`storm_line`) gives everybody a turn soon.
 const LONG_LINE: usize = 500;
 const PATIENCE: Millis = Millis::from_secs(20);
 
 pub async fn run(process: &Process) -> WorldResult<Kept> {
     let late = process.agenda.take().map(|due| process.time.now().since(due));
-    let limit = if late > Some(PATIENCE) { LONG_LINE } else { SHORT_LINE };
+    let limit = if late > Some(PATIENCE) { LONG_LINE } else { process.world.storm_line() };
     let request = Upkeep::Sweep { limit };
     let asked = process.time.own_millis();
     let report = process.world.upkeep(request).await?;

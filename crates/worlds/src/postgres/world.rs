@@ -29,6 +29,9 @@ use crate::patience::Patience;
 const TRIES: u32 = 3;
 const OPENING: Duration = Duration::from_secs(2);
 
+/// Sweep, claim and commit are statements of some milliseconds each however few they move, and go on beside what others ask for.
+const STORM_LINE: usize = 32;
+
 /// How a world is opened.
 #[derive(Clone)]
 pub struct PostgresOptions {
@@ -236,6 +239,10 @@ impl World for PostgresWorld {
 
     fn wakeups(&self) -> Wakeups {
         self.hints.subscribe()
+    }
+
+    fn storm_line(&self) -> usize {
+        STORM_LINE
     }
 
     async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {

@@ -24,6 +24,9 @@ use super::{
 use crate::blob_codec;
 use crate::patience::Patience;
 
+/// A transaction costs little by itself, and whoever comes waits for the one under way.
+const STORM_LINE: usize = 12;
+
 /// How a database is opened.
 pub struct SqliteOptions {
     /// Replaces the host's clock.
@@ -159,6 +162,10 @@ impl World for SqliteWorld {
     fn wakeups(&self) -> Wakeups {
         self.writer.listen();
         self.wakeups.subscribe()
+    }
+
+    fn storm_line(&self) -> usize {
+        STORM_LINE
     }
 
     async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {

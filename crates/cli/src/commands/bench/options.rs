@@ -14,7 +14,7 @@ pub enum What {
     /// W2, hop latency: from one task of a run to its next
     W2 {
         /// Runs, one after the other
-        #[arg(long, default_value_t = 10, value_parser = value_parser!(u32).range(1..))]
+        #[arg(long, default_value_t = 50, value_parser = value_parser!(u32).range(1..))]
         runs: u32,
         /// Sequential tasks of each run
         #[arg(long, default_value_t = 100, value_parser = value_parser!(u32).range(2..))]
