@@ -155,6 +155,25 @@ async fn timers_wake_runs_up_and_are_never_early() {
 }
 
 #[tokio::test]
+async fn a_storm_is_taken_by_short_lines_and_by_long_ones_when_it_is_late() {
+    let rig = Rig::new();
+    let line = rig.memory.storm_line();
+    rig.register("main", json!({"steps": [{"sleep": "10s"}]})).await;
+    for _ in 0..3 * line {
+        rig.start_named("main").await;
+    }
+    rig.settle().await;
+    rig.pass(Millis::from_secs(10));
+    let sweep = async || (rig.one.upkeep.tick().await.unwrap().more, rig.one.engine.tick().await.runs);
+    assert_eq!(sweep().await, (true, line), "others get their turn");
+    rig.pass(Millis::from_secs(24));
+    assert_eq!(sweep().await, (true, line));
+    rig.pass(Millis::from_secs(2));
+    rig.start_named("main").await;
+    assert_eq!(sweep().await, (false, line + 1), "it has waited long enough");
+}
+
+#[tokio::test]
 async fn signals_wait_until_asked_for_and_come_in_order() {
     let rig = Rig::new();
     let run = rig

@@ -110,7 +110,7 @@ pub async fn sweep(
     let took = Duration::from_micros(count(row.get("took")));
     watermark.moved((from, judged_by), row.get("all_late"), took);
     let first = row.get::<_, Option<i64>>("first_due").zip(row.get("first_seq"));
-    storm.moved(place, first, row.get::<_, Option<i64>>("next_due") == Some(now));
+    storm.moved(place, first, row.get::<_, Option<i64>>("next_due").is_some_and(|due| due <= now));
     if runs.is_none() {
         let took = Duration::from_micros(count(row.get("counting")));
         ready.counted(row.get("ready_runs"), row.get("ready_tasks"), took);

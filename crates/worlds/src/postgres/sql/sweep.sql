@@ -162,7 +162,10 @@ SELECT c.now, n.freed_tasks + n.freed_runs + n.fired + n.readied_tasks AS change
     -- where nobody counted, claims find out
     n.freed_runs + n.readied_runs > 0 OR o.runs_ready > 0 OR $7 IS NOT NULL AS runs_ready,
     n.freed_tasks + n.readied_tasks > 0 OR o.tasks_ready > 0 OR $8 IS NOT NULL AS tasks_ready,
-    CASE WHEN n.fired >= o.runs OR n.readied_tasks >= o.tasks THEN c.now ELSE least(
+    -- while more is due, since when: what is left is no older than the last that was taken
+    CASE WHEN n.fired >= o.runs OR n.readied_tasks >= o.tasks THEN least(c.now,
+        CASE WHEN n.fired >= o.runs THEN (SELECT max(d.due_at) FROM due AS d) END,
+        CASE WHEN n.readied_tasks >= o.tasks THEN (SELECT max(r.due_at) FROM readied_task AS r) END) ELSE least(
         (SELECT min(t.due_at) FROM timer AS t WHERE NOT t.dormant AND t.due_at > c.now),
         (SELECT min(t.due_at) FROM timer AS t WHERE t.dormant AND t.due_at > c.now),
         (SELECT min(t.due_at) FROM task AS t WHERE t.state = 0 AND t.due_at > c.now),
