@@ -73,9 +73,15 @@ fn a_graph_is_registered_shown_and_compared(rig: &Rig) {
 
 fn a_run_says_where_its_tokens_are(rig: &Rig) {
     rig.write("order.graph.yaml", ORDER);
-    rig.ok(&["workflows", "register", "order.graph.yaml"]);
-    let _worker = rig.worker(&[]);
+    rig.write("still.flow", "return 1\n");
+    rig.ok(&["workflows", "register", "order.graph.yaml", "still.flow"]);
     let run = rig.ok(&["start", "order", "--input", r#"{"id": "o-1"}"#]);
+    assert!(rig.ok(&["runs", "path", &run]).contains("no token has moved yet"));
+    assert!(rig.fails(&["graph", "--run", &run], 2, "CLI008").contains("no token of run"));
+    let flow = rig.ok(&["start", "still"]);
+    assert!(rig.ok(&["runs", "path", &flow]).contains("only those of graphs"));
+    assert!(rig.fails(&["graph", "--run", &flow], 2, "CLI008").contains("is a flow"));
+    let _worker = rig.worker(&[]);
     let explained = rig.until(&["explain", &run], |found| {
         found["reasons"]
             .as_array()

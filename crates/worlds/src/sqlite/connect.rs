@@ -75,10 +75,11 @@ impl Place {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.pragma_update(None, "foreign_keys", false)?;
         connection.pragma_update(None, "temp_store", "memory")?;
+        // In kilobytes. More would cost every commit: after two pages of a b-tree were swapped SQLite looks at all it has cached.
         connection.pragma_update(
             None,
             "cache_size",
-            if access == Access::Read { -8_192 } else { -65_536 },
+            if access == Access::Read { -8_192 } else { -16_384 },
         )?;
         match self {
             Self::Memory { .. } => connection.pragma_update(None, "journal_mode", "memory")?,

@@ -1,5 +1,5 @@
 use clap::Args;
-use rhythm_core::RunId;
+use rhythm_core::{RunId, WorkflowKind};
 use rhythm_engine::tokens::path;
 
 use crate::config::Settings;
@@ -19,11 +19,14 @@ impl Path {
         let session = Session::open(&settings).await?;
         let run = RunId::new(self.run);
         // A run that does not exist is something else than one without tokens.
-        session.client.picture(&run).await?;
+        let picture = session.client.picture(&run).await?;
         let hops = path(&session.client, &run).await?;
         let words = Words {
             columns: &["TOKEN", "FROM", "TO", "HOP", "EMITTED", "CONSUMED"],
-            none: "the run has no tokens: only those of graphs do",
+            none: match picture.summary.kind {
+                WorkflowKind::Graph => "no token has moved yet: `rhythm explain` says why",
+                _ => "the run has no tokens: only those of graphs do",
+            },
         };
         session.out.list(hops, words, |hop| {
             vec![
