@@ -1,7 +1,7 @@
 //! W11: W1 done by several worker processes on one database.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rhythm_engine::world::World;
 use serde_json::json;
@@ -46,16 +46,15 @@ async fn together(
     let team = Team::new(ground, world, load.concurrency)?;
     STEPS.register(&team.client).await?;
     let _workers = team.spawn_all(processes).await?;
-    let mut walls = Vec::with_capacity(ROUNDS + 1);
-    while walls.len() <= ROUNDS {
+    let mut walls = [Duration::ZERO; ROUNDS + 1];
+    for (round, wall) in walls.iter_mut().enumerate() {
         let began = Instant::now();
         load.start(&team.client).await?;
-        team.until_ended(load.tasks() * (walls.len() as u64 + 1)).await?;
-        walls.push(began.elapsed());
+        team.until_ended(load.tasks() * (round as u64 + 1)).await?;
+        *wall = began.elapsed();
     }
     let lost = load.lost(&team.client, walls.len() as u64).await?;
-    let counted = &mut walls[1..];
-    counted.sort_unstable();
+    walls[1..].sort_unstable();
     let executions = team.executions()?.saturating_sub(load.tasks() * ROUNDS as u64);
-    Ok(load.measured(counted[ROUNDS / 2], lost, executions))
+    Ok(load.measured(walls[1 + ROUNDS / 2], lost, executions))
 }

@@ -76,8 +76,8 @@ fn a_run_says_where_its_tokens_are(rig: &Rig) {
     rig.write("still.flow", "return 1\n");
     rig.ok(&["workflows", "register", "order.graph.yaml", "still.flow"]);
     let run = rig.ok(&["start", "order", "--input", r#"{"id": "o-1"}"#]);
-    assert!(rig.ok(&["runs", "path", &run]).contains("no token has moved yet"));
-    assert!(rig.fails(&["graph", "--run", &run], 2, "CLI008").contains("no token of run"));
+    assert!(rig.ok(&["runs", "path", &run]).contains("`rhythm explain` says why"));
+    assert!(rig.fails(&["graph", "--run", &run], 2, "CLI008").contains("has no tokens: `rhythm explain "));
     let flow = rig.ok(&["start", "still"]);
     assert!(rig.ok(&["runs", "path", &flow]).contains("only those of graphs"));
     assert!(rig.fails(&["graph", "--run", &flow], 2, "CLI008").contains("is a flow"));

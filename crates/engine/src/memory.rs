@@ -168,6 +168,7 @@ impl World for MemoryWorld {
         self.shared.wakeups.subscribe()
     }
 
+    // A request costs next to nothing; what takes time is the pause between sweeps.
     fn storm_line(&self) -> usize {
         50
     }

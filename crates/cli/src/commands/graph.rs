@@ -129,14 +129,12 @@ async fn drawn_run(settings: &Settings, run: &str) -> CliResult<(String, Drawing
     let picture = session.client.picture(&RunId::new(run)).await?;
     match states(&session.client, &picture).await? {
         Some((graph, states)) => Ok(draw_graph(picture.summary.workflow, &graph, &states)),
-        None if picture.summary.kind == WorkflowKind::Graph => Err(CliError::BadValue(format!(
-            "no token of run {run} has moved yet: `rhythm explain {run}` says why"
-        ))),
-        None => {
-            let kind = picture.summary.kind.as_str();
-            Err(CliError::BadValue(format!(
-                "run {run} is a {kind}: only runs of graphs have a state to draw"
-            )))
-        }
+        None => Err(CliError::BadValue(match picture.summary.kind {
+            WorkflowKind::Graph if picture.row.state.snapshot.is_none() => {
+                format!("run {run} has no tokens: `rhythm explain {run}` says why")
+            }
+            WorkflowKind::Graph => format!("the graph of run {run} cannot be read here"),
+            kind => format!("run {run} is a {}: only runs of graphs have a state to draw", kind.as_str()),
+        })),
     }
 }

@@ -9,6 +9,7 @@ use crate::world::{Upkeep, WorldResult};
 /// The longest line of ready runs, and of ready tasks, a sweep makes of what is due, once it is due for longer than others can
 /// ask it to wait. Before, sweeps follow each other closely, and a short line (`storm_line`) gives everybody a turn soon.
 const LONG_LINE: usize = 500;
+/// Long enough for 100,000 timers by short lines on two cores.
 const PATIENCE: Millis = Millis::from_secs(25);
 
 pub async fn run(process: &Process) -> WorldResult<Kept> {

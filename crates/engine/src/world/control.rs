@@ -222,7 +222,7 @@ pub struct UpkeepReport {
     pub runs_ready: bool,
     /// Ready tasks exist.
     pub tasks_ready: bool,
-    /// When the next timer, delayed task or delayed start is due.
+    /// When the next timer, delayed task or delayed start is due; while more is due than was taken, since when it has been.
     pub next_due: Option<Timestamp>,
     /// How many things the duty changed.
     pub changed: u64,

@@ -24,7 +24,7 @@ impl Path {
         let words = Words {
             columns: &["TOKEN", "FROM", "TO", "HOP", "EMITTED", "CONSUMED"],
             none: match picture.summary.kind {
-                WorkflowKind::Graph => "no token has moved yet: `rhythm explain` says why",
+                WorkflowKind::Graph => "the run has no tokens: `rhythm explain` says why",
                 _ => "the run has no tokens: only those of graphs do",
             },
         };

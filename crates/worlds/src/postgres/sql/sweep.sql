@@ -55,11 +55,11 @@ marked AS (
     WHERE w.id = ANY (ARRAY[h.id]) AND w.tenant = h.tenant AND NOT h.gone
 ),
 buried AS (DELETE FROM worker AS w USING gone AS g WHERE w.id = g.id AND w.tenant = g.tenant RETURNING 1),
--- claims that ran out, and those of the gone
+-- claims that ran out, and those of the gone; a line may be short, but nobody waits for the dead
 late_task AS MATERIALIZED (
     SELECT t.id, t.tenant FROM task AS t
     WHERE t.state = 2 AND t.claim_until < (SELECT patient FROM clock WHERE settled AND $6) AND t.claim_until >= $3
-    ORDER BY t.claim_until LIMIT $2 FOR UPDATE OF t SKIP LOCKED
+    ORDER BY t.claim_until LIMIT greatest($2, 500) FOR UPDATE OF t SKIP LOCKED
 ),
 left_task AS MATERIALIZED (
     SELECT t.id, t.tenant FROM gone AS g CROSS JOIN LATERAL (
@@ -75,7 +75,7 @@ freed_task AS (
 late_run AS MATERIALIZED (
     SELECT q.run, q.tenant FROM run_queue AS q JOIN live_run AS r ON r.id = q.run AND r.tenant = q.tenant
     WHERE q.worker IS NOT NULL AND q.claim_until < (SELECT patient FROM clock WHERE settled AND $6) AND q.claim_until >= $3
-    ORDER BY q.claim_until LIMIT $2 FOR UPDATE OF q, r SKIP LOCKED
+    ORDER BY q.claim_until LIMIT greatest($2, 500) FOR UPDATE OF q, r SKIP LOCKED
 ),
 left_run AS MATERIALIZED (
     SELECT q.run, q.tenant FROM gone AS g CROSS JOIN LATERAL (
@@ -155,7 +155,8 @@ readied_task AS (
 counts AS MATERIALIZED (
     SELECT (SELECT count(*) FROM freed_task) AS freed_tasks, (SELECT count(*) FROM freed_place) AS freed_runs,
         (SELECT count(*) FROM fired) AS fired, (SELECT count(*) FROM readied_run) AS readied_runs,
-        (SELECT count(*) FROM readied_task) AS readied_tasks, (SELECT count(*) FROM buried) AS buried
+        (SELECT count(*) FROM readied_task) AS readied_tasks, (SELECT count(*) FROM buried) AS buried,
+        (SELECT count(*) FROM due) AS due, (SELECT count(*) FROM due_dormant) AS due_dormant
 )
 SELECT c.now, n.freed_tasks + n.freed_runs + n.fired + n.readied_tasks AS changed,
     n.freed_runs + n.readied_runs > 0 AS new_runs, n.freed_tasks + n.readied_tasks > 0 AS new_tasks,
@@ -163,14 +164,16 @@ SELECT c.now, n.freed_tasks + n.freed_runs + n.fired + n.readied_tasks AS change
     n.freed_runs + n.readied_runs > 0 OR o.runs_ready > 0 OR $7 IS NOT NULL AS runs_ready,
     n.freed_tasks + n.readied_tasks > 0 OR o.tasks_ready > 0 OR $8 IS NOT NULL AS tasks_ready,
     -- while more is due, since when: what is left is no older than the last that was taken
-    CASE WHEN n.fired >= o.runs OR n.readied_tasks >= o.tasks THEN least(c.now,
-        CASE WHEN n.fired >= o.runs THEN (SELECT max(d.due_at) FROM due AS d) END,
+    CASE WHEN n.due >= o.runs OR n.due_dormant >= $2 OR n.readied_tasks >= o.tasks THEN least(c.now,
+        CASE WHEN n.due >= o.runs THEN (SELECT max(d.due_at) FROM due AS d) END,
+        CASE WHEN n.due_dormant >= $2 THEN (SELECT max(d.due_at) FROM due_dormant AS d) END,
         CASE WHEN n.readied_tasks >= o.tasks THEN (SELECT max(r.due_at) FROM readied_task AS r) END) ELSE least(
         (SELECT min(t.due_at) FROM timer AS t WHERE NOT t.dormant AND t.due_at > c.now),
         (SELECT min(t.due_at) FROM timer AS t WHERE t.dormant AND t.due_at > c.now),
         (SELECT min(t.due_at) FROM task AS t WHERE t.state = 0 AND t.due_at > c.now),
         (SELECT min(q.ready_at) FROM run_queue AS q WHERE q.later AND q.ready_at > c.now)) END AS next_due,
-    c.settled AND $6 AND (SELECT count(*) FROM late_task) < $2 AND (SELECT count(*) FROM late_run) < $2 AS all_late,
+    c.settled AND $6 AND (SELECT count(*) FROM late_task) < greatest($2, 500)
+        AND (SELECT count(*) FROM late_run) < greatest($2, 500) AS all_late,
     -- since when what was made ready counts as ready
     (SELECT min(f.ready_at) FROM freed_place AS f) AS runs_since,
     (SELECT min(x.due_at) FROM (SELECT f.due_at FROM freed_task AS f UNION ALL SELECT r.due_at FROM readied_task AS r) AS x)
