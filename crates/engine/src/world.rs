@@ -102,8 +102,8 @@ pub trait World: Records {
     /// Hints that there may be work. They may be lost or doubled.
     fn wakeups(&self) -> Wakeups;
 
-    /// How many runs, and how many tasks, keep everybody busy while a storm of timers goes on. Others stand behind so many, so
-    /// it is as short as what a sweep, a claim and a commit cost by themselves allows.
+    /// How many runs, and how many tasks, keep everybody busy while a storm of timers goes on. Others stand behind about
+    /// so many (`room_beside`), so it is as short as what a sweep, a claim and a commit cost by themselves allows.
     fn storm_line(&self) -> usize;
 
     /// One background duty, safe to run in every process at once.
