@@ -1,7 +1,7 @@
 //! Where it is measured: a database of its own on the server or the disk that was named, gone afterwards.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rhythm_core::TenantId;
@@ -23,6 +23,7 @@ pub struct Ground {
     place: Place,
     /// Absent for SQLite.
     server: Option<Server>,
+    others: Mutex<Vec<Ground>>,
 }
 
 enum Place {
@@ -73,7 +74,7 @@ impl Ground {
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&parent)?;
         let url = format!("sqlite:{}", folder.path().join("bench.db").display());
         let place = Place::Folder { folder, parent: made.then_some(parent) };
-        Ok(Self { url, place, server: None })
+        Ok(Self { url, place, server: None, others: Mutex::default() })
     }
 
     async fn on_server(url: &str) -> Result<Self, BenchError> {
@@ -89,7 +90,19 @@ impl Ground {
             Place::Shared => url.to_owned(),
             _ => database_named(url, &name),
         };
-        Ok(Self { url, place, server: Some(settings) })
+        Ok(Self { url, place, server: Some(settings), others: Mutex::default() })
+    }
+
+    /// An empty database on the same server or disk, which goes with this one; where none can be made, this one.
+    pub async fn open_another(&self) -> Result<Arc<dyn World>, BenchError> {
+        let other = match &self.place {
+            Place::Folder { folder, .. } => Self::beside(folder.path())?,
+            Place::Database { server, .. } => Self::on_server(server).await?,
+            Place::Shared => return self.open().await,
+        };
+        let url = other.url.clone();
+        self.others.lock().unwrap_or_else(PoisonError::into_inner).push(other);
+        Ok(rhythm_worlds::open(&url, OpenOptions::default()).await?)
     }
 
     pub fn url(&self) -> &str {
@@ -150,6 +163,9 @@ impl Ground {
 
     /// Takes everything away again.
     pub async fn remove(self) -> Result<(), BenchError> {
+        for other in self.others.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Box::pin(other.remove()).await?;
+        }
         match self.place {
             Place::Folder { folder, parent } => {
                 remove_folder(folder.keep()).await?;

@@ -10,7 +10,7 @@ use rhythm_engine::client::{Client, EnqueueTask};
 use rhythm_engine::world::*;
 use serde_json::{Map, Value, json};
 
-use crate::figures::Samples;
+use crate::figures::{Samples, ratio};
 use crate::flows::{FINISHED, SLEEPING, Script};
 use crate::ground::Ground;
 use crate::in_process::{InProcess, client};
@@ -20,8 +20,8 @@ use crate::throughput::{self, Load};
 use crate::{BenchError, ground, handler};
 
 const SAMPLES: usize = 200;
-/// Each state is measured so often; the middle one counts.
-const ROUNDS: usize = 5;
+/// Each state is measured so often, in turn with an empty database: machines are not equally fast for minutes. The middle one counts.
+const ROUNDS: usize = 7;
 const FILL_CONCURRENCY: u32 = 100;
 /// The worker that calls are made for.
 const PROBE: &str = "probe";
@@ -35,7 +35,7 @@ pub struct Growth {
     pub sleeping: u32,
 }
 
-/// One measurement for each state, with its ratio to the first.
+/// One measurement for each state, with its ratio to an empty database measured at the same time.
 pub async fn measure(
     ground: &Ground,
     load: &Load,
@@ -59,22 +59,38 @@ pub async fn measure(
         finished = goal;
         progress.say(&format!("measuring with {finished} finished and {sleeping} sleeping runs"));
         ground.rest().await?;
-        let mut measured = middle(world, tenant, load).await?;
-        measured.detail.extend(object(json!({ "finished": finished, "sleeping": sleeping })));
+        let empty = ground.open_another().await?;
+        let (mut measured, beside) = in_turn((world, tenant), &empty, load).await?;
+        measured.detail.extend(object(json!({
+            "finished": finished,
+            "sleeping": sleeping,
+            "empty_per_s": beside.per_s,
+            "ratio_to_empty": ratio(measured.per_s, beside.per_s),
+        })));
         measured.detail.extend(calls(world, tenant).await?);
-        measured.note_ratio(all.first());
         all.push(measured);
     }
     Ok(all)
 }
 
-async fn middle(world: &Arc<dyn World>, tenant: &TenantId, load: &Load) -> Result<Measured, BenchError> {
-    let mut rounds = Vec::with_capacity(ROUNDS);
+/// The middle rounds on this database and on the empty one.
+async fn in_turn(
+    (world, tenant): (&Arc<dyn World>, &TenantId),
+    empty: &Arc<dyn World>,
+    load: &Load,
+) -> Result<(Measured, Measured), BenchError> {
+    let nobody = ground::fresh_tenant();
+    let (mut rounds, mut beside) = (Vec::with_capacity(ROUNDS), Vec::with_capacity(ROUNDS));
     for _ in 0..ROUNDS {
+        beside.push(throughput::runs(empty, nobody.clone(), load).await?);
         rounds.push(throughput::runs(world, tenant.clone(), load).await?);
     }
+    Ok((middle(rounds), middle(beside)))
+}
+
+fn middle(mut rounds: Vec<Measured>) -> Measured {
     rounds.sort_by(|one, other| one.per_s.partial_cmp(&other.per_s).unwrap_or(Ordering::Equal));
-    Ok(rounds.swap_remove(ROUNDS / 2))
+    rounds.swap_remove(rounds.len() / 2)
 }
 
 /// Runs that end at once, or sleep for a long time, done by an engine like any others.

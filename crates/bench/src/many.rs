@@ -14,9 +14,12 @@ use crate::progress::Progress;
 use crate::report::Measured;
 use crate::throughput::Load;
 
-/// Every number of processes is measured so often, and the middle one counts. Before that comes a round that does not count: it
-/// opens connections and prepares statements, as the first runs of W1 do.
+/// Every number of processes is measured so often, one after the other and all again: machines are not equally fast for minutes. The
+/// middle one of all rounds counts.
+const PASSES: usize = 3;
 const ROUNDS: usize = 3;
+/// Before them comes one that does not count: it opens connections and prepares statements, as the first runs of W1 do.
+const FIRST: usize = 1;
 
 /// One measurement for each number of processes, with its ratio to the first.
 pub async fn measure(
@@ -26,10 +29,19 @@ pub async fn measure(
     progress: &Progress,
 ) -> Result<Vec<Measured>, BenchError> {
     let world = ground.open().await?;
+    let mut tallies: Vec<Tally> = processes.iter().map(|_| Tally::default()).collect();
+    for pass in 1..=PASSES {
+        for (count, tally) in processes.iter().zip(&mut tallies) {
+            progress.say(&format!("{count} worker processes, {pass} of {PASSES}"));
+            together(ground, &world, load, *count, tally).await?;
+        }
+    }
     let mut all: Vec<Measured> = Vec::new();
-    for count in processes {
-        progress.say(&format!("{count} worker processes"));
-        let mut measured = together(ground, &world, load, *count).await?;
+    for (count, mut tally) in processes.iter().zip(tallies) {
+        tally.walls.sort_unstable();
+        let needed = load.tasks() * (PASSES * (FIRST + ROUNDS) - 1) as u64;
+        let executions = tally.executions.saturating_sub(needed);
+        let mut measured = load.measured(tally.walls[tally.walls.len() / 2], tally.lost, executions);
         measured.detail.insert("processes".into(), json!(count));
         measured.note_ratio(all.first());
         all.push(measured);
@@ -37,24 +49,33 @@ pub async fn measure(
     Ok(all)
 }
 
+/// What so many processes came to in all passes.
+#[derive(Default)]
+struct Tally {
+    walls: Vec<Duration>,
+    lost: u64,
+    executions: u64,
+}
+
 async fn together(
     ground: &Ground,
     world: &Arc<dyn World>,
     load: &Load,
     processes: u32,
-) -> Result<Measured, BenchError> {
+    tally: &mut Tally,
+) -> Result<(), BenchError> {
     let team = Team::new(ground, world, load.concurrency)?;
     STEPS.register(&team.client).await?;
     let _workers = team.spawn_all(processes).await?;
-    let mut walls = [Duration::ZERO; ROUNDS + 1];
-    for (round, wall) in walls.iter_mut().enumerate() {
+    for round in 0..FIRST + ROUNDS {
         let began = Instant::now();
         load.start(&team.client).await?;
         team.until_ended(load.tasks() * (round as u64 + 1)).await?;
-        *wall = began.elapsed();
+        if round >= FIRST {
+            tally.walls.push(began.elapsed());
+        }
     }
-    let lost = load.lost(&team.client, walls.len() as u64).await?;
-    walls[1..].sort_unstable();
-    let executions = team.executions()?.saturating_sub(load.tasks() * ROUNDS as u64);
-    Ok(load.measured(walls[1 + ROUNDS / 2], lost, executions))
+    tally.lost += load.lost(&team.client, (FIRST + ROUNDS) as u64).await?;
+    tally.executions += team.executions()?;
+    Ok(())
 }

@@ -32,6 +32,7 @@ pub mod tenants;
 pub mod timers;
 pub mod upkeep;
 pub mod wakeups;
+pub mod waking;
 
 use std::sync::Arc;
 
@@ -246,6 +247,15 @@ macro_rules! conformance_tests {
                 a_timer_of_a_paused_run_waits_in_its_inbox
                 a_fired_timer_refuses_a_fused_commit
                 the_next_due_time_is_told
+            }
+            waking {
+                due_timers_fire_as_their_runs_are_claimed
+                of_several_due_timers_of_a_run_the_first_wakes_it
+                runs_that_cannot_be_claimed_keep_their_due_timers
+                a_paused_workflow_is_not_woken_up
+                of_two_who_claim_what_is_due_one_gets_it
+                a_repeated_call_gets_the_runs_it_woke
+                what_a_lost_worker_woke_up_is_claimed_again
             }
             wakeups {
                 work_wakes_up_other_handles

@@ -30,8 +30,10 @@ use crate::world::*;
 const WATCH_EVERY: Millis = Millis(100);
 /// The shortest pause between two sweeps while timers fall due all the time.
 const MIN_SWEEP_PAUSE: Millis = Millis(10);
-/// The same while more is due than one sweep takes.
-const STORM_PAUSE: Millis = Millis(1);
+/// How often it is swept while more is due than one sweep takes.
+const SWEEP_IN_STORM: Millis = Millis(200);
+/// So many runs a second are woken up then: what is due at once, up to a hundred thousand of them, is over within half a minute.
+const STORM_PACE: u64 = 3_700;
 /// The time between two attempts that may be what kills their workers.
 const SUSPECT_PAUSE: Millis = Millis(100);
 
@@ -256,12 +258,44 @@ impl Driver {
                     if self.worker.has_unfinished() || self.process.has_unsettled() {
                         self.resend().await;
                     }
-                    if kept.more { STORM_PAUSE } else { self.upkeep.pause().max(MIN_SWEEP_PAUSE) }
+                    match kept.more {
+                        true => self.weather_storm().await,
+                        false => self.upkeep.pause().max(MIN_SWEEP_PAUSE),
+                    }
                 }
                 Err(error) if self.gives_up(&error) => return,
                 Err(_) => backoff.next(),
             };
             self.until_due(self.own_millis().saturating_add(pause.as_u64())).await;
+        }
+    }
+
+    /// More is due than a sweep takes: lines of runs are woken up and worked off one after the other, no faster than they must be, so
+    /// that others have the time in between. Now and then a sweep looks after everything else.
+    async fn weather_storm(self: &Arc<Self>) -> Millis {
+        let mut next = self.own_millis();
+        let until = next.saturating_add(SWEEP_IN_STORM.as_u64());
+        loop {
+            let line = self.upkeep.line();
+            let settling = self.settling.read().await;
+            let woken = self.engine.wake(line).await;
+            self.launch(woken.attempts);
+            drop(settling);
+            if self.worker.has_backlog() {
+                self.tasks_due.notify_one();
+            }
+            if let Some(error) = &woken.error {
+                tracing::warn!(%error, "runs that are due could not be woken up; trying again");
+            }
+            let now = self.own_millis();
+            // What is late waits for nobody any more.
+            let late = line > self.process.world.storm_line();
+            next = next.saturating_add(if late { 0 } else { line as u64 * 1_000 / STORM_PACE });
+            let pause = Millis(next.saturating_sub(now).max(1));
+            if woken.error.is_some() || !woken.more || now >= until || self.is_stopping() {
+                return pause;
+            }
+            self.host.sleep(pause).await;
         }
     }
 

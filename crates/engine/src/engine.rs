@@ -24,8 +24,8 @@ pub struct Engine {
     process: Arc<Process>,
     /// Takes tasks at once that the runs ask for.
     worker: Arc<Worker>,
-    /// The claim whose answer did not come.
-    unanswered: Mutex<Option<Ask>>,
+    /// Claims whose answer did not come.
+    unanswered: Mutex<Vec<Ask>>,
     /// Runs wait in the queue, as far as the last claim could tell.
     busy: AtomicBool,
     beginning: tokio::sync::Mutex<()>,
@@ -42,6 +42,15 @@ pub struct Ticked {
     pub attempts: Vec<Attempt>,
     /// What kept the tick from doing more.
     pub error: Option<WorldError>,
+}
+
+/// Which runs are claimed.
+#[derive(Clone, Copy)]
+enum Which {
+    /// Those in the queue.
+    Ready,
+    /// Those that sleep until a timer which is due.
+    Due,
 }
 
 enum Verdict {
@@ -62,36 +71,64 @@ impl Engine {
         ticked
     }
 
+    /// Wakes up so many runs whose timers are due, and moves them as [`Self::tick`] does. In a storm of timers this spares each of them
+    /// its place in the queue.
+    pub async fn wake(&self, limit: usize) -> Ticked {
+        let mut ticked = Ticked::default();
+        ticked.error = self.advance_due(&mut ticked, limit).await.err();
+        ticked
+    }
+
     async fn advance(&self, ticked: &mut Ticked) -> WorldResult<()> {
         ticked.attempts.extend(self.worker.resend_commits().await?);
+        let limit = self.process.config.run_batch;
+        let claimed = self.claim(limit, Which::Ready).await?;
+        ticked.more = claimed.len() == limit;
+        self.busy.store(ticked.more, Ordering::SeqCst);
+        self.step_all(claimed, ticked).await
+    }
+
+    async fn advance_due(&self, ticked: &mut Ticked, limit: usize) -> WorldResult<()> {
+        let claimed = self.claim(limit, Which::Due).await?;
+        ticked.more = claimed.len() == limit;
+        self.step_all(claimed, ticked).await
+    }
+
+    async fn claim(&self, limit: usize, which: Which) -> WorldResult<Vec<ClaimedRun>> {
         let config = &self.process.config;
-        let ask = self.lock_unanswered().take().unwrap_or_else(|| self.process.ask());
+        let ask = self.lock_unanswered().pop().unwrap_or_else(|| self.process.ask());
         let claim = ClaimRuns {
             tenant: config.tenant.clone(),
             worker: config.worker.clone(),
             kinds: self.process.programs.kinds(),
             workflows: Vec::new(),
-            limit: config.run_batch,
+            limit,
             hold: config.hold,
             ask,
         };
         let asked = self.process.time.own_millis();
-        let claimed = self.process.world.claim_runs(claim).await;
+        let world = &self.process.world;
+        let claimed = match which {
+            Which::Ready => world.claim_runs(claim).await,
+            Which::Due => world.claim_due(claim).await,
+        };
         if claimed.as_ref().is_err_and(WorldError::is_passing) {
             // It may have been made: the same call gives what it took.
-            *self.lock_unanswered() = Some(Ask { again: true, ..ask });
+            self.lock_unanswered().push(Ask { again: true, ..ask });
         }
         let claimed = claimed?;
         self.process.time.observe(claimed.at, asked);
-        ticked.runs = claimed.runs.len();
-        ticked.more = claimed.runs.len() == config.run_batch;
-        self.busy.store(ticked.more, Ordering::SeqCst);
-        if claimed.runs.is_empty() {
+        Ok(claimed.runs)
+    }
+
+    async fn step_all(&self, claimed: Vec<ClaimedRun>, ticked: &mut Ticked) -> WorldResult<()> {
+        ticked.runs = claimed.len();
+        if claimed.is_empty() {
             return Ok(());
         }
         let (mut commits, mut released) = (Vec::new(), Vec::new());
         let mut slots = self.worker.slots_for_new();
-        for run in claimed.runs {
+        for run in claimed {
             let (id, claim) = (run.run.id.clone(), run.claim);
             match self.step(run, Fence::Claim(claim), &mut |task| slots.take(task)).await {
                 Ok(Verdict::Commit(commit)) => commits.push(*commit),
@@ -203,7 +240,7 @@ impl Engine {
         }
     }
 
-    fn lock_unanswered(&self) -> MutexGuard<'_, Option<Ask>> {
+    fn lock_unanswered(&self) -> MutexGuard<'_, Vec<Ask>> {
         self.unanswered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

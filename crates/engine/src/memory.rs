@@ -128,6 +128,10 @@ impl World for MemoryWorld {
         Ok(self.transact(|state, now| ClaimedRuns { at: now, runs: state.claim_runs(&request, now) }))
     }
 
+    async fn claim_due(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
+        Ok(self.transact(|state, now| ClaimedRuns { at: now, runs: state.claim_due(&request, now) }))
+    }
+
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
         Ok(self.transact(|state, now| state.claim_tasks(&request, now)))
     }

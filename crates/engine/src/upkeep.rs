@@ -97,6 +97,11 @@ impl Upkeep {
         }
     }
 
+    /// How many runs may be woken up at once.
+    pub fn line(&self) -> usize {
+        sweep::line(&self.process, self.process.agenda.next())
+    }
+
     /// How long the driver may sleep before something is due.
     pub fn pause(&self) -> Millis {
         let poll = self.process.config.poll;

@@ -154,7 +154,8 @@ impl Worker {
 
     /// The same for tasks that are about to be created: those that wait in the queues come first.
     pub fn slots_for_new(&self) -> Slots<'_> {
-        if self.has_backlog() { Slots::own(self) } else { self.slots() }
+        let waits = self.has_backlog() || self.closed.load(Ordering::SeqCst);
+        if waits { Slots::own(self) } else { Slots::growing(self) }
     }
 
     /// Claims as many tasks as there is room for.

@@ -46,7 +46,8 @@ pub use tasks::*;
 ///    of a run it creates (`a_run_begins_with_its_first_commit`, `a_first_commit_of_a_known_run_is_refused`,
 ///    `of_two_who_begin_a_run_one_does`).
 /// 6. Timers are never early and fire once (`a_timer_is_never_early_and_fires_once`,
-///    `time_never_goes_back`).
+///    `time_never_goes_back`), also when their runs are claimed at once (`due_timers_fire_as_their_runs_are_claimed`,
+///    `runs_that_cannot_be_claimed_keep_their_due_timers`, `of_two_who_claim_what_is_due_one_gets_it`).
 /// 7. Wake-ups are hints (`work_wakes_up_other_handles`); polling suffices (`polling_alone_finds_all_work`).
 /// 8. Queue order is priority, then age; due time is respected (`tasks_come_by_priority_then_age`,
 ///    `a_delayed_task_is_not_claimed_early`, `two_claimers_never_share_a_task`).
@@ -77,6 +78,11 @@ pub trait World: Records {
 
     /// Claims ready runs with the messages that wait for them.
     async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns>;
+
+    /// Claims runs that sleep until a timer which is due by now, as a sweep and a claim would do one after the other: what a storm
+    /// of timers costs most. Looks at the first timers, as many as the limit, of runs that could be claimed if they were ready;
+    /// of several of one run the first fires.
+    async fn claim_due(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns>;
 
     /// Claims ready tasks.
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks>;

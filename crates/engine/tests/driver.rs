@@ -112,6 +112,24 @@ async fn runs_and_tasks_are_done_without_polling_by_hand() {
     assert!(theatre.client.world().workers(theatre.client.tenant()).await.unwrap().is_empty());
 }
 
+/// More than a sweep takes, and each of them asks for a task afterwards.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_storm_of_timers_is_weathered() {
+    let theatre = Theatre::new();
+    let driver = theatre.driver(handlers(), |config| config);
+    let stopper = driver.stopper();
+    let plan = json!({"steps": [{"sleep": "300ms"}, {"task": {"name": "echo", "input": 1}}]});
+    theatre.client.register("main", WorkflowKind::Drill, &plan.to_string()).await.unwrap();
+    let start = StartRun { workflow: "main".into(), ..StartRun::default() };
+    let runs = theatre.client.start_runs(vec![start; 5 * theatre.memory.storm_line()]).await.unwrap();
+    let running = tokio::spawn(async move { driver.run(Duration::from_secs(5)).await });
+    for run in runs {
+        assert_eq!(wait_for_run(&theatre.client, &run).await.unwrap().summary.status, Status::Completed);
+    }
+    stopper.stop();
+    running.await.unwrap().unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_attempt_that_hangs_is_timed_out_and_one_without_heartbeat_too() {
     let theatre = Theatre::new();

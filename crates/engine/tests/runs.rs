@@ -166,11 +166,33 @@ async fn a_storm_is_taken_by_short_lines_and_by_long_ones_when_it_is_late() {
     rig.pass(Millis::from_secs(10));
     let sweep = async || (rig.one.upkeep.tick().await.unwrap().more, rig.one.engine.tick().await.runs);
     assert_eq!(sweep().await, (true, line), "others get their turn");
-    rig.pass(Millis::from_secs(24));
+    rig.pass(Millis::from_secs(27));
     assert_eq!(sweep().await, (true, line));
     rig.pass(Millis::from_secs(2));
     rig.start_named("main").await;
     assert_eq!(sweep().await, (false, line + 1), "it has waited long enough");
+}
+
+#[tokio::test]
+async fn what_a_sweep_leaves_of_a_storm_is_woken_up_line_by_line() {
+    let rig = Rig::new();
+    let line = rig.memory.storm_line();
+    rig.register("main", json!({"steps": [{"sleep": "10s"}]})).await;
+    for _ in 0..3 * line {
+        rig.start_named("main").await;
+    }
+    rig.settle().await;
+    rig.pass(Millis::from_secs(10));
+    assert!(rig.one.upkeep.tick().await.unwrap().more);
+    let wake = async || {
+        let woken = rig.one.engine.wake(rig.one.upkeep.line()).await;
+        (woken.runs, woken.more, woken.error)
+    };
+    assert_eq!(wake().await, (line, true, None));
+    assert_eq!(rig.one.engine.tick().await.runs, line, "those the sweep had made ready");
+    assert_eq!(wake().await, (line, true, None));
+    assert_eq!(wake().await, (0, false, None));
+    assert!(!rig.one.upkeep.tick().await.unwrap().more);
 }
 
 #[tokio::test]

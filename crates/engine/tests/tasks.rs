@@ -487,6 +487,9 @@ impl World for Forgetful {
     async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
         self.inner.claim_runs(request).await
     }
+    async fn claim_due(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
+        self.inner.claim_due(request).await
+    }
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
         self.inner.claim_tasks(request).await
     }

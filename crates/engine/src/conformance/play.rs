@@ -133,6 +133,11 @@ impl Play<'_> {
         self.world.claim_runs(self.claim_request(limit)).await.unwrap().runs
     }
 
+    /// Claims runs whose timers are due.
+    pub async fn wakes(&self, limit: usize) -> Vec<ClaimedRun> {
+        self.world.claim_due(self.claim_request(limit)).await.unwrap().runs
+    }
+
     /// Claims the one run that comes first.
     pub async fn claim(&self) -> ClaimedRun {
         self.claims(1).await.pop().expect("a run is ready")

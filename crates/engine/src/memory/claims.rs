@@ -1,19 +1,18 @@
-//! Claiming ready runs.
+//! Claiming runs that are ready, and those a due timer wakes up.
 
-use rhythm_core::message::{Message, MessageBody, Start};
+use std::collections::BTreeSet;
+
+use rhythm_core::message::{Actor, Message, MessageBody, Start};
 use rhythm_core::{MessageId, RunId, Timestamp};
 
-use super::state::{Live, State, Tenant};
+use super::state::{Live, Place, State, Tenant};
 use crate::world::*;
 
 impl State {
     pub fn claim_runs(&mut self, request: &ClaimRuns, now: Timestamp) -> Vec<ClaimedRun> {
         let tenant = self.tenant(&request.tenant);
-        if request.ask.again {
-            let taken = tenant.taken_runs(request);
-            if !taken.is_empty() {
-                return taken.into_iter().filter_map(|run| tenant.hold_run(&run, request, now)).collect();
-            }
+        if let Some(taken) = tenant.claimed_before(request, now) {
+            return taken;
         }
         let mut ready: Vec<(i32, Timestamp, u64, RunId)> = tenant
             .queue
@@ -27,9 +26,65 @@ impl State {
         ready.truncate(request.limit);
         ready.into_iter().filter_map(|(.., run)| tenant.claim_run(&run, request, now)).collect()
     }
+
+    pub fn claim_due(&mut self, request: &ClaimRuns, now: Timestamp) -> Vec<ClaimedRun> {
+        let tenant = self.tenant(&request.tenant);
+        if let Some(taken) = tenant.claimed_before(request, now) {
+            return taken;
+        }
+        let due = tenant.timers.iter().filter(|((run, _), timer)| {
+            timer.due_at <= now
+                && timer.is_programs_own()
+                && tenant.sleeps(run)
+                && tenant.may_claim(run, request)
+        });
+        let mut due: Vec<(Timestamp, u64, (RunId, MessageId))> =
+            due.map(|(key, timer)| (timer.due_at, timer.order, key.clone())).collect();
+        due.sort();
+        due.truncate(request.limit);
+        let mut woken = BTreeSet::new();
+        due.retain(|(.., (run, _))| woken.insert(run.clone()));
+        due.into_iter().filter_map(|(.., key)| self.wake_and_claim(key, request, now)).collect()
+    }
+
+    fn wake_and_claim(
+        &mut self,
+        key: (RunId, MessageId),
+        request: &ClaimRuns,
+        now: Timestamp,
+    ) -> Option<ClaimedRun> {
+        let order = self.next_order();
+        let tenant = self.tenant(&request.tenant);
+        let body = tenant.timers.remove(&key)?.body?;
+        let (run, id) = key;
+        let live = tenant.live.get_mut(&run)?;
+        live.row.arrived += 1;
+        let priority = live.row.priority;
+        tenant.queue.insert(run.clone(), Place { priority, ready_at: now, order, claim_until: None, ask: 0 });
+        let inbox = tenant.inbox.entry(run.clone()).or_default();
+        if inbox.iter().all(|waiting| waiting.id != id) {
+            inbox.push(Message { id, at: now, actor: Actor::system(), trace: None, body });
+        }
+        tenant.claim_run(&run, request, now)
+    }
 }
 
 impl Tenant {
+    /// What an earlier call took whose answer was lost.
+    fn claimed_before(&mut self, request: &ClaimRuns, now: Timestamp) -> Option<Vec<ClaimedRun>> {
+        let taken = if request.ask.again { self.taken_runs(request) } else { Vec::new() };
+        let again = taken.into_iter().filter_map(|run| self.hold_run(&run, request, now));
+        Some(again.collect::<Vec<_>>()).filter(|again| !again.is_empty())
+    }
+
+    /// Whether it only waits: a timer that is due would make it ready.
+    fn sleeps(&self, run: &RunId) -> bool {
+        let start = (run.clone(), MessageId::start());
+        self.live.get(run).is_some_and(|live| !live.row.paused && !live.aside)
+            && !self.queue.contains_key(run)
+            && !self.timers.contains_key(&start)
+    }
+
     fn may_claim(&self, run: &RunId, request: &ClaimRuns) -> bool {
         self.live.get(run).is_some_and(|live| {
             let row = &live.row;

@@ -125,6 +125,13 @@ pub struct Timer {
     pub body: Option<MessageBody>,
 }
 
+impl Timer {
+    /// Neither a deadline nor a delayed start.
+    pub fn is_programs_own(&self) -> bool {
+        matches!(self.body, Some(MessageBody::TimerFired(_)))
+    }
+}
+
 pub struct Task {
     pub new: NewTask,
     pub state: TaskState,

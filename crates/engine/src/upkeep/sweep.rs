@@ -1,6 +1,6 @@
 //! Due timers and delayed tasks become ready; claims of the dead are freed.
 
-use rhythm_core::Millis;
+use rhythm_core::{Millis, Timestamp};
 
 use super::Kept;
 use crate::process::Process;
@@ -9,12 +9,17 @@ use crate::world::{Upkeep, WorldResult};
 /// The longest line of ready runs, and of ready tasks, a sweep makes of what is due, once it is due for longer than others can
 /// ask it to wait. Before, sweeps follow each other closely, and a short line (`storm_line`) gives everybody a turn soon.
 const LONG_LINE: usize = 500;
-/// Long enough for 100,000 timers by short lines on two cores.
-const PATIENCE: Millis = Millis::from_secs(25);
+/// Long enough for 100,000 timers by short lines.
+const PATIENCE: Millis = Millis::from_secs(28);
+
+/// How many runs, and how many tasks, may become ready at once of what is due since then.
+pub fn line(process: &Process, due: Option<Timestamp>) -> usize {
+    let late = due.map(|due| process.time.now().since(due));
+    if late > Some(PATIENCE) { LONG_LINE } else { process.world.storm_line() }
+}
 
 pub async fn run(process: &Process) -> WorldResult<Kept> {
-    let late = process.agenda.take().map(|due| process.time.now().since(due));
-    let limit = if late > Some(PATIENCE) { LONG_LINE } else { process.world.storm_line() };
+    let limit = line(process, process.agenda.take());
     let request = Upkeep::Sweep { limit };
     let asked = process.time.own_millis();
     let report = process.world.upkeep(request).await?;

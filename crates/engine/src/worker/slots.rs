@@ -1,4 +1,5 @@
-//! Room for tasks: over all queues and per queue.
+//! Room for tasks: over all queues and per queue. Claims keep all of it until they are answered; plans take it task by
+//! task, so that what one does not need is there for the next at once.
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,8 @@ pub struct Slots<'a> {
     kept: Reserved,
     /// The part of it that tasks were promised.
     taken: Reserved,
+    /// Takes more of the worker's room when a task asks for it.
+    grows: bool,
     worker: &'a Worker,
 }
 
@@ -35,6 +38,13 @@ impl Reserved {
         self.add(queue, 1);
     }
 
+    fn keep(&mut self, kept: &Self) {
+        self.total += kept.total;
+        for (queue, count) in &kept.queues {
+            self.add(queue, *count);
+        }
+    }
+
     pub(super) fn give_back(&mut self, kept: &Self) {
         self.total = self.total.saturating_sub(kept.total);
         for (queue, count) in &kept.queues {
@@ -48,6 +58,22 @@ impl Reserved {
 impl Drop for Slots<'_> {
     fn drop(&mut self) {
         self.worker.lock_reserved().give_back(&self.kept);
+    }
+}
+
+impl Worker {
+    /// Keeps room for one task of this queue from others, if there is any.
+    fn keep_one(&self, queue: &str) -> bool {
+        let config = &self.process.config;
+        let Some((_, most)) = config.queues.iter().find(|(name, _)| name == queue) else { return false };
+        let running = self.lock_running();
+        let mut reserved = self.lock_reserved();
+        let of_queue = running.of_queue(queue) + reserved.queues.get(queue).copied().unwrap_or(0);
+        let fits = running.len() + reserved.total < config.concurrency && of_queue < *most;
+        if fits {
+            reserved.take(queue);
+        }
+        fits
     }
 }
 
@@ -65,12 +91,16 @@ impl<'a> Slots<'a> {
             *room = room.saturating_sub(reserved.queues.get(queue).copied().unwrap_or(0));
             kept.add(queue, free.min(*room));
         }
-        reserved.total += kept.total;
-        for (queue, count) in &kept.queues {
-            reserved.add(queue, *count);
-        }
+        reserved.keep(&kept);
         drop((running, reserved));
-        Self { free, queues, kept, taken: Reserved::default(), worker }
+        Self { free, queues, kept, taken: Reserved::default(), grows: false, worker }
+    }
+
+    /// Whatever room there is when a task asks for it.
+    pub(super) fn growing(worker: &'a Worker) -> Self {
+        let mut slots = Self::own(worker);
+        slots.grows = true;
+        slots
     }
 
     /// Room that was kept from others by a request that got no answer.
@@ -95,7 +125,8 @@ impl<'a> Slots<'a> {
     /// Only what becomes free with results about to be committed.
     pub(super) fn own(worker: &'a Worker) -> Self {
         let queues = worker.process.config.queues.iter().map(|(queue, _)| (queue.clone(), 0)).collect();
-        Self { free: 0, queues, kept: Reserved::default(), taken: Reserved::default(), worker }
+        let (kept, taken) = Default::default();
+        Self { free: 0, queues, kept, taken, grows: false, worker }
     }
 
     /// What to ask of each queue: an even share of the room, the odd rest to a different queue each turn.
@@ -116,14 +147,20 @@ impl<'a> Slots<'a> {
 
     /// Promises room for a task that is about to be created, if this worker could do it at once.
     pub fn take(&mut self, task: &TaskSpec) -> bool {
-        let Some(room) = self.queues.get_mut(&task.options.queue) else { return false };
-        let fits = self.free > 0 && *room > 0 && task.options.delay == Millis::ZERO;
-        if !fits || self.worker.handlers.get(&task.name).is_none() {
+        let queue = &task.options.queue;
+        let Some(room) = self.queues.get_mut(queue) else { return false };
+        if task.options.delay != Millis::ZERO || self.worker.handlers.get(&task.name).is_none() {
             return false;
         }
-        self.free -= 1;
-        *room -= 1;
-        self.taken.take(&task.options.queue);
+        if self.free > 0 && *room > 0 {
+            self.free -= 1;
+            *room -= 1;
+        } else if self.grows && self.worker.keep_one(queue) {
+            self.kept.take(queue);
+        } else {
+            return false;
+        }
+        self.taken.take(queue);
         true
     }
 
@@ -215,9 +252,33 @@ mod tests {
     }
 
     #[test]
+    fn room_that_a_plan_does_not_use_is_there_for_others() {
+        let worker = worker(3, &[("default", 2)]);
+        let mut one = worker.slots_for_new();
+        let mut other = worker.slots_for_new();
+        assert!(one.take(&task()) && other.take(&task()));
+        assert!(!one.take(&task()), "its queue has no more");
+        drop(other);
+        assert!(one.take(&task()));
+        drop(one);
+        assert_eq!(asked(&worker.slots()), 2);
+    }
+
+    #[test]
+    fn a_plan_takes_no_room_that_a_claim_on_its_way_may_use() {
+        let worker = worker(3, &[("default", usize::MAX)]);
+        let mut plan = worker.slots_for_new();
+        let claim = worker.slots();
+        assert!(!plan.take(&task()));
+        drop(claim);
+        assert!(plan.take(&task()));
+        assert_eq!(asked(&worker.slots()), 2);
+    }
+
+    #[test]
     fn tasks_of_a_commit_without_an_answer_keep_their_room() {
         let worker = worker(3, &[("default", usize::MAX)]);
-        let mut slots = worker.slots();
+        let mut slots = worker.slots_for_new();
         assert!(slots.take(&task()));
         worker.keep_room(slots);
         assert_eq!(asked(&worker.slots()), 2, "they may be held here");

@@ -16,6 +16,7 @@ use super::fronts::{Front, Fronts, LineOf, Look};
 use super::link::{Link, Param};
 use super::rows::{claimed_task, count, message, payload, run_row, small};
 use super::sql::{self, Sql};
+use super::storm::{BEGINNING, Storm};
 
 /// How often a claim looks again for what others had locked.
 const LOOK_AGAIN: u32 = 3;
@@ -86,12 +87,52 @@ pub async fn claim_runs(
             rows
         }
     };
-    let at = Timestamp::from_millis(told(&rows));
+    read_claimed(link, &request, &rows).await
+}
+
+/// Runs that sleep until a timer which is due.
+pub async fn claim_due(
+    link: &Link,
+    storm: &Storm,
+    now: Option<i64>,
+    request: ClaimRuns,
+) -> WorldResult<ClaimedRuns> {
+    let again =
+        again(link, sql::RECLAIM_RUNS, now, &request.tenant, &request.worker, (request.ask, request.hold));
+    if let Some(rows) = again.await? {
+        return read_claimed(link, &request, &rows).await;
+    }
+    let kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.as_str()).collect();
+    // Who is told the time is told exactly.
+    let place = if now.is_some() { BEGINNING } else { storm.from() };
+    let params: &[Param<'_>] = &[
+        &now,
+        &request.tenant.as_str(),
+        &request.worker.as_str(),
+        &kinds,
+        &request.workflows,
+        &(request.limit as i64),
+        &millis(request.hold),
+        &asked(request.ask),
+        &place.0,
+        &place.1,
+    ];
+    let rows = link.query(sql::CLAIM_DUE, params).await?;
+    let first = rows.first().and_then(|row| row.get::<_, Option<i64>>("due_at").zip(row.get("place")));
+    if let Some(first) = first.filter(|_| rows.len() == request.limit) {
+        storm.moved(place, Some(first), true);
+    }
+    read_claimed(link, &request, &rows).await
+}
+
+/// The runs of a claim's answer, with the messages that wait for them.
+async fn read_claimed(link: &Link, request: &ClaimRuns, rows: &[Row]) -> WorldResult<ClaimedRuns> {
+    let at = Timestamp::from_millis(told(rows));
     let mut runs = Vec::with_capacity(rows.len());
     for row in rows.iter().filter(|row| row.get::<_, Option<&str>>("id").is_some()) {
         runs.push(claimed_run(row)?);
     }
-    add_messages(link, &request, &mut runs).await?;
+    add_messages(link, request, &mut runs).await?;
     Ok(ClaimedRuns { at, runs })
 }
 

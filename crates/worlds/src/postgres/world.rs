@@ -29,8 +29,8 @@ use crate::patience::Patience;
 const TRIES: u32 = 3;
 const OPENING: Duration = Duration::from_secs(2);
 
-/// Sweep, claim and commit cost by themselves, and go on beside what others ask for: with fewer, others wait hardly less.
-const STORM_LINE: usize = 32;
+/// Claim and commit cost by themselves, and go on beside what others ask for: with fewer, others wait hardly less.
+const STORM_LINE: usize = 64;
 
 /// How a world is opened.
 #[derive(Clone)]
@@ -193,6 +193,10 @@ impl World for PostgresWorld {
 
     async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
         claims::claim_runs(self.counter(&self.run_fronts), self.time.param(), request).await
+    }
+
+    async fn claim_due(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
+        claims::claim_due(&self.claims, &self.storm, self.time.param(), request).await
     }
 
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {

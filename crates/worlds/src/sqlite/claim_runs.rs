@@ -1,6 +1,7 @@
-//! Claiming ready runs, with the messages that wait for them.
+//! Claiming runs that are ready or that a due timer wakes up, with the messages that wait for them.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use rhythm_core::message::{Actor, Message, MessageBody, Start};
 use rhythm_core::{MessageId, Timestamp};
@@ -13,14 +14,8 @@ use super::sql::{Columns, json, number, size, sql};
 use super::tx::Tx;
 
 pub fn claim_runs(tx: &Tx<'_>, request: &ClaimRuns) -> WorldResult<ClaimedRuns> {
-    if request.ask.again {
-        let of = params![request.tenant.as_str(), request.worker.as_str(), number(request.ask.number)];
-        let taken = tx.all(sql!("claim_runs", "taken"), of, |row| row.take::<i64>())?;
-        if !taken.is_empty() {
-            let runs =
-                taken.into_iter().map(|key| claim(tx, request, key, true)).collect::<WorldResult<_>>()?;
-            return Ok(ClaimedRuns { at: tx.now, runs });
-        }
+    if let Some(runs) = claimed_before(tx, request)? {
+        return Ok(ClaimedRuns { at: tx.now, runs });
     }
     ready_what_is_due(tx)?;
     let mut ready = Vec::new();
@@ -37,9 +32,51 @@ pub fn claim_runs(tx: &Tx<'_>, request: &ClaimRuns) -> WorldResult<ClaimedRuns> 
     }
     ready.sort_unstable();
     ready.truncate(request.limit);
-    let runs =
-        ready.into_iter().map(|(_, key)| claim(tx, request, key, false)).collect::<WorldResult<_>>()?;
+    let runs = ready.into_iter().map(|(_, key)| claim(tx, request, key)).collect::<WorldResult<_>>()?;
     Ok(ClaimedRuns { at: tx.now, runs })
+}
+
+/// Runs that sleep until a timer which is due: it fires, and they are claimed without a place among the ready.
+pub fn claim_due(tx: &Tx<'_>, request: &ClaimRuns) -> WorldResult<ClaimedRuns> {
+    if let Some(runs) = claimed_before(tx, request)? {
+        return Ok(ClaimedRuns { at: tx.now, runs });
+    }
+    let kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.as_str()).collect();
+    let (kinds, workflows) = (json(&kinds), json(&request.workflows));
+    let looked = params![tx.now.millis(), request.tenant.as_str(), kinds, workflows, size(request.limit)];
+    let due: Vec<(i64, i64, String, String)> = tx.all(sql!("claim_runs", "due"), looked, |row| {
+        Ok((row.take()?, row.take()?, row.take()?, row.take()?))
+    })?;
+    let mut woken = HashSet::new();
+    let mut runs = Vec::with_capacity(due.len());
+    for (timer, key, message, body) in due.into_iter().filter(|(_, key, ..)| woken.insert(*key)) {
+        tx.run(sql!("upkeep", "delete_timer"), params![timer])?;
+        let system = Actor::system();
+        let (trace, signal) = (None::<&str>, None::<&str>);
+        let arrival = params![tx.next_number(), key, message, tx.now.millis(), system.0, trace, signal, body];
+        tx.run(sql!("inbox", "insert"), arrival)?;
+        let (until, ask) = (tx.now.plus(request.hold).millis(), number(request.ask.number));
+        let place = params![key, request.worker.as_str(), until, ask, tx.now.millis(), tx.next_number()];
+        tx.run(sql!("claim_runs", "wake_and_take"), place)?;
+        runs.push(claimed(tx, key)?);
+    }
+    Ok(ClaimedRuns { at: tx.now, runs })
+}
+
+/// What an earlier call took whose answer was lost.
+fn claimed_before(tx: &Tx<'_>, request: &ClaimRuns) -> WorldResult<Option<Vec<ClaimedRun>>> {
+    if !request.ask.again {
+        return Ok(None);
+    }
+    let of = params![request.tenant.as_str(), request.worker.as_str(), number(request.ask.number)];
+    let taken = tx.all(sql!("claim_runs", "taken"), of, |row| row.take::<i64>())?;
+    let until = tx.now.plus(request.hold).millis();
+    let hold_again = |key: i64| {
+        tx.run(sql!("claim_runs", "hold"), params![key, until])?;
+        claimed(tx, key)
+    };
+    let runs = taken.into_iter().map(hold_again).collect::<WorldResult<Vec<_>>>()?;
+    Ok(Some(runs).filter(|runs| !runs.is_empty()))
 }
 
 /// Runs whose later time has come; there is no other way to find them but to look.
@@ -61,13 +98,15 @@ pub fn ready_programs(tx: &Tx<'_>, tenant: &str) -> WorldResult<Vec<(String, Str
     }
 }
 
-fn claim(tx: &Tx<'_>, request: &ClaimRuns, key: i64, again: bool) -> WorldResult<ClaimedRun> {
+fn claim(tx: &Tx<'_>, request: &ClaimRuns, key: i64) -> WorldResult<ClaimedRun> {
     let until = tx.now.plus(request.hold).millis();
     let (worker, ask) = (request.worker.as_str(), number(request.ask.number));
-    match again {
-        true => tx.run(sql!("claim_runs", "hold"), params![key, until])?,
-        false => tx.run(sql!("claim_runs", "take"), params![key, worker, until, ask])?,
-    };
+    tx.run(sql!("claim_runs", "take"), params![key, worker, until, ask])?;
+    claimed(tx, key)
+}
+
+/// A run that was just claimed.
+fn claimed(tx: &Tx<'_>, key: i64) -> WorldResult<ClaimedRun> {
     let row = |row: &mut Columns<'_>| {
         Ok((rows::run_row(row)?, row.take::<bool>()?, row.count()?, row.take::<u32>()?))
     };

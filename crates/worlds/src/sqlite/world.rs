@@ -25,7 +25,7 @@ use crate::blob_codec;
 use crate::patience::Patience;
 
 /// A transaction costs little by itself, and whoever comes waits for the one under way.
-const STORM_LINE: usize = 12;
+const STORM_LINE: usize = 16;
 
 /// How a database is opened.
 pub struct SqliteOptions {
@@ -124,6 +124,10 @@ impl World for SqliteWorld {
     async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
         // Stepping a run does nothing to anybody before its commit, which puts the claim on disk with it.
         self.writer.write_unsynced(move |tx| claim_runs::claim_runs(tx, &request)).await
+    }
+
+    async fn claim_due(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
+        self.writer.write_unsynced(move |tx| claim_runs::claim_due(tx, &request)).await
     }
 
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {

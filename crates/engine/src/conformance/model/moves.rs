@@ -22,6 +22,12 @@ pub enum Move {
         hold: Millis,
         ask: Ask,
     },
+    /// All runs whose timers are due.
+    ClaimDue {
+        who: Who,
+        can: CanStep,
+        ask: Ask,
+    },
     ClaimTasks {
         who: Who,
         limit: usize,
@@ -244,6 +250,7 @@ pub fn any_move() -> impl Strategy<Value = Move> {
         6 => (who(), prop::collection::vec(task(), 1..4)).prop_map(|(who, tasks)| Move::Enqueue(who, tasks)),
         8 => (who(), prop::collection::vec(mail(), 1..3)).prop_map(|(who, mail)| Move::Deliver(who, mail)),
         16 => claim_runs(),
+        6 => claim_due(),
         16 => claim_tasks(),
         22 => commit(),
         18 => fuse(),

@@ -20,6 +20,7 @@ impl Pair {
             Move::Enqueue(who, shapes) => self.enqueue(who, &shapes).await,
             Move::Deliver(who, shapes) => self.deliver(who, &shapes).await,
             Move::ClaimRuns { who, limit, can, hold, ask } => self.claim(who, limit, can, (hold, ask)).await,
+            Move::ClaimDue { who, can, ask } => self.wake(who, can, ask).await,
             Move::ClaimTasks { who, limit, both_queues, named, with_runs, overdue, ask } => {
                 let queues = QUEUES.iter().take(if both_queues { 2 } else { 1 });
                 let request = ClaimTasks {
@@ -67,6 +68,22 @@ impl Pair {
 
     /// Claims runs; with room for all of them they are compared in any order.
     async fn claim(&mut self, who: Who, limit: usize, can: CanStep, (hold, ask): (Millis, Ask)) {
+        let request = self.claim_request(who, limit, can, (hold, ask));
+        let process = self.process(who);
+        let expected = self.model[process].claim_runs(request.clone()).await;
+        let found = self.world[process].claim_runs(request.clone()).await;
+        self.claimed("claim_runs", who, request, (expected, found));
+    }
+
+    async fn wake(&mut self, who: Who, can: CanStep, ask: Ask) {
+        let request = self.claim_request(who, ALL, can, (HOLD, ask));
+        let process = self.process(who);
+        let expected = self.model[process].claim_due(request.clone()).await;
+        let found = self.world[process].claim_due(request.clone()).await;
+        self.claimed("claim_due", who, request, (expected, found));
+    }
+
+    fn claim_request(&self, who: Who, limit: usize, can: CanStep, (hold, ask): (Millis, Ask)) -> ClaimRuns {
         let two = vec![WORKFLOWS[1].0.to_owned(), WORKFLOWS[2].0.to_owned()];
         let (kinds, workflows) = match can {
             CanStep::Everything => (vec![WORKFLOWS[0].1], two),
@@ -74,19 +91,26 @@ impl Pair {
             CanStep::TwoWorkflows => (vec![], two),
         };
         let (tenant, worker) = (self.tenant(who), self.worker(who));
-        let request = ClaimRuns { tenant, worker, kinds, workflows, limit, hold, ask };
+        ClaimRuns { tenant, worker, kinds, workflows, limit, hold, ask }
+    }
+
+    fn claimed(
+        &mut self,
+        call: &'static str,
+        who: Who,
+        request: ClaimRuns,
+        (expected, found): (WorldResult<ClaimedRuns>, WorldResult<ClaimedRuns>),
+    ) {
         let tidy = |mut answer: ClaimedRuns| {
-            if limit == ALL {
+            if request.limit == ALL {
                 answer.runs.sort_by(|a, b| a.run.id.cmp(&b.run.id));
             }
             answer
         };
-        let process = self.process(who);
-        let expected = self.model[process].claim_runs(request.clone()).await.map(tidy);
-        let found = self.world[process].claim_runs(request.clone()).await.map(tidy);
-        agree("claim_runs", &request, &expected, &found);
+        let (expected, found) = (expected.map(tidy), found.map(tidy));
+        agree(call, &request, &expected, &found);
         let runs = expected.map(|answer| answer.runs).unwrap_or_default();
-        self.saw("claim_runs", runs.iter().map(|claimed| claimed.deliveries > 1));
+        self.saw(call, runs.iter().map(|claimed| claimed.deliveries > 1));
         self.ledger.claimed.extend(runs.into_iter().map(|what| Held { who, what, spent: false }));
     }
 

@@ -142,14 +142,21 @@ pub fn step() -> impl Strategy<Value = StepShape> {
     )
 }
 
-pub fn claim_runs() -> impl Strategy<Value = Move> {
-    let hold = prop_oneof![3 => Just(Millis(30_000)), 1 => length()];
-    let can = prop_oneof![
+fn can_step() -> impl Strategy<Value = CanStep> {
+    prop_oneof![
         4 => Just(CanStep::Everything),
         1 => Just(CanStep::OneKind),
         1 => Just(CanStep::TwoWorkflows),
-    ];
-    (who(), 1..4_usize, can, hold, ask()).prop_map(|(who, limit, can, hold, ask)| Move::ClaimRuns {
+    ]
+}
+
+pub fn claim_due() -> impl Strategy<Value = Move> {
+    (who(), can_step(), ask()).prop_map(|(who, can, ask)| Move::ClaimDue { who, can, ask })
+}
+
+pub fn claim_runs() -> impl Strategy<Value = Move> {
+    let hold = prop_oneof![3 => Just(Millis(30_000)), 1 => length()];
+    (who(), 1..4_usize, can_step(), hold, ask()).prop_map(|(who, limit, can, hold, ask)| Move::ClaimRuns {
         who,
         limit,
         can,
