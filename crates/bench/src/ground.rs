@@ -93,16 +93,16 @@ impl Ground {
         Ok(Self { url, place, server: Some(settings), others: Mutex::default() })
     }
 
-    /// An empty database on the same server or disk, which goes with this one; where none can be made, this one.
-    pub async fn open_another(&self) -> Result<Arc<dyn World>, BenchError> {
+    /// An empty database on the same server or disk, which goes with this one, where one can be made.
+    pub async fn open_another(&self) -> Result<Option<Arc<dyn World>>, BenchError> {
         let other = match &self.place {
             Place::Folder { folder, .. } => Self::beside(folder.path())?,
             Place::Database { server, .. } => Self::on_server(server).await?,
-            Place::Shared => return self.open().await,
+            Place::Shared => return Ok(None),
         };
         let url = other.url.clone();
         self.others.lock().unwrap_or_else(PoisonError::into_inner).push(other);
-        Ok(rhythm_worlds::open(&url, OpenOptions::default()).await?)
+        Ok(Some(rhythm_worlds::open(&url, OpenOptions::default()).await?))
     }
 
     pub fn url(&self) -> &str {
@@ -163,8 +163,9 @@ impl Ground {
 
     /// Takes everything away again.
     pub async fn remove(self) -> Result<(), BenchError> {
+        let mut removed = Ok(());
         for other in self.others.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Box::pin(other.remove()).await?;
+            removed = removed.and(Box::pin(other.remove()).await);
         }
         match self.place {
             Place::Folder { folder, parent } => {
@@ -178,7 +179,7 @@ impl Ground {
             }
             Place::Shared => {}
         }
-        Ok(())
+        removed
     }
 }
 

@@ -31,8 +31,8 @@ const WATCH_EVERY: Millis = Millis(100);
 /// The shortest pause between two sweeps while timers fall due all the time.
 const MIN_SWEEP_PAUSE: Millis = Millis(10);
 /// How often it is swept while more is due than one sweep takes.
-const SWEEP_IN_STORM: Millis = Millis(200);
-/// So many runs a second are woken up then: what is due at once, up to a hundred thousand of them, is over within half a minute.
+const SWEEP_IN_STORM: Millis = Millis(50);
+/// So many runs a second a process wakes up then: what is due at once, up to a hundred thousand of them, is over within half a minute.
 const STORM_PACE: u64 = 3_700;
 /// The time between two attempts that may be what kills their workers.
 const SUSPECT_PAUSE: Millis = Millis(100);
@@ -248,7 +248,6 @@ impl Driver {
         loop {
             let pause = match self.upkeep.tick().await {
                 Ok(kept) => {
-                    backoff.reset();
                     if kept.runs_ready {
                         self.runs_due.notify_one();
                     }
@@ -258,10 +257,14 @@ impl Driver {
                     if self.worker.has_unfinished() || self.process.has_unsettled() {
                         self.resend().await;
                     }
-                    match kept.more {
+                    let pause = match kept.more {
                         true => self.weather_storm().await,
-                        false => self.upkeep.pause().max(MIN_SWEEP_PAUSE),
+                        false => Some(self.upkeep.pause().max(MIN_SWEEP_PAUSE)),
+                    };
+                    if pause.is_some() {
+                        backoff.reset();
                     }
+                    pause.unwrap_or_else(|| backoff.next())
                 }
                 Err(error) if self.gives_up(&error) => return,
                 Err(_) => backoff.next(),
@@ -271,11 +274,12 @@ impl Driver {
     }
 
     /// More is due than a sweep takes: lines of runs are woken up and worked off one after the other, no faster than they must be, so
-    /// that others have the time in between. Now and then a sweep looks after everything else.
-    async fn weather_storm(self: &Arc<Self>) -> Millis {
+    /// that others have the time in between. Now and then a sweep looks after everything else. Gives the pause before that, or
+    /// nothing when the world is in trouble.
+    async fn weather_storm(self: &Arc<Self>) -> Option<Millis> {
         let mut next = self.own_millis();
         let until = next.saturating_add(SWEEP_IN_STORM.as_u64());
-        loop {
+        while !self.is_stopping() {
             let line = self.upkeep.line();
             let settling = self.settling.read().await;
             let woken = self.engine.wake(line).await;
@@ -286,17 +290,18 @@ impl Driver {
             }
             if let Some(error) = &woken.error {
                 tracing::warn!(%error, "runs that are due could not be woken up; trying again");
+                return None;
             }
-            let now = self.own_millis();
-            // What is late waits for nobody any more.
-            let late = line > self.process.world.storm_line();
-            next = next.saturating_add(if late { 0 } else { line as u64 * 1_000 / STORM_PACE });
-            let pause = Millis(next.saturating_sub(now).max(1));
-            if woken.error.is_some() || !woken.more || now >= until || self.is_stopping() {
-                return pause;
+            // What is late waits for nobody any more, and what is not for a claim waits for the next sweep.
+            let paced = woken.more && line <= self.process.world.storm_line();
+            next = next.saturating_add(if paced { line as u64 * 1_000 / STORM_PACE } else { 0 });
+            let pause = Millis(next.saturating_sub(self.own_millis()).max(1));
+            if !woken.more || self.own_millis() >= until {
+                return Some(pause);
             }
             self.host.sleep(pause).await;
         }
+        Some(MIN_SWEEP_PAUSE)
     }
 
     /// Sleeps until then by the process's own counter, or until something noted meanwhile falls due.

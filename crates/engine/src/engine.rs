@@ -82,19 +82,22 @@ impl Engine {
     async fn advance(&self, ticked: &mut Ticked) -> WorldResult<()> {
         ticked.attempts.extend(self.worker.resend_commits().await?);
         let limit = self.process.config.run_batch;
-        let claimed = self.claim(limit, Which::Ready).await?;
-        ticked.more = claimed.len() == limit;
+        let (claimed, again) = self.claim(limit, Which::Ready).await?;
+        ticked.more = claimed.len() == limit || again;
         self.busy.store(ticked.more, Ordering::SeqCst);
         self.step_all(claimed, ticked).await
     }
 
     async fn advance_due(&self, ticked: &mut Ticked, limit: usize) -> WorldResult<()> {
-        let claimed = self.claim(limit, Which::Due).await?;
-        ticked.more = claimed.len() == limit;
+        ticked.attempts.extend(self.worker.resend_commits().await?);
+        let (claimed, _) = self.claim(limit, Which::Due).await?;
+        // Some of what was looked at may be for a sweep.
+        ticked.more = !claimed.is_empty();
         self.step_all(claimed, ticked).await
     }
 
-    async fn claim(&self, limit: usize, which: Which) -> WorldResult<Vec<ClaimedRun>> {
+    /// Also says whether this is what an earlier call had claimed.
+    async fn claim(&self, limit: usize, which: Which) -> WorldResult<(Vec<ClaimedRun>, bool)> {
         let config = &self.process.config;
         let ask = self.lock_unanswered().pop().unwrap_or_else(|| self.process.ask());
         let claim = ClaimRuns {
@@ -118,7 +121,7 @@ impl Engine {
         }
         let claimed = claimed?;
         self.process.time.observe(claimed.at, asked);
-        Ok(claimed.runs)
+        Ok((claimed.runs, ask.again))
     }
 
     async fn step_all(&self, claimed: Vec<ClaimedRun>, ticked: &mut Ticked) -> WorldResult<()> {

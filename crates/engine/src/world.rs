@@ -80,8 +80,8 @@ pub trait World: Records {
     async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns>;
 
     /// Claims runs that sleep until a timer which is due by now, as a sweep and a claim would do one after the other: what a storm
-    /// of timers costs most. Looks at the first timers, as many as the limit, of runs that could be claimed if they were ready;
-    /// of several of one run the first fires.
+    /// of timers costs most. Looks at the first timers that are due, whosever they are, as many as the limit; fires those of runs that
+    /// could be claimed if they were ready, of several of one run the first, and leaves the others to a sweep.
     async fn claim_due(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns>;
 
     /// Claims ready tasks.
@@ -108,8 +108,8 @@ pub trait World: Records {
     /// Hints that there may be work. They may be lost or doubled.
     fn wakeups(&self) -> Wakeups;
 
-    /// How many runs, and how many tasks, keep everybody busy while a storm of timers goes on. Others stand behind about
-    /// so many (`room_beside`), so it is as short as what a sweep, a claim and a commit cost by themselves allows.
+    /// How many runs, and how many tasks, become ready or are woken up together while a storm of timers goes on. Others wait for
+    /// about so many, so it is as short as what a claim and a commit cost by themselves allows.
     fn storm_line(&self) -> usize;
 
     /// One background duty, safe to run in every process at once.

@@ -18,6 +18,7 @@ const HOT: &[(&str, &str)] = &[
     ("put_messages", include_str!("../src/postgres/sql/put_messages.sql")),
     ("put_dormant", include_str!("../src/postgres/sql/put_dormant.sql")),
     ("claim_runs", include_str!("../src/postgres/sql/claim_runs.sql")),
+    ("claim_due", include_str!("../src/postgres/sql/claim_due.sql")),
     ("claim_tasks", include_str!("../src/postgres/sql/claim_tasks.sql")),
     ("read_inbox", include_str!("../src/postgres/sql/read_inbox.sql")),
     ("read_runs", include_str!("../src/postgres/sql/read_runs.sql")),
@@ -71,8 +72,9 @@ async fn scans(stage: &PostgresStage, what: &str) -> Vec<String> {
             let ours = TABLES.iter().any(|known| table.starts_with(known));
             let by_key =
                 next.contains("Index Cond") && ["(id = ", "(run = "].iter().any(|key| next.contains(key));
-            // Claims walk the partial indexes of what is ready, in their order.
-            let in_order = ["run_queue_ready", "task_ready"].iter().any(|index| access.contains(index));
+            // Claims walk the partial indexes of what is ready or due, in their order.
+            let in_order =
+                ["run_queue_ready", "task_ready", "timer_due"].iter().any(|index| access.contains(index));
             if ours && access.contains("Scan") && !by_key && !in_order {
                 wrong.push(format!("{name} ({what}): {} / {}", line.trim(), next.trim()));
             }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use rhythm_core::message::{Actor, Message, MessageBody, Start};
-use rhythm_core::{MessageId, RunId, Timestamp};
+use rhythm_core::{MessageId, RunId, TenantId, Timestamp};
 
-use super::state::{Live, Place, State, Tenant};
+use super::state::{Live, Place, State, Tenant, Timer};
 use crate::world::*;
 
 impl State {
@@ -28,20 +28,23 @@ impl State {
     }
 
     pub fn claim_due(&mut self, request: &ClaimRuns, now: Timestamp) -> Vec<ClaimedRun> {
-        let tenant = self.tenant(&request.tenant);
-        if let Some(taken) = tenant.claimed_before(request, now) {
+        if let Some(taken) = self.tenant(&request.tenant).claimed_before(request, now) {
             return taken;
         }
-        let due = tenant.timers.iter().filter(|((run, _), timer)| {
-            timer.due_at <= now
-                && timer.is_programs_own()
-                && tenant.sleeps(run)
-                && tenant.may_claim(run, request)
+        let all = self.tenant_ids().into_iter().flat_map(|id| {
+            let timers = self.tenant(&id).live_timers().filter(|(_, timer)| timer.due_at <= now);
+            timers
+                .map(|(key, timer)| (timer.due_at, timer.order, id.clone(), key.clone()))
+                .collect::<Vec<_>>()
         });
-        let mut due: Vec<(Timestamp, u64, (RunId, MessageId))> =
-            due.map(|(key, timer)| (timer.due_at, timer.order, key.clone())).collect();
+        let mut due: Vec<(Timestamp, u64, TenantId, (RunId, MessageId))> = all.collect();
         due.sort();
         due.truncate(request.limit);
+        let tenant = self.tenant(&request.tenant);
+        due.retain(|(.., id, key)| {
+            let own = tenant.timers.get(key).is_some_and(Timer::is_programs_own);
+            *id == request.tenant && own && tenant.sleeps(&key.0) && tenant.may_claim(&key.0, request)
+        });
         let mut woken = BTreeSet::new();
         due.retain(|(.., (run, _))| woken.insert(run.clone()));
         due.into_iter().filter_map(|(.., key)| self.wake_and_claim(key, request, now)).collect()
@@ -75,6 +78,11 @@ impl Tenant {
         let taken = if request.ask.again { self.taken_runs(request) } else { Vec::new() };
         let again = taken.into_iter().filter_map(|run| self.hold_run(&run, request, now));
         Some(again.collect::<Vec<_>>()).filter(|again| !again.is_empty())
+    }
+
+    /// Those of failed runs wait with them.
+    fn live_timers(&self) -> impl Iterator<Item = (&(RunId, MessageId), &Timer)> {
+        self.timers.iter().filter(|((run, _), _)| self.live.contains_key(run))
     }
 
     /// Whether it only waits: a timer that is due would make it ready.

@@ -6,8 +6,8 @@ use super::Kept;
 use crate::process::Process;
 use crate::world::{Upkeep, WorldResult};
 
-/// The longest line of ready runs, and of ready tasks, a sweep makes of what is due, once it is due for longer than others can
-/// ask it to wait. Before, sweeps follow each other closely, and a short line (`storm_line`) gives everybody a turn soon.
+/// The longest line of runs, and of tasks, that is made ready or woken up together once it is due for longer than others can ask it
+/// to wait. Before, a short line (`storm_line`) gives everybody a turn soon.
 const LONG_LINE: usize = 500;
 /// Long enough for 100,000 timers by short lines.
 const PATIENCE: Millis = Millis::from_secs(28);

@@ -16,6 +16,8 @@ pub struct Slots<'a> {
     kept: Reserved,
     /// The part of it that tasks were promised.
     taken: Reserved,
+    /// Room of tasks that are about to end, and are still counted as running.
+    given: Reserved,
     /// Takes more of the worker's room when a task asks for it.
     grows: bool,
     worker: &'a Worker,
@@ -36,6 +38,10 @@ impl Reserved {
     fn take(&mut self, queue: &str) {
         self.total += 1;
         self.add(queue, 1);
+    }
+
+    fn of(&self, queue: &str) -> usize {
+        self.queues.get(queue).copied().unwrap_or(0)
     }
 
     fn keep(&mut self, kept: &Self) {
@@ -62,16 +68,19 @@ impl Drop for Slots<'_> {
 }
 
 impl Worker {
-    /// Keeps room for one task of this queue from others, if there is any.
-    fn keep_one(&self, queue: &str) -> bool {
+    /// Keeps room for one task of this queue from others, if there is any; with room of its own only that of the queue. Tasks that
+    /// are about to end count twice, as running and as room: once is enough for whoever ends them.
+    fn keep_one(&self, queue: &str, own: bool, given: &Reserved) -> bool {
         let config = &self.process.config;
         let Some((_, most)) = config.queues.iter().find(|(name, _)| name == queue) else { return false };
         let running = self.lock_running();
         let mut reserved = self.lock_reserved();
-        let of_queue = running.of_queue(queue) + reserved.queues.get(queue).copied().unwrap_or(0);
-        let fits = running.len() + reserved.total < config.concurrency && of_queue < *most;
+        let total = running.len() + reserved.total - given.total;
+        let of_queue = running.of_queue(queue) + reserved.of(queue) - given.of(queue);
+        let fits = (own || total < config.concurrency) && of_queue < *most;
         if fits {
-            reserved.take(queue);
+            reserved.total += usize::from(!own);
+            reserved.add(queue, 1);
         }
         fits
     }
@@ -88,12 +97,13 @@ impl<'a> Slots<'a> {
         let mut kept = Reserved { total: free, queues: BTreeMap::new() };
         for (queue, room) in &mut queues {
             *room = room.saturating_sub(running.of_queue(queue));
-            *room = room.saturating_sub(reserved.queues.get(queue).copied().unwrap_or(0));
+            *room = room.saturating_sub(reserved.of(queue));
             kept.add(queue, free.min(*room));
         }
         reserved.keep(&kept);
         drop((running, reserved));
-        Self { free, queues, kept, taken: Reserved::default(), grows: false, worker }
+        let (taken, given) = Default::default();
+        Self { free, queues, kept, taken, given, grows: false, worker }
     }
 
     /// Whatever room there is when a task asks for it.
@@ -125,8 +135,8 @@ impl<'a> Slots<'a> {
     /// Only what becomes free with results about to be committed.
     pub(super) fn own(worker: &'a Worker) -> Self {
         let queues = worker.process.config.queues.iter().map(|(queue, _)| (queue.clone(), 0)).collect();
-        let (kept, taken) = Default::default();
-        Self { free: 0, queues, kept, taken, grows: false, worker }
+        let (kept, taken, given) = Default::default();
+        Self { free: 0, queues, kept, taken, given, grows: false, worker }
     }
 
     /// What to ask of each queue: an even share of the room, the odd rest to a different queue each turn.
@@ -152,14 +162,16 @@ impl<'a> Slots<'a> {
         if task.options.delay != Millis::ZERO || self.worker.handlers.get(&task.name).is_none() {
             return false;
         }
-        if self.free > 0 && *room > 0 {
-            self.free -= 1;
+        let own = self.free > 0;
+        if own && *room > 0 {
             *room -= 1;
-        } else if self.grows && self.worker.keep_one(queue) {
-            self.kept.take(queue);
+        } else if self.grows && self.worker.keep_one(queue, own, &self.given) {
+            self.kept.total += usize::from(!own);
+            self.kept.add(queue, 1);
         } else {
             return false;
         }
+        self.free -= usize::from(own);
         self.taken.take(queue);
         true
     }
@@ -167,6 +179,7 @@ impl<'a> Slots<'a> {
     /// Room that becomes free with results about to be committed.
     pub fn give(&mut self, queue: &str) {
         self.free += 1;
+        self.given.take(queue);
         self.kept.take(queue);
         self.worker.lock_reserved().take(queue);
         if let Some(room) = self.queues.get_mut(queue) {
@@ -262,6 +275,17 @@ mod tests {
         assert!(one.take(&task()));
         drop(one);
         assert_eq!(asked(&worker.slots()), 2);
+    }
+
+    #[test]
+    fn a_run_may_go_on_in_another_queue_with_the_room_it_had() {
+        let worker = worker(1, &[("default", 1), ("other", 1)]);
+        let mut settling = worker.slots_for_new();
+        settling.give("other");
+        assert!(settling.take(&task()), "the room of one queue is room for the next task");
+        assert!(!settling.take(&task()));
+        drop(settling);
+        assert_eq!(asked(&worker.slots()), 1);
     }
 
     #[test]

@@ -119,9 +119,7 @@ pub async fn claim_due(
     ];
     let rows = link.query(sql::CLAIM_DUE, params).await?;
     let first = rows.first().and_then(|row| row.get::<_, Option<i64>>("due_at").zip(row.get("place")));
-    if let Some(first) = first.filter(|_| rows.len() == request.limit) {
-        storm.moved(place, Some(first), true);
-    }
+    storm.moved(place, first, true);
     read_claimed(link, &request, &rows).await
 }
 

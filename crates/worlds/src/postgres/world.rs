@@ -72,6 +72,8 @@ pub struct PostgresWorld {
     archive: Office,
     watermark: Watermark,
     storm: Storm,
+    /// The same for claims of what is due, which pass over what only sweeps may fire.
+    woken: Storm,
     ready: Ready,
     patience: Patience,
     lock_key: i64,
@@ -126,6 +128,7 @@ impl PostgresWorld {
             archive: Office::new(dial.clone()),
             watermark: Watermark::default(),
             storm: Storm::default(),
+            woken: Storm::default(),
             ready: Ready::default(),
             patience: Patience::default(),
             time,
@@ -196,7 +199,7 @@ impl World for PostgresWorld {
     }
 
     async fn claim_due(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
-        claims::claim_due(&self.claims, &self.storm, self.time.param(), request).await
+        claims::claim_due(&self.claims, &self.woken, self.time.param(), request).await
     }
 
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {

@@ -4,9 +4,14 @@
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::bigint, now_ms()) AS now, set_config('synchronous_commit', 'off', true) AS unsynced
 ),
+looked AS MATERIALIZED (
+    SELECT t.run, t.tenant, t.id, t.body, t.due_at, t.seq, t.timer FROM timer AS t
+    WHERE NOT t.dormant AND t.due_at <= (SELECT now FROM clock) AND (t.due_at, t.seq) >= ($9::bigint, $10::bigint)
+    ORDER BY t.due_at, t.seq LIMIT $6 FOR UPDATE SKIP LOCKED
+),
 due AS MATERIALIZED (
     SELECT t.run, t.tenant, t.id, t.body, t.due_at, t.seq, r.kind, r.workflow, r.priority
-    FROM timer AS t
+    FROM looked AS t
     CROSS JOIN LATERAL (
         SELECT r.kind, r.workflow, r.priority FROM live_run AS r
         WHERE r.id = ANY (ARRAY[t.run]) AND r.tenant = t.tenant
@@ -15,9 +20,7 @@ due AS MATERIALIZED (
             AND NOT EXISTS (SELECT FROM run_queue AS q WHERE q.run = ANY (ARRAY[r.id]) AND q.tenant = r.tenant)
             AND NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = r.tenant AND p.what = 'workflow' AND p.name = r.workflow)
         FOR UPDATE SKIP LOCKED) AS r
-    WHERE NOT t.dormant AND t.due_at <= (SELECT now FROM clock) AND (t.due_at, t.seq) >= ($9::bigint, $10::bigint)
-        AND t.tenant = $2 AND t.timer IS NOT NULL
-    ORDER BY t.due_at, t.seq LIMIT $6 FOR UPDATE OF t SKIP LOCKED
+    WHERE t.tenant = $2 AND t.timer IS NOT NULL
 ),
 first AS MATERIALIZED (SELECT DISTINCT ON (d.run, d.tenant) d.* FROM due AS d ORDER BY d.run, d.tenant, d.due_at, d.seq),
 fired AS (

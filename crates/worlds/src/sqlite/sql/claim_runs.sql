@@ -18,14 +18,18 @@ UPDATE run_queue SET claim_until = ?2 WHERE key = ?1;
 UPDATE run_queue SET place = 2, worker = ?2, claim_until = ?3, claim = claim + 1, deliveries = deliveries + 1, ask = ?4
 WHERE key = ?1;
 -- name: due
--- In this order of tables, so that it begins with the first timers.
+-- Timers of failed runs wait with them.
 SELECT t.number, t.run_key, t.message, t.body
-FROM timer t CROSS JOIN run_queue q ON q.key = t.run_key CROSS JOIN live_run l ON l.key = t.run_key
-WHERE t.due_at <= ?1 AND t.timer IS NOT NULL AND q.place = 0 AND q.tenant = ?2 AND l.paused = 0 AND l.aside = 0
+FROM (
+    SELECT number, run_key, message, body, timer, due_at FROM timer
+    WHERE due_at <= ?1 AND EXISTS (SELECT 1 FROM run_queue WHERE key = run_key)
+    ORDER BY due_at, number LIMIT ?5
+) t CROSS JOIN run_queue q ON q.key = t.run_key CROSS JOIN live_run l ON l.key = t.run_key
+WHERE t.timer IS NOT NULL AND q.place = 0 AND q.tenant = ?2 AND l.paused = 0 AND l.aside = 0
     AND (q.kind IN (SELECT value FROM json_each(?3)) OR q.workflow IN (SELECT value FROM json_each(?4)))
     AND NOT EXISTS (SELECT 1 FROM paused p WHERE p.tenant = q.tenant AND p.what = 'workflow' AND p.name = q.workflow)
     AND NOT (l.last_commit IS NULL AND EXISTS (SELECT 1 FROM timer s WHERE s.run_key = l.key AND s.message = 'start'))
-ORDER BY t.due_at, t.number LIMIT ?5;
+ORDER BY t.due_at, t.number;
 -- name: wake_and_take
 UPDATE run_queue
 SET arrived = arrived + 1, place = 2, ready_at = ?5, ticket = ?6, worker = ?2, claim_until = ?3, claim = claim + 1,
