@@ -123,6 +123,10 @@ pub struct Faults {
 }
 
 impl Faults {
+    pub fn are_any(&self) -> bool {
+        !self.rates.is_empty()
+    }
+
     pub fn new(seed: u64, rates: &Rates) -> Self {
         let known = rates.iter().filter_map(|(name, rate)| Some((Fault::named(name)?, *rate)));
         let rates = known

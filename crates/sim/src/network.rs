@@ -422,6 +422,11 @@ impl Network {
         answer
     }
 
+    /// Whether anything may go wrong here.
+    pub fn has_faults(&self) -> bool {
+        lock(&self.faults).are_any()
+    }
+
     /// Waits for a world. The in-memory one never makes anybody wait.
     pub fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         match &self.runtime {
