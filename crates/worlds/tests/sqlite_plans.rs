@@ -26,6 +26,8 @@ const SMALL: &[&str] = &[
     // What is claimed: as much as all workers do at once, and asked for only after a lost answer.
     "SCAN run_queue USING INDEX run_queue_claimed",
     "SCAN task USING INDEX task_running",
+    // The first timers that are due, as many as were asked for.
+    "SCAN looked",
     // The kinds and workflows whoever claims has named.
     "SCAN json_each",
     "SCAN (subquery",

@@ -17,7 +17,7 @@ due AS MATERIALIZED (
         WHERE r.id = ANY (ARRAY[t.run]) AND r.tenant = t.tenant
             AND r.claimed_by IS NULL AND NOT r.paused AND NOT r.aside AND r.start_at IS NULL
             AND (r.kind = ANY ($4::text[]) OR r.workflow = ANY ($5::text[]))
-            AND NOT EXISTS (SELECT FROM run_queue AS q WHERE q.run = ANY (ARRAY[r.id]) AND q.tenant = r.tenant)
+            AND NOT EXISTS (SELECT FROM run_queue AS q WHERE q.run = ANY (ARRAY[t.run]) AND q.tenant = t.tenant)
             AND NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = r.tenant AND p.what = 'workflow' AND p.name = r.workflow)
         FOR UPDATE SKIP LOCKED) AS r
     WHERE t.tenant = $2 AND t.timer IS NOT NULL

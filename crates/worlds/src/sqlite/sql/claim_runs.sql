@@ -19,17 +19,17 @@ UPDATE run_queue SET place = 2, worker = ?2, claim_until = ?3, claim = claim + 1
 WHERE key = ?1;
 -- name: due
 -- Timers of failed runs wait with them.
-SELECT t.number, t.run_key, t.message, t.body
+SELECT looked.number, looked.run_key, looked.message, looked.body
 FROM (
     SELECT number, run_key, message, body, timer, due_at FROM timer
     WHERE due_at <= ?1 AND EXISTS (SELECT 1 FROM run_queue WHERE key = run_key)
     ORDER BY due_at, number LIMIT ?5
-) t CROSS JOIN run_queue q ON q.key = t.run_key CROSS JOIN live_run l ON l.key = t.run_key
-WHERE t.timer IS NOT NULL AND q.place = 0 AND q.tenant = ?2 AND l.paused = 0 AND l.aside = 0
+) looked CROSS JOIN run_queue q ON q.key = looked.run_key CROSS JOIN live_run l ON l.key = looked.run_key
+WHERE looked.timer IS NOT NULL AND q.place = 0 AND q.tenant = ?2 AND l.paused = 0 AND l.aside = 0
     AND (q.kind IN (SELECT value FROM json_each(?3)) OR q.workflow IN (SELECT value FROM json_each(?4)))
     AND NOT EXISTS (SELECT 1 FROM paused p WHERE p.tenant = q.tenant AND p.what = 'workflow' AND p.name = q.workflow)
     AND NOT (l.last_commit IS NULL AND EXISTS (SELECT 1 FROM timer s WHERE s.run_key = l.key AND s.message = 'start'))
-ORDER BY t.due_at, t.number;
+ORDER BY looked.due_at, looked.number;
 -- name: wake_and_take
 UPDATE run_queue
 SET arrived = arrived + 1, place = 2, ready_at = ?5, ticket = ?6, worker = ?2, claim_until = ?3, claim = claim + 1,
