@@ -125,7 +125,7 @@ async fn calls(world: &Arc<dyn World>, tenant: &TenantId) -> Result<Map<String, 
     });
     let empty_claim_ms = empty_claim_ms.await?;
     let sweep_ms = median(async || {
-        world.upkeep(Upkeep::Sweep { limit: 2_000 }).await?;
+        world.upkeep(Upkeep::sweep(2_000)).await?;
         Ok(())
     });
     let sweep_ms = sweep_ms.await?;

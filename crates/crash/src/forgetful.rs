@@ -86,9 +86,8 @@ impl World for Forgetful {
         let claimed = self.inner.claim_runs(request).await?;
         if claimed.runs.is_empty() { Ok(claimed) } else { self.pass(CLAIMS, Ok(claimed)) }
     }
-    async fn claim_due(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
-        let claimed = self.inner.claim_due(request).await?;
-        if claimed.runs.is_empty() { Ok(claimed) } else { self.pass(CLAIMS, Ok(claimed)) }
+    async fn find_due(&self, request: FindDue) -> WorldResult<FoundDue> {
+        self.inner.find_due(request).await
     }
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
         let claimed = self.inner.claim_tasks(request).await?;

@@ -71,10 +71,19 @@ mod tests {
                     sql!("finish_release"),
                 ],
             ),
-            (CLAIMS, vec![sql!("claim_runs"), sql!("claim_due"), sql!("claim_tasks"), sql!("claim_overdue")]),
+            (CLAIMS, vec![sql!("claim_runs"), sql!("claim_tasks"), sql!("claim_overdue")]),
             (BEATS, vec![sql!("extend")]),
             (CALLS, vec![sql!("insert_runs"), sql!("insert_tasks"), sql!("put_messages")]),
-            (OTHERS, vec![sql!("sweep"), sql!("register"), sql!("put_blob"), sql!("release_runs")]),
+            (
+                OTHERS,
+                vec![
+                    sql!("sweep"),
+                    sql!("find_due"),
+                    sql!("register"),
+                    sql!("put_blob"),
+                    sql!("release_runs"),
+                ],
+            ),
         ];
         for (name, statements) in expected {
             for sql in statements {

@@ -61,7 +61,7 @@ async fn after_a_long_outage_everybody_may_come_back_before_anybody_is_taken_for
     tokio::time::sleep(Duration::from_millis(HOLD.0 * 3)).await;
     cluster.resume().await.unwrap();
 
-    let sweep = || other.upkeep(Upkeep::Sweep { limit: 10 });
+    let sweep = || other.upkeep(Upkeep::sweep(10));
     let first = loop {
         match sweep().await {
             Ok(report) => break report,

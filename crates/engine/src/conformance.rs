@@ -249,13 +249,17 @@ macro_rules! conformance_tests {
                 the_next_due_time_is_told
             }
             waking {
-                due_timers_fire_as_their_runs_are_claimed
+                due_timers_fire_with_the_commits_of_their_runs
+                the_time_it_was_found_at_is_told
                 of_several_due_timers_of_a_run_the_first_wakes_it
                 runs_that_cannot_be_claimed_keep_their_due_timers
                 a_paused_workflow_is_not_woken_up
-                of_two_who_claim_what_is_due_one_gets_it
-                a_repeated_call_gets_the_runs_it_woke
-                what_a_lost_worker_woke_up_is_claimed_again
+                whoever_is_late_is_refused
+                a_timer_that_a_sweep_fired_is_not_fired_again
+                what_arrived_meanwhile_comes_first
+                of_two_who_wake_up_what_is_due_one_does
+                a_repeated_commit_gets_its_first_answer
+                a_timer_that_fired_stays_away_when_its_run_is_opened_again
             }
             wakeups {
                 work_wakes_up_other_handles

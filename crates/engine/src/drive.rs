@@ -34,6 +34,8 @@ const MIN_SWEEP_PAUSE: Millis = Millis(10);
 const SWEEP_IN_STORM: Millis = Millis(50);
 /// So many runs a second a process wakes up then: what is due at once, up to a hundred thousand of them, is over within half a minute.
 const STORM_PACE: u64 = 3_700;
+/// Processes that want the same line look for one in so many.
+const CROWD: u64 = 8;
 /// The time between two attempts that may be what kills their workers.
 const SUSPECT_PAUSE: Millis = Millis(100);
 
@@ -79,6 +81,15 @@ pub struct Driver {
     launched: std::sync::Mutex<Vec<Launched>>,
     /// Read while results are on their way into the world: nothing may be aborted then.
     settling: tokio::sync::RwLock<()>,
+}
+
+/// More timers are due than a sweep takes.
+#[derive(Default)]
+struct Storm {
+    /// What is due first is left to others who are at it: those who met move apart, and stay so.
+    skip: usize,
+    /// Most of what is due can be woken up.
+    wakes_most: bool,
 }
 
 /// An attempt under way.
@@ -245,8 +256,9 @@ impl Driver {
 
     async fn upkeep_loop(self: Arc<Self>) {
         let mut backoff = Backoff::new(&*self.host);
+        let mut storm = Storm::default();
         loop {
-            let pause = match self.upkeep.tick().await {
+            let pause = match self.upkeep.tick(storm.wakes_most).await {
                 Ok(kept) => {
                     if kept.runs_ready {
                         self.runs_due.notify_one();
@@ -258,7 +270,7 @@ impl Driver {
                         self.resend().await;
                     }
                     let pause = match kept.more {
-                        true => self.weather_storm().await,
+                        true => self.weather(&mut storm).await,
                         false => Some(self.upkeep.pause().max(MIN_SWEEP_PAUSE)),
                     };
                     if pause.is_some() {
@@ -276,13 +288,14 @@ impl Driver {
     /// More is due than a sweep takes: lines of runs are woken up and worked off one after the other, no faster than they must be, so
     /// that others have the time in between. Now and then a sweep looks after everything else. Gives the pause before that, or
     /// nothing when the world is in trouble.
-    async fn weather_storm(self: &Arc<Self>) -> Option<Millis> {
+    async fn weather(self: &Arc<Self>, storm: &mut Storm) -> Option<Millis> {
         let mut next = self.own_millis();
         let until = next.saturating_add(SWEEP_IN_STORM.as_u64());
+        storm.wakes_most = false;
         while !self.is_stopping() {
             let line = self.upkeep.line();
             let settling = self.settling.read().await;
-            let woken = self.engine.wake(line).await;
+            let woken = self.engine.wake(storm.skip, line).await;
             self.launch(woken.attempts);
             drop(settling);
             if self.worker.has_backlog() {
@@ -292,11 +305,17 @@ impl Driver {
                 tracing::warn!(%error, "runs that are due could not be woken up; trying again");
                 return None;
             }
-            // What is late waits for nobody any more, and what is not for a claim waits for the next sweep.
-            let paced = woken.more && line <= self.process.world.storm_line();
+            storm.wakes_most = woken.runs * 2 >= line;
+            if woken.crowded {
+                storm.skip = line * self.host.spread(CROWD) as usize;
+            } else if !storm.wakes_most {
+                storm.skip = 0;
+            }
+            // What is late waits for nobody any more, and what cannot be woken up waits for the next sweep.
+            let paced = storm.wakes_most && line <= self.process.world.storm_line();
             next = next.saturating_add(if paced { line as u64 * 1_000 / STORM_PACE } else { 0 });
             let pause = Millis(next.saturating_sub(self.own_millis()).max(1));
-            if !woken.more || self.own_millis() >= until {
+            if !storm.wakes_most || self.own_millis() >= until {
                 return Some(pause);
             }
             self.host.sleep(pause).await;

@@ -4,13 +4,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rhythm_core::message::{Message, MessageBody, Start};
-use rhythm_core::{Blobs, Blocked, BlockedCode, MessageId, Millis, TenantId, Timestamp};
+use rhythm_core::message::{Actor, Message, MessageBody, Start, TimerFired};
+use rhythm_core::{Blobs, Blocked, BlockedCode, CommandId, MessageId, Millis, TenantId, Timestamp};
 
 use crate::plan::{Folding, Planned};
 use crate::process::{Aftermath, Process, Settled};
 use crate::programs::Lookup;
-use crate::worker::{Attempt, Turns, Worker};
+use crate::worker::{Attempt, Slots, Turns, Worker};
 use crate::world::*;
 
 /// Claims without a commit after which a run is taken to crash its engines.
@@ -38,19 +38,12 @@ pub struct Ticked {
     pub runs: usize,
     /// There may be more to claim right now.
     pub more: bool,
+    /// Somebody else had moved some of them.
+    pub crowded: bool,
     /// Tasks this process now holds. They must be performed whatever else went wrong.
     pub attempts: Vec<Attempt>,
     /// What kept the tick from doing more.
     pub error: Option<WorldError>,
-}
-
-/// Which runs are claimed.
-#[derive(Clone, Copy)]
-enum Which {
-    /// Those in the queue.
-    Ready,
-    /// Those that sleep until a timer which is due.
-    Due,
 }
 
 enum Verdict {
@@ -71,33 +64,57 @@ impl Engine {
         ticked
     }
 
-    /// Wakes up so many runs whose timers are due, and moves them as [`Self::tick`] does. In a storm of timers this spares each of them
-    /// its place in the queue.
-    pub async fn wake(&self, limit: usize) -> Ticked {
+    /// Wakes up runs whose timers are due, so many behind the first that others may be busy with, and moves them as [`Self::tick`]
+    /// does, but without a claim: their timers fire with their commits. Nobody counts how often that was tried, so sweeps must
+    /// come first now and then: a run whose steps kill processes is set aside when it is claimed.
+    pub async fn wake(&self, skip: usize, limit: usize) -> Ticked {
         let mut ticked = Ticked::default();
-        ticked.error = self.advance_due(&mut ticked, limit).await.err();
+        ticked.error = self.advance_due(&mut ticked, skip, limit).await.err();
         ticked
     }
 
     async fn advance(&self, ticked: &mut Ticked) -> WorldResult<()> {
         ticked.attempts.extend(self.worker.resend_commits().await?);
         let limit = self.process.config.run_batch;
-        let (claimed, again) = self.claim(limit, Which::Ready).await?;
+        let (claimed, again) = self.claim(limit).await?;
         ticked.more = claimed.len() == limit || again;
         self.busy.store(ticked.more, Ordering::SeqCst);
         self.step_all(claimed, ticked).await
     }
 
-    async fn advance_due(&self, ticked: &mut Ticked, limit: usize) -> WorldResult<()> {
+    async fn advance_due(&self, ticked: &mut Ticked, skip: usize, limit: usize) -> WorldResult<()> {
         ticked.attempts.extend(self.worker.resend_commits().await?);
-        let (claimed, _) = self.claim(limit, Which::Due).await?;
-        // Some of what was looked at may be for a sweep.
-        ticked.more = !claimed.is_empty();
-        self.step_all(claimed, ticked).await
+        let process = &self.process;
+        let request = FindDue {
+            tenant: process.config.tenant.clone(),
+            kinds: process.programs.kinds(),
+            workflows: Vec::new(),
+            skip,
+            limit,
+        };
+        let asked = process.time.own_millis();
+        let found = process.world.find_due(request).await?;
+        process.time.observe(found.at, asked);
+        let mut slots = self.worker.slots_for_new();
+        let mut commits = Vec::new();
+        for DueRun { run, timer } in found.runs {
+            let woken = woken(run, timer, found.at);
+            // What cannot be stepped is left to a sweep, and to whoever claims it then.
+            let stepped = self.step(woken, Fence::Fused, &mut |task| slots.take(task)).await;
+            if let Ok(Verdict::Commit(mut commit)) = stepped {
+                commit.0.fired.push(timer);
+                commits.push(*commit);
+            }
+        }
+        ticked.runs = commits.len();
+        let settled = self.push(commits, Vec::new(), slots).await?;
+        ticked.crowded = settled.iter().any(|settled| matches!(settled, Settled::Stale { .. }));
+        ticked.attempts.extend(self.worker.absorb(settled, &Turns::new()).await);
+        Ok(())
     }
 
     /// Also says whether this is what an earlier call had claimed.
-    async fn claim(&self, limit: usize, which: Which) -> WorldResult<(Vec<ClaimedRun>, bool)> {
+    async fn claim(&self, limit: usize) -> WorldResult<(Vec<ClaimedRun>, bool)> {
         let config = &self.process.config;
         let ask = self.lock_unanswered().pop().unwrap_or_else(|| self.process.ask());
         let claim = ClaimRuns {
@@ -110,11 +127,7 @@ impl Engine {
             ask,
         };
         let asked = self.process.time.own_millis();
-        let world = &self.process.world;
-        let claimed = match which {
-            Which::Ready => world.claim_runs(claim).await,
-            Which::Due => world.claim_due(claim).await,
-        };
+        let claimed = self.process.world.claim_runs(claim).await;
         if claimed.as_ref().is_err_and(WorldError::is_passing) {
             // It may have been made: the same call gives what it took.
             self.lock_unanswered().push(Ask { again: true, ..ask });
@@ -140,18 +153,28 @@ impl Engine {
                 Err(error) => released.push(ReleasedRun { run: id, claim, outcome: self.put_off(&error) }),
             }
         }
+        let settled = self.push(commits, released, slots).await?;
+        ticked.attempts.extend(self.worker.absorb(settled, &Turns::new()).await);
+        Ok(())
+    }
+
+    async fn push(
+        &self,
+        mut commits: Vec<(CommitItem, Aftermath)>,
+        released: Vec<ReleasedRun>,
+        slots: Slots<'_>,
+    ) -> WorldResult<Vec<Settled>> {
+        if commits.is_empty() && released.is_empty() {
+            return Ok(Vec::new());
+        }
         // By run, as worlds write them: what the runs ask for then has the same order everywhere.
         commits.sort_by(|(a, _), (b, _)| a.run.cmp(&b.run));
         let (items, after) = commits.into_iter().unzip();
-        let settled = match self.process.push(self.process.batch(items, released, after)).await {
-            Ok(settled) => settled,
-            Err(error) => {
-                self.worker.keep_room(slots);
-                return Err(error);
-            }
-        };
-        ticked.attempts.extend(self.worker.absorb(settled, &Turns::new()).await);
-        Ok(())
+        let settled = self.process.push(self.process.batch(items, released, after)).await;
+        if settled.is_err() {
+            self.worker.keep_room(slots);
+        }
+        settled
     }
 
     /// Creates a run with its first step, if it can be stepped here and nobody has to wait for it: `None` when not, and then
@@ -250,6 +273,18 @@ impl Engine {
     fn blocked(&self, code: BlockedCode, detail: String) -> Blocked {
         Blocked { code, since: self.process.time.now(), detail }
     }
+}
+
+/// A run as a claim would give it whose timer fires at this moment.
+fn woken(run: RunRow, timer: CommandId, now: Timestamp) -> ClaimedRun {
+    let message = Message {
+        id: MessageId::timer(timer),
+        at: now,
+        actor: Actor::system(),
+        trace: None,
+        body: MessageBody::TimerFired(TimerFired { timer }),
+    };
+    ClaimedRun { run, claim: 0, messages: vec![message], more: false, deliveries: 1 }
 }
 
 /// A run as its first claim would give it, at this moment.

@@ -128,8 +128,8 @@ impl World for MemoryWorld {
         Ok(self.transact(|state, now| ClaimedRuns { at: now, runs: state.claim_runs(&request, now) }))
     }
 
-    async fn claim_due(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
-        Ok(self.transact(|state, now| ClaimedRuns { at: now, runs: state.claim_due(&request, now) }))
+    async fn find_due(&self, request: FindDue) -> WorldResult<FoundDue> {
+        Ok(self.transact(|state, now| FoundDue { at: now, runs: state.find_due(&request, now) }))
     }
 
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {

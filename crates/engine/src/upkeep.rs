@@ -64,8 +64,9 @@ impl Upkeep {
         Self { process, last: Mutex::default() }
     }
 
-    /// Runs the duties that are due. One that fails does not keep the others from running.
-    pub async fn tick(&self) -> WorldResult<Kept> {
+    /// Runs the duties that are due. One that fails does not keep the others from running. `beside_wakes`: of the timers that are
+    /// due, most are seen to by [`Engine::wake`](crate::engine::Engine::wake).
+    pub async fn tick(&self, beside_wakes: bool) -> WorldResult<Kept> {
         let mut kept = Kept::default();
         let mut failed = None;
         for duty in DUTIES {
@@ -75,7 +76,7 @@ impl Upkeep {
             let began = self.process.time.own_millis();
             let process = &self.process;
             let outcome = match duty {
-                Duty::Sweep => sweep::run(process).await.map(|swept| kept = swept),
+                Duty::Sweep => sweep::run(process, beside_wakes).await.map(|swept| kept = swept),
                 Duty::Schedules => schedules::run(process).await,
                 Duty::Overdue => overdue::run(process).await,
                 Duty::Unserved => unserved::run(process).await,

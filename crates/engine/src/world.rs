@@ -46,8 +46,8 @@ pub use tasks::*;
 ///    of a run it creates (`a_run_begins_with_its_first_commit`, `a_first_commit_of_a_known_run_is_refused`,
 ///    `of_two_who_begin_a_run_one_does`).
 /// 6. Timers are never early and fire once (`a_timer_is_never_early_and_fires_once`,
-///    `time_never_goes_back`), also when their runs are claimed at once (`due_timers_fire_as_their_runs_are_claimed`,
-///    `runs_that_cannot_be_claimed_keep_their_due_timers`, `of_two_who_claim_what_is_due_one_gets_it`).
+///    `time_never_goes_back`), also with a fused commit (`due_timers_fire_with_the_commits_of_their_runs`,
+///    `a_timer_that_a_sweep_fired_is_not_fired_again`, `of_two_who_wake_up_what_is_due_one_does`).
 /// 7. Wake-ups are hints (`work_wakes_up_other_handles`); polling suffices (`polling_alone_finds_all_work`).
 /// 8. Queue order is priority, then age; due time is respected (`tasks_come_by_priority_then_age`,
 ///    `a_delayed_task_is_not_claimed_early`, `two_claimers_never_share_a_task`).
@@ -79,10 +79,11 @@ pub trait World: Records {
     /// Claims ready runs with the messages that wait for them.
     async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns>;
 
-    /// Claims runs that sleep until a timer which is due by now, as a sweep and a claim would do one after the other: what a storm
-    /// of timers costs most. Looks at the first timers that are due, whosever they are, as many as the limit; fires those of runs that
-    /// could be claimed if they were ready, of several of one run the first, and leaves the others to a sweep.
-    async fn claim_due(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns>;
+    /// Runs that sleep until a timer which is due by now, as they are: nothing is written and nobody holds them. Whoever steps one
+    /// says so with its commit, under [`Fence::Fused`] with the timer among `fired`, which costs a storm of timers less than a
+    /// sweep, a claim and a commit. Looks at the first timers that are due, whosever they are; gives those of runs that could be
+    /// claimed if they were ready, of several of one run the first, and leaves the others to a sweep.
+    async fn find_due(&self, request: FindDue) -> WorldResult<FoundDue>;
 
     /// Claims ready tasks.
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks>;

@@ -144,7 +144,7 @@ async fn a_decision_that_comes_too_late_is_told_so() {
     let yes = decision(&rig, &run, Decision::Approve).await;
     // The timer is in the inbox before the answer.
     rig.pass(Millis::from_secs(3_600));
-    rig.one.upkeep.tick().await.unwrap();
+    rig.one.upkeep.tick(false).await.unwrap();
     rig.client.decide(&yes).await.unwrap();
     rig.settle().await;
     let late = rig.client.verdict(&yes).await.unwrap_err();

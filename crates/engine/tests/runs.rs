@@ -164,7 +164,7 @@ async fn a_storm_is_taken_by_short_lines_and_by_long_ones_when_it_is_late() {
     }
     rig.settle().await;
     rig.pass(Millis::from_secs(10));
-    let sweep = async || (rig.one.upkeep.tick().await.unwrap().more, rig.one.engine.tick().await.runs);
+    let sweep = async || (rig.one.upkeep.tick(false).await.unwrap().more, rig.one.engine.tick().await.runs);
     assert_eq!(sweep().await, (true, line), "others get their turn");
     rig.pass(Millis::from_secs(27));
     assert_eq!(sweep().await, (true, line));
@@ -178,21 +178,27 @@ async fn what_a_sweep_leaves_of_a_storm_is_woken_up_line_by_line() {
     let rig = Rig::new();
     let line = rig.memory.storm_line();
     rig.register("main", json!({"steps": [{"sleep": "10s"}]})).await;
+    let mut runs = Vec::new();
     for _ in 0..3 * line {
-        rig.start_named("main").await;
+        runs.push(rig.start_named("main").await);
     }
     rig.settle().await;
     rig.pass(Millis::from_secs(10));
-    assert!(rig.one.upkeep.tick().await.unwrap().more);
-    let wake = async || {
-        let woken = rig.one.engine.wake(rig.one.upkeep.line()).await;
-        (woken.runs, woken.more, woken.error)
+    assert!(rig.one.upkeep.tick(false).await.unwrap().more);
+    let wake = async |skip| {
+        let woken = rig.one.engine.wake(skip, rig.one.upkeep.line()).await;
+        (woken.runs, woken.crowded, woken.error)
     };
-    assert_eq!(wake().await, (line, true, None));
+    assert_eq!(wake(line - 1).await, (line, false, None), "behind those somebody else is busy with");
     assert_eq!(rig.one.engine.tick().await.runs, line, "those the sweep had made ready");
-    assert_eq!(wake().await, (line, true, None));
-    assert_eq!(wake().await, (0, false, None));
-    assert!(!rig.one.upkeep.tick().await.unwrap().more);
+    assert!(rig.one.upkeep.tick(true).await.unwrap().more, "more than one is due");
+    assert_eq!(rig.one.engine.tick().await.runs, 1, "a sweep beside it leaves the others to it");
+    assert_eq!(wake(0).await, (line - 1, false, None));
+    assert_eq!(wake(0).await, (0, false, None));
+    assert!(!rig.one.upkeep.tick(true).await.unwrap().more);
+    for run in &runs {
+        assert_eq!(rig.output(run).await, json!([]));
+    }
 }
 
 #[tokio::test]
@@ -515,7 +521,7 @@ async fn a_deadline_cancels_what_the_message_before_it_started() {
     // Both reach the inbox before anybody steps the run.
     rig.client.signal(&run, "go", Payload::null(), None).await.unwrap();
     rig.pass(Millis(1_000));
-    rig.memory.upkeep(Upkeep::Sweep { limit: 10 }).await.unwrap();
+    rig.memory.upkeep(Upkeep::sweep(10)).await.unwrap();
     rig.settle().await;
     assert_eq!(rig.failure(&run).await, "DEADLINE_EXCEEDED");
     assert!(rig.picture(&run).await.tasks.is_empty(), "nothing runs on behind a run that has failed");

@@ -93,10 +93,10 @@ async fn an_attempt_whose_workers_die_is_delivered_again_and_then_poison() {
         assert_eq!(attempts[0].context.claim(), u64::from(n), "a claim's number only grows");
         drop((attempts, doomed));
         for _ in 0..2 {
-            rig.memory.upkeep(Upkeep::Sweep { limit: 10 }).await.unwrap();
+            rig.memory.upkeep(Upkeep::sweep(10)).await.unwrap();
             rig.pass(Millis(1_100));
         }
-        rig.memory.upkeep(Upkeep::Sweep { limit: 10 }).await.unwrap();
+        rig.memory.upkeep(Upkeep::sweep(10)).await.unwrap();
     }
     rig.settle().await;
     let summary = rig.client.world().task(rig.client.tenant(), &task).await.unwrap().unwrap();
@@ -129,7 +129,7 @@ async fn what_shares_its_worker_with_a_deadly_task_is_not_poisoned_with_it() {
         }
         drop(doomed);
         for _ in 0..3 {
-            rig.memory.upkeep(Upkeep::Sweep { limit: 10 }).await.unwrap();
+            rig.memory.upkeep(Upkeep::sweep(10)).await.unwrap();
             rig.pass(Millis(1_100));
         }
     }
@@ -487,8 +487,8 @@ impl World for Forgetful {
     async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
         self.inner.claim_runs(request).await
     }
-    async fn claim_due(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
-        self.inner.claim_due(request).await
+    async fn find_due(&self, request: FindDue) -> WorldResult<FoundDue> {
+        self.inner.find_due(request).await
     }
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
         self.inner.claim_tasks(request).await

@@ -354,7 +354,7 @@ impl Stage {
     }
 
     async fn sweep(&self) -> Result<UpkeepReport, EngineError> {
-        Ok(self.world.upkeep(Upkeep::Sweep { limit: 10_000 }).await?)
+        Ok(self.world.upkeep(Upkeep::sweep(10_000)).await?)
     }
 
     /// Steps runs and hands out tasks until neither is left.

@@ -414,10 +414,8 @@ impl Network {
                 }
             }
         }
-        let makes_work = !matches!(
-            call.name,
-            "claim_runs" | "claim_due" | "claim_tasks" | "extend" | "upkeep" | "put_blob"
-        );
+        let makes_work =
+            !matches!(call.name, "claim_runs" | "claim_tasks" | "extend" | "upkeep" | "put_blob");
         self.spread_hints(call.writes && makes_work);
         answer
     }

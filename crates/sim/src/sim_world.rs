@@ -169,17 +169,8 @@ impl World for SimWorld {
         Ok(claimed)
     }
 
-    async fn claim_due(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
-        let by = (self.owner, request.tenant.clone(), request.worker.clone());
-        let claimed = write!(
-            self,
-            "claim_due",
-            request,
-            |world, request| world.claim_due(request),
-            |request, answer| { Some(Applied::ClaimRuns(request, answer)) }
-        )?;
-        former::give_back_again(&self.network, &self.world, by, &claimed);
-        Ok(claimed)
+    async fn find_due(&self, request: FindDue) -> WorldResult<FoundDue> {
+        read!(self, "find_due", request, |world, request| world.find_due(request))
     }
 
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {

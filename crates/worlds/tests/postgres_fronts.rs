@@ -153,7 +153,7 @@ async fn a_storm_of_timers_fires_all_of_them_and_those_that_came_late_before_its
     let long_ago = "UPDATE rhythm.timer SET due_at = due_at - 60000 WHERE run LIKE 'r3%'";
     let (mut seen, mut idle) = (BTreeSet::new(), 0);
     while seen.len() < 40 {
-        let report = play.upkeep(Upkeep::Sweep { limit: 4 }).await;
+        let report = play.upkeep(Upkeep::sweep(4)).await;
         assert!(report.changed <= 4, "a line of at most four");
         if seen.len() == 8 {
             assert_eq!(client.execute(long_ago, &[]).await.unwrap(), 10, "none of them has fired");

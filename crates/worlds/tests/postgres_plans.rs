@@ -18,7 +18,7 @@ const HOT: &[(&str, &str)] = &[
     ("put_messages", include_str!("../src/postgres/sql/put_messages.sql")),
     ("put_dormant", include_str!("../src/postgres/sql/put_dormant.sql")),
     ("claim_runs", include_str!("../src/postgres/sql/claim_runs.sql")),
-    ("claim_due", include_str!("../src/postgres/sql/claim_due.sql")),
+    ("find_due", include_str!("../src/postgres/sql/find_due.sql")),
     ("claim_tasks", include_str!("../src/postgres/sql/claim_tasks.sql")),
     ("read_inbox", include_str!("../src/postgres/sql/read_inbox.sql")),
     ("read_runs", include_str!("../src/postgres/sql/read_runs.sql")),

@@ -489,7 +489,7 @@ async fn a_killed_process_gives_its_claims_back() {
         .spawn()
         .unwrap();
     wait_for(&ready, &mut child);
-    let sweep = || world.upkeep(Upkeep::Sweep { limit: 100 });
+    let sweep = || world.upkeep(Upkeep::sweep(100));
     sweep().await.unwrap();
     assert!(claim(&world).await.is_empty(), "its owner lives");
     child.kill().unwrap();
@@ -500,7 +500,7 @@ async fn a_killed_process_gives_its_claims_back() {
     let later = ManualClock::at(Timestamp(i64::try_from(unix_millis()).unwrap() + 2_000));
     let options = SqliteOptions { clock: Some(later), ..SqliteOptions::default() };
     let world = SqliteWorld::open(place.file(), options).unwrap();
-    world.upkeep(Upkeep::Sweep { limit: 100 }).await.unwrap();
+    world.upkeep(Upkeep::sweep(100)).await.unwrap();
     assert_eq!(claim(&world).await.len(), 1);
     let marks = place.file().with_extension("db.workers");
     let names = std::fs::read_dir(marks).unwrap().map(|entry| entry.unwrap().file_name());

@@ -67,7 +67,7 @@ impl Play<'_> {
     }
 
     pub async fn sweep(&self) -> UpkeepReport {
-        self.upkeep(Upkeep::Sweep { limit: 1_000 }).await
+        self.upkeep(Upkeep::sweep(1_000)).await
     }
 
     /// Lets time pass and sweeps.
@@ -133,9 +133,14 @@ impl Play<'_> {
         self.world.claim_runs(self.claim_request(limit)).await.unwrap().runs
     }
 
-    /// Claims runs whose timers are due.
-    pub async fn wakes(&self, limit: usize) -> Vec<ClaimedRun> {
-        self.world.claim_due(self.claim_request(limit)).await.unwrap().runs
+    pub fn due_request(&self, limit: usize) -> FindDue {
+        let kinds = vec![WorkflowKind::Drill];
+        FindDue { tenant: self.tenant.clone(), kinds, workflows: vec![], skip: 0, limit }
+    }
+
+    /// Runs that sleep until a timer which is due.
+    pub async fn due(&self, limit: usize) -> Vec<DueRun> {
+        self.world.find_due(self.due_request(limit)).await.unwrap().runs
     }
 
     /// Claims the one run that comes first.

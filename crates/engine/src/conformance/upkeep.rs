@@ -194,7 +194,7 @@ pub async fn a_sweep_does_at_most_so_much(stage: &dyn Stage) {
     stage.clock().advance(secs(3));
     let mut taken = 0;
     for round in 0..6 {
-        let report = play.upkeep(Upkeep::Sweep { limit: 10 }).await;
+        let report = play.upkeep(Upkeep::sweep(10)).await;
         if round == 0 {
             assert_eq!(report.next_due, Some(due_at), "there is more, and it has waited since then");
         }
@@ -215,14 +215,14 @@ pub async fn a_sweep_adds_little_to_what_is_ready(stage: &dyn Stage) {
         play.waiting(&format!("r{run}"), |draft| draft.timer(1, due)).await;
     }
     stage.clock().advance(secs(3));
-    let sweep = async || play.upkeep(Upkeep::Sweep { limit: 10 }).await.changed;
+    let sweep = async || play.upkeep(Upkeep::sweep(10)).await.changed;
     assert_eq!(sweep().await, 20);
     assert_eq!(sweep().await, 2, "those in the line may never get their turn");
     assert_eq!(play.takes(50).await.len(), 11);
     assert_eq!(sweep().await, 11, "ten tasks, and a run");
     assert_eq!(play.claims(50).await.len(), 12);
     assert_eq!(sweep().await, 11, "a task, and ten runs");
-    let report = play.upkeep(Upkeep::Sweep { limit: 10 }).await;
+    let report = play.upkeep(Upkeep::sweep(10)).await;
     assert_eq!(report.next_due, Some(due), "there is more, and it has waited since then");
 }
 

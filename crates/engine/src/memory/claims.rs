@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use rhythm_core::message::{Actor, Message, MessageBody, Start};
-use rhythm_core::{MessageId, RunId, TenantId, Timestamp};
+use rhythm_core::message::{Message, MessageBody, Start};
+use rhythm_core::{MessageId, RunId, TenantId, Timestamp, WorkflowKind};
 
-use super::state::{Live, Place, State, Tenant, Timer};
+use super::state::{Live, State, Tenant, Timer};
 use crate::world::*;
 
 impl State {
@@ -18,7 +18,9 @@ impl State {
             .queue
             .iter()
             .filter(|(run, place)| {
-                place.claim_until.is_none() && place.ready_at <= now && tenant.may_claim(run, request)
+                place.claim_until.is_none()
+                    && place.ready_at <= now
+                    && tenant.may_step(run, &request.kinds, &request.workflows)
             })
             .map(|(run, place)| (-place.priority, place.ready_at, place.order, run.clone()))
             .collect();
@@ -27,10 +29,7 @@ impl State {
         ready.into_iter().filter_map(|(.., run)| tenant.claim_run(&run, request, now)).collect()
     }
 
-    pub fn claim_due(&mut self, request: &ClaimRuns, now: Timestamp) -> Vec<ClaimedRun> {
-        if let Some(taken) = self.tenant(&request.tenant).claimed_before(request, now) {
-            return taken;
-        }
+    pub fn find_due(&mut self, request: &FindDue, now: Timestamp) -> Vec<DueRun> {
         let all = self.tenant_ids().into_iter().flat_map(|id| {
             let timers = self.tenant(&id).live_timers().filter(|(_, timer)| timer.due_at <= now);
             timers
@@ -39,36 +38,19 @@ impl State {
         });
         let mut due: Vec<(Timestamp, u64, TenantId, (RunId, MessageId))> = all.collect();
         due.sort();
-        due.truncate(request.limit);
         let tenant = self.tenant(&request.tenant);
-        due.retain(|(.., id, key)| {
-            let own = tenant.timers.get(key).is_some_and(Timer::is_programs_own);
-            *id == request.tenant && own && tenant.sleeps(&key.0) && tenant.may_claim(&key.0, request)
+        let mut found = BTreeSet::new();
+        let looked = due.into_iter().skip(request.skip).take(request.limit);
+        let own = looked.filter(|(.., id, _)| *id == request.tenant).map(|(.., key)| key);
+        let runs = own.filter_map(|key| {
+            let timer = tenant.timers.get(&key)?.programs_own()?;
+            let run = key.0;
+            let sleeps = tenant.sleeps(&run) && tenant.may_step(&run, &request.kinds, &request.workflows);
+            (sleeps && found.insert(run.clone()))
+                .then(|| Some(DueRun { run: tenant.live.get(&run)?.row.clone(), timer }))
+                .flatten()
         });
-        let mut woken = BTreeSet::new();
-        due.retain(|(.., (run, _))| woken.insert(run.clone()));
-        due.into_iter().filter_map(|(.., key)| self.wake_and_claim(key, request, now)).collect()
-    }
-
-    fn wake_and_claim(
-        &mut self,
-        key: (RunId, MessageId),
-        request: &ClaimRuns,
-        now: Timestamp,
-    ) -> Option<ClaimedRun> {
-        let order = self.next_order();
-        let tenant = self.tenant(&request.tenant);
-        let body = tenant.timers.remove(&key)?.body?;
-        let (run, id) = key;
-        let live = tenant.live.get_mut(&run)?;
-        live.row.arrived += 1;
-        let priority = live.row.priority;
-        tenant.queue.insert(run.clone(), Place { priority, ready_at: now, order, claim_until: None, ask: 0 });
-        let inbox = tenant.inbox.entry(run.clone()).or_default();
-        if inbox.iter().all(|waiting| waiting.id != id) {
-            inbox.push(Message { id, at: now, actor: Actor::system(), trace: None, body });
-        }
-        tenant.claim_run(&run, request, now)
+        runs.collect()
     }
 }
 
@@ -93,10 +75,10 @@ impl Tenant {
             && !self.timers.contains_key(&start)
     }
 
-    fn may_claim(&self, run: &RunId, request: &ClaimRuns) -> bool {
+    fn may_step(&self, run: &RunId, kinds: &[WorkflowKind], workflows: &[String]) -> bool {
         self.live.get(run).is_some_and(|live| {
             let row = &live.row;
-            let known = request.kinds.contains(&row.kind) || request.workflows.contains(&row.workflow);
+            let known = kinds.contains(&row.kind) || workflows.contains(&row.workflow);
             known && !self.paused_workflows.contains(&row.workflow)
         })
     }

@@ -4,7 +4,9 @@
 use rhythm_core::fold::End;
 use rhythm_core::message::{Actor, Message, MessageBody, TaskFailed};
 use rhythm_core::run::Change;
-use rhythm_core::{BlockedCode, Failure, MessageId, RunId, Status, TaskId, TenantId, Timestamp, WorkerId};
+use rhythm_core::{
+    BlockedCode, CommandId, Failure, MessageId, RunId, Status, TaskId, TenantId, Timestamp, WorkerId,
+};
 
 use super::state::{Ended, Live, State, Timer};
 use crate::world::*;
@@ -50,10 +52,11 @@ impl State {
         for task in &item.cancel_tasks {
             self.cancel_task(by.tenant, task, by.now);
         }
+        let gone: Vec<MessageId> = item.taken_out().cloned().collect();
         for finished in item.finished {
             self.end_attempt(by.tenant, finished, by.now);
         }
-        self.take_out(by, &run, &item.consumed, &item.cancel_timers);
+        self.take_out(by, &run, gone, (&item.fired, &item.cancel_timers));
         let claimed = self.add_tasks(by, item.tasks);
         for timer in item.timers {
             let order = self.next_order();
@@ -210,16 +213,14 @@ impl State {
         &mut self,
         by: &Committer<'_>,
         run: &RunId,
-        consumed: &[MessageId],
-        cancel_timers: &[rhythm_core::CommandId],
+        mut gone: Vec<MessageId>,
+        (fired, cancelled): (&[CommandId], &[CommandId]),
     ) {
         let tenant = self.tenant(by.tenant);
-        let mut gone: Vec<MessageId> = consumed.to_vec();
-        for timer in cancel_timers {
-            let id = MessageId::timer(*timer);
-            tenant.timers.remove(&(run.clone(), id.clone()));
-            gone.push(id);
+        for timer in fired.iter().chain(cancelled) {
+            tenant.timers.remove(&(run.clone(), MessageId::timer(*timer)));
         }
+        gone.extend(cancelled.iter().copied().map(MessageId::timer));
         if let Some(inbox) = tenant.inbox.get_mut(run) {
             inbox.retain(|message| !gone.contains(&message.id));
         }

@@ -7,8 +7,8 @@ use rhythm_core::graph::NodeType;
 use rhythm_core::message::{Message, MessageBody};
 use rhythm_core::run::Change;
 use rhythm_core::{
-    Actor, Blocked, CommitId, Failure, MessageId, Millis, Payload, RunId, Status, TaskId, TenantId,
-    Timestamp, Version, WorkerId,
+    Actor, Blocked, CommandId, CommitId, Failure, MessageId, Millis, Payload, RunId, Status, TaskId,
+    TenantId, Timestamp, Version, WorkerId,
 };
 
 use crate::world::*;
@@ -126,9 +126,12 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// Neither a deadline nor a delayed start.
-    pub fn is_programs_own(&self) -> bool {
-        matches!(self.body, Some(MessageBody::TimerFired(_)))
+    /// Its number, if it is neither a deadline nor a delayed start.
+    pub fn programs_own(&self) -> Option<CommandId> {
+        match &self.body {
+            Some(MessageBody::TimerFired(fired)) => Some(fired.timer),
+            _ => None,
+        }
     }
 }
 

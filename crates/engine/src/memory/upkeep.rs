@@ -16,10 +16,10 @@ impl State {
         let mut report = UpkeepReport { at: now, ..UpkeepReport::default() };
         for id in self.tenant_ids() {
             match request {
-                Upkeep::Sweep { limit } => {
-                    let (runs, tasks) = self.tenant(&id).ready(now);
-                    report.changed += self.fire_timers(&id, room_beside(runs, *limit), now);
-                    report.changed += self.ready_delayed(&id, room_beside(tasks, *limit), now);
+                Upkeep::Sweep { runs, tasks } => {
+                    let (ready_runs, ready_tasks) = self.tenant(&id).ready(now);
+                    report.changed += self.fire_timers(&id, room_beside(ready_runs, *runs), now);
+                    report.changed += self.ready_delayed(&id, room_beside(ready_tasks, *tasks), now);
                     report.changed += self.free_claims(&id, now);
                 }
                 Upkeep::Retain { keep, limit } => {

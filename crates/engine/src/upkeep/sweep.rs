@@ -18,9 +18,10 @@ pub fn line(process: &Process, due: Option<Timestamp>) -> usize {
     if late > Some(PATIENCE) { LONG_LINE } else { process.world.storm_line() }
 }
 
-pub async fn run(process: &Process) -> WorldResult<Kept> {
-    let limit = line(process, process.agenda.take());
-    let request = Upkeep::Sweep { limit };
+/// `beside` the lines that are being woken up one timer is enough: it tells how late they are.
+pub async fn run(process: &Process, beside: bool) -> WorldResult<Kept> {
+    let line = line(process, process.agenda.take());
+    let request = Upkeep::Sweep { runs: if beside { 1 } else { line }, tasks: line };
     let asked = process.time.own_millis();
     let report = process.world.upkeep(request).await?;
     process.time.observe(report.at, asked);

@@ -193,9 +193,9 @@ pub fn room_beside(ready: usize, limit: usize) -> usize {
 pub enum Upkeep {
     /// The heartbeat of a world, every second: due timers and delayed tasks and starts become ready, claims of
     /// dead, silent (no heartbeat for as long as they promised) or expired holders are freed, and the answer tells
-    /// whether there is work. Of what is due so much becomes ready that about `limit` runs and `limit` tasks are
+    /// whether there is work. Of what is due so much becomes ready that about so many runs and tasks are
     /// (`room_beside`). A live run whose queue place got lost is not its concern.
-    Sweep { limit: usize },
+    Sweep { runs: usize, tasks: usize },
     /// Removes what ended longer ago than `keep`, at most `limit` runs and tasks where rows are deleted one
     /// by one; worlds with partitions drop them whole instead.
     Retain { keep: Millis, limit: usize },
@@ -213,6 +213,13 @@ pub enum Upkeep {
     /// (`what_anything_names_is_never_collected`, `what_nothing_names_is_collected_after_the_grace`,
     /// `a_blob_stored_again_is_not_collected`, `blobs_are_collected_in_small_pieces`).
     CollectBlobs { grace: Millis, limit: usize },
+}
+
+impl Upkeep {
+    /// A sweep with the same limit for runs and for tasks.
+    pub fn sweep(limit: usize) -> Self {
+        Self::Sweep { runs: limit, tasks: limit }
+    }
 }
 
 #[derive(Clone, Debug, Default)]

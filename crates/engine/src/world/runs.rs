@@ -189,6 +189,32 @@ pub struct ClaimedRun {
     pub deliveries: u32,
 }
 
+/// Which runs that sleep until a timer are looked for.
+#[derive(Clone, Debug)]
+pub struct FindDue {
+    pub tenant: TenantId,
+    /// As in [`ClaimRuns`].
+    pub kinds: Vec<WorkflowKind>,
+    pub workflows: Vec<String>,
+    /// So many of the first timers that are due are passed over: others may be busy with them.
+    pub skip: usize,
+    /// So many of those that follow are looked at.
+    pub limit: usize,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundDue {
+    pub at: Timestamp,
+    /// By due time.
+    pub runs: Vec<DueRun>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct DueRun {
+    pub run: RunRow,
+    pub timer: CommandId,
+}
+
 #[derive(Clone, Debug)]
 pub struct Commit {
     pub tenant: TenantId,
@@ -230,6 +256,8 @@ pub struct CommitItem {
     pub arrived: u64,
     /// Messages to take out of the inbox. Ids that are not there (the start, a fused result) are no error.
     pub consumed: Vec<MessageId>,
+    /// Timers that are due and fire with this commit (fused): their messages were never in the inbox.
+    pub fired: Vec<CommandId>,
     /// Attempts that end with this commit (fused). Every claim among them must be current.
     pub finished: Vec<FinishedTask>,
     pub events: Vec<Event>,
@@ -267,6 +295,7 @@ impl CommitItem {
             revision: 0,
             arrived: 0,
             consumed: Vec::new(),
+            fired: Vec::new(),
             finished: Vec::new(),
             events: Vec::new(),
             state,
@@ -283,14 +312,15 @@ impl CommitItem {
         }
     }
 
-    /// The consumed messages that can be in the inbox at all: the results of this very commit never were, nor was the
-    /// start of a run that was not reopened since.
+    /// The consumed messages that can be in the inbox at all: the results and timers of this very commit never were, nor was
+    /// the start of a run that was not reopened since.
     pub fn taken_out(&self) -> impl Iterator<Item = &MessageId> {
         let numbers = self.finished.iter().filter_map(|finished| finished.task.as_str().rsplit_once(':'));
         let finished_here: HashSet<&str> = numbers.map(|(_, number)| number).collect();
+        let fired_here: Vec<MessageId> = self.fired.iter().copied().map(MessageId::timer).collect();
         self.consumed.iter().filter(move |message| match message.as_str().strip_prefix("task:") {
             Some(number) => !finished_here.contains(number),
-            None => message.as_str() != "start" || self.revision > 0,
+            None => (message.as_str() != "start" || self.revision > 0) && !fired_here.contains(message),
         })
     }
 }

@@ -223,7 +223,7 @@ impl Actor1 {
     /// One round: housekeeping, runs, tasks. Gives whether anything moved.
     pub async fn round(&self) -> bool {
         let _ = self.worker.beat(false).await;
-        let _ = self.upkeep.tick().await;
+        let _ = self.upkeep.tick(false).await;
         let mut attempts: Vec<Attempt> = Vec::new();
         let mut moved = false;
         let ticked = self.engine.tick().await;

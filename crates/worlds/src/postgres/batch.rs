@@ -238,6 +238,13 @@ impl<'a> Batch<'a> {
                 runs.push(item.run.as_str());
                 ids.push(id.0.clone());
             }
+            // Runs that are over for good lose all of their timers anyway.
+            let clears = matches!(item.end, Some(End::Completed(_) | End::Cancelled(_)));
+            for timer in item.fired.iter().filter(|_| !clears) {
+                timer_tenants.push(by.tenant.as_str());
+                timer_runs.push(item.run.as_str());
+                timer_ids.push(MessageId::timer(*timer).0);
+            }
             for timer in &item.cancel_timers {
                 let id = MessageId::timer(*timer).0;
                 timer_tenants.push(by.tenant.as_str());

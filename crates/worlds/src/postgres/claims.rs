@@ -1,13 +1,13 @@
 //! Claiming runs and tasks: short statements of their own, which never wait for a lock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 use rhythm_core::message::{Message, MessageBody, Start};
-use rhythm_core::{Actor, MessageId, Millis, RunId, TenantId, Timestamp, WorkerId};
+use rhythm_core::{Actor, CommandId, MessageId, Millis, RunId, TenantId, Timestamp, WorkerId};
 use rhythm_engine::world::{
-    Ask, ClaimRuns, ClaimTasks, ClaimedRun, ClaimedRuns, ClaimedTasks, MESSAGES_PER_COMMIT, RunRow,
-    WorldResult,
+    Ask, ClaimRuns, ClaimTasks, ClaimedRun, ClaimedRuns, ClaimedTasks, DueRun, FindDue, FoundDue,
+    MESSAGES_PER_COMMIT, RunRow, WorldResult,
 };
 use tokio_postgres::Row;
 
@@ -90,37 +90,41 @@ pub async fn claim_runs(
     read_claimed(link, &request, &rows).await
 }
 
-/// Runs that sleep until a timer which is due.
-pub async fn claim_due(
+/// Runs that sleep until a timer which is due, of several of one run the first.
+pub async fn find_due(
     link: &Link,
     storm: &Storm,
     now: Option<i64>,
-    request: ClaimRuns,
-) -> WorldResult<ClaimedRuns> {
-    let again =
-        again(link, sql::RECLAIM_RUNS, now, &request.tenant, &request.worker, (request.ask, request.hold));
-    if let Some(rows) = again.await? {
-        return read_claimed(link, &request, &rows).await;
-    }
+    request: FindDue,
+) -> WorldResult<FoundDue> {
     let kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.as_str()).collect();
     // Who is told the time is told exactly.
     let place = if now.is_some() { BEGINNING } else { storm.from() };
     let params: &[Param<'_>] = &[
         &now,
         &request.tenant.as_str(),
-        &request.worker.as_str(),
         &kinds,
         &request.workflows,
         &(request.limit as i64),
-        &millis(request.hold),
-        &asked(request.ask),
+        &(request.skip as i64),
         &place.0,
         &place.1,
     ];
-    let rows = link.query(sql::CLAIM_DUE, params).await?;
-    let first = rows.first().and_then(|row| row.get::<_, Option<i64>>("due_at").zip(row.get("place")));
-    storm.moved(place, first, true);
-    read_claimed(link, &request, &rows).await
+    let rows = link.query(sql::FIND_DUE, params).await?;
+    // What was passed over is not done yet.
+    if request.skip == 0 {
+        let last = rows.last().and_then(|row| row.get::<_, Option<i64>>("due_at").zip(row.get("place")));
+        storm.moved(place, last, true);
+    }
+    let mut found = HashSet::new();
+    let mut runs = Vec::with_capacity(rows.len());
+    for row in rows.iter().filter(|row| row.get::<_, Option<&str>>("id").is_some()) {
+        let due = DueRun { run: run_row(row)?, timer: CommandId(count(row.get("timer"))) };
+        if found.insert(due.run.id.clone()) {
+            runs.push(due);
+        }
+    }
+    Ok(FoundDue { at: Timestamp::from_millis(told(&rows)), runs })
 }
 
 /// The runs of a claim's answer, with the messages that wait for them.

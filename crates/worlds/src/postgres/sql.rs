@@ -52,7 +52,7 @@ statements! {
     PUT_DORMANT = "put_dormant";
     PUT_TO_CHILDREN = "put_to_children";
     CLAIM_RUNS = "claim_runs";
-    CLAIM_DUE = "claim_due";
+    FIND_DUE = "find_due";
     RECLAIM_RUNS = "reclaim_runs";
     RECLAIM_TASKS = "reclaim_tasks";
     READ_INBOX = "read_inbox";

@@ -1,4 +1,4 @@
-//! From where sweeps look for due timers while more of them are due than one sweep takes. What has fired stays in the index until
+//! From where sweeps, and lines of runs that are woken up, look for due timers while more of them are due than one takes. What has fired stays in the index until
 //! it is vacuumed away: reading past a hundred thousand entries takes longer than firing the next timers.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,14 +26,14 @@ impl Storm {
         front.map_or(BEGINNING, |front| front.place)
     }
 
-    /// A sweep that looked `from` there fired timers, this one first, and `more` may be due.
-    pub fn moved(&self, from: Place, first: Option<Place>, more: bool) {
+    /// After a look `from` there the next may begin at `to`, if `more` may be due and any was found.
+    pub fn moved(&self, from: Place, to: Option<Place>, more: bool) {
         let mut front = self.lock();
         let looked_at_all = match *front {
             Some(front) if from != BEGINNING => front.looked_at_all,
             _ => Instant::now(),
         };
-        *front = first.filter(|_| more).map(|place| Front { place, looked_at_all });
+        *front = to.filter(|_| more).map(|place| Front { place, looked_at_all });
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Front>> {

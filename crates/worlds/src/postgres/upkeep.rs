@@ -69,7 +69,7 @@ pub async fn sweep(
     time: &Time,
     hints: &Hints,
     (watermark, storm, patience, ready): (&Watermark, &Storm, &Patience, &Ready),
-    limit: usize,
+    (most_runs, most_tasks): (usize, usize),
 ) -> WorldResult<Swept> {
     let injected = time.param();
     let (latest, listened) = match injected {
@@ -79,15 +79,16 @@ pub async fn sweep(
     // Who is told the time is told exactly.
     let (runs, tasks) = if injected.is_some() { (None, None) } else { ready.known() };
     // An old count must not keep a storm from going on.
-    let half = |count: i64| count.min(limit as i64 / 2);
-    let (runs, tasks) = (runs.map(half), tasks.map(half));
+    let half = |count: i64, most: usize| count.min(most as i64 / 2);
+    let (runs, tasks) =
+        (runs.map(|count| half(count, most_runs)), tasks.map(|count| half(count, most_tasks)));
     let from = watermark.from();
     let patient = listened >= BEFORE_EXPIRY;
     let judges = injected.is_some() || watermark.is_time_to_judge();
     let place = if injected.is_some() { BEGINNING } else { storm.from() };
     let params: &[super::link::Param<'_>] = &[
         &injected,
-        &(limit as i64),
+        &(most_runs as i64),
         &from,
         &latest,
         &listened,
@@ -97,6 +98,7 @@ pub async fn sweep(
         &judges,
         &place.0,
         &place.1,
+        &(most_tasks as i64),
     ];
     let began = Instant::now();
     let rows = link.query(sql::SWEEP, params).await;

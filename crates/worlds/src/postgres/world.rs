@@ -198,8 +198,8 @@ impl World for PostgresWorld {
         claims::claim_runs(self.counter(&self.run_fronts), self.time.param(), request).await
     }
 
-    async fn claim_due(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
-        claims::claim_due(&self.claims, &self.woken, self.time.param(), request).await
+    async fn find_due(&self, request: FindDue) -> WorldResult<FoundDue> {
+        claims::find_due(&self.claims, &self.woken, self.time.param(), request).await
     }
 
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {
@@ -255,7 +255,7 @@ impl World for PostgresWorld {
     async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {
         let now = self.time.param();
         let changed = match request {
-            Upkeep::Sweep { limit } => return self.sweep(limit).await,
+            Upkeep::Sweep { runs, tasks } => return self.sweep(runs, tasks).await,
             Upkeep::FindStuck { idle, limit } => {
                 return upkeep::find_stuck(&self.looks, now, (idle, limit)).await;
             }
@@ -276,13 +276,13 @@ impl PostgresWorld {
         claims::Counter { claims: &self.claims, rounds: &self.rounds, fronts }
     }
 
-    async fn sweep(&self, limit: usize) -> WorldResult<UpkeepReport> {
+    async fn sweep(&self, runs: usize, tasks: usize) -> WorldResult<UpkeepReport> {
         let swept = upkeep::sweep(
             &self.rounds,
             &self.time,
             &self.hints,
             (&self.watermark, &self.storm, &self.patience, &self.ready),
-            limit,
+            (runs, tasks),
         )
         .await?;
         if let Some(since) = swept.runs_since {

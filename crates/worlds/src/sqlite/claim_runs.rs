@@ -1,16 +1,18 @@
-//! Claiming runs that are ready or that a due timer wakes up, with the messages that wait for them.
+//! Claiming ready runs with the messages that wait for them, and finding those that a due timer wakes up.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use rhythm_core::message::{Actor, Message, MessageBody, Start};
-use rhythm_core::{MessageId, Timestamp};
-use rhythm_engine::world::{ClaimRuns, ClaimedRun, ClaimedRuns, MESSAGES_PER_COMMIT, RunRow, WorldResult};
+use rhythm_core::{CommandId, MessageId, Timestamp};
+use rhythm_engine::world::{
+    ClaimRuns, ClaimedRun, ClaimedRuns, DueRun, FindDue, FoundDue, MESSAGES_PER_COMMIT, RunRow, WorldResult,
+};
 use rusqlite::params;
 
 use super::inbox::awaits;
 use super::rows;
-use super::sql::{Columns, json, number, size, sql};
+use super::sql::{Columns, Sql, json, number, size, sql};
 use super::tx::Tx;
 
 pub fn claim_runs(tx: &Tx<'_>, request: &ClaimRuns) -> WorldResult<ClaimedRuns> {
@@ -36,31 +38,18 @@ pub fn claim_runs(tx: &Tx<'_>, request: &ClaimRuns) -> WorldResult<ClaimedRuns> 
     Ok(ClaimedRuns { at: tx.now, runs })
 }
 
-/// Runs that sleep until a timer which is due: it fires, and they are claimed without a place among the ready.
-pub fn claim_due(tx: &Tx<'_>, request: &ClaimRuns) -> WorldResult<ClaimedRuns> {
-    if let Some(runs) = claimed_before(tx, request)? {
-        return Ok(ClaimedRuns { at: tx.now, runs });
-    }
+/// Runs that sleep until a timer which is due, of several of one run the first.
+pub fn find_due(sql: Sql<'_>, now: Timestamp, request: &FindDue) -> WorldResult<FoundDue> {
     let kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.as_str()).collect();
     let (kinds, workflows) = (json(&kinds), json(&request.workflows));
-    let looked = params![tx.now.millis(), request.tenant.as_str(), kinds, workflows, size(request.limit)];
-    let due: Vec<(i64, i64, String, String)> = tx.all(sql!("claim_runs", "due"), looked, |row| {
-        Ok((row.take()?, row.take()?, row.take()?, row.take()?))
+    let (limit, skip) = (size(request.limit), size(request.skip));
+    let looked = params![now.millis(), request.tenant.as_str(), kinds, workflows, limit, skip];
+    let mut runs = sql.all(sql!("claim_runs", "due"), looked, |row| {
+        Ok(DueRun { run: rows::run_row(row)?, timer: CommandId(row.count()?) })
     })?;
-    let mut woken = HashSet::new();
-    let mut runs = Vec::with_capacity(due.len());
-    for (timer, key, message, body) in due.into_iter().filter(|(_, key, ..)| woken.insert(*key)) {
-        tx.run(sql!("upkeep", "delete_timer"), params![timer])?;
-        let system = Actor::system();
-        let (trace, signal) = (None::<&str>, None::<&str>);
-        let arrival = params![tx.next_number(), key, message, tx.now.millis(), system.0, trace, signal, body];
-        tx.run(sql!("inbox", "insert"), arrival)?;
-        let (until, ask) = (tx.now.plus(request.hold).millis(), number(request.ask.number));
-        let place = params![key, request.worker.as_str(), until, ask, tx.now.millis(), tx.next_number()];
-        tx.run(sql!("claim_runs", "wake_and_take"), place)?;
-        runs.push(claimed(tx, key)?);
-    }
-    Ok(ClaimedRuns { at: tx.now, runs })
+    let mut found = HashSet::new();
+    runs.retain(|due| found.insert(due.run.id.clone()));
+    Ok(FoundDue { at: now, runs })
 }
 
 /// What an earlier call took whose answer was lost.

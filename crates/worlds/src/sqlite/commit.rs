@@ -185,6 +185,9 @@ impl Committer<'_> {
 
     /// Consumed messages leave the inbox; cancelled timers leave it too, if they have fired already.
     fn take_out(&self, item: &CommitItem, key: i64) -> WorldResult<()> {
+        for timer in &item.fired {
+            self.tx.run(sql!("commit", "delete_timer"), params![key, MessageId::timer(*timer).as_str()])?;
+        }
         for timer in &item.cancel_timers {
             let id = MessageId::timer(*timer);
             self.tx.run(sql!("commit", "delete_timer"), params![key, id.as_str()])?;

@@ -126,8 +126,9 @@ impl World for SqliteWorld {
         self.writer.write_unsynced(move |tx| claim_runs::claim_runs(tx, &request)).await
     }
 
-    async fn claim_due(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
-        self.writer.write_unsynced(move |tx| claim_runs::claim_due(tx, &request)).await
+    async fn find_due(&self, request: FindDue) -> WorldResult<FoundDue> {
+        let now = self.handle.clock.now();
+        self.read(move |sql| claim_runs::find_due(sql, now, &request)).await
     }
 
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks> {

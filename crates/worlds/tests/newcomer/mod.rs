@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// worker is given up only after it has been silent before that newcomer's own ears.
 pub async fn judges_by_what_it_heard<W: World>(old: &dyn World, open: impl AsyncFn() -> W) {
     let there = async || old.workers(&TenantId::default()).await.expect("the workers").len() == 1;
-    let sweep = Upkeep::Sweep { limit: 10 };
+    let sweep = Upkeep::sweep(10);
     for _ in 0..5 {
         old.extend(beat()).await.expect("a heartbeat");
         tokio::time::sleep(SILENCE + Duration::from_millis(100)).await;

@@ -13,6 +13,7 @@ pub struct Ledger {
     /// Moves so far: makes fresh ids.
     pub moves: u64,
     pub claimed: Vec<Held<ClaimedRun>>,
+    pub due: Vec<Held<DueRun>>,
     pub taken: Vec<Held<Taken>>,
     pub sent: Vec<(Who, CommitItem)>,
     pub runs: Vec<(usize, RunId)>,

@@ -22,11 +22,17 @@ pub enum Move {
         hold: Millis,
         ask: Ask,
     },
-    /// All runs whose timers are due.
-    ClaimDue {
+    /// All runs that sleep until a timer which is due after a while; one of them may be stepped at once.
+    FindDue {
         who: Who,
+        after: Pass,
         can: CanStep,
-        ask: Ask,
+        step: Option<StepShape>,
+    },
+    /// One that was found is stepped, and its timer fires with that.
+    Wake {
+        due: Pick,
+        step: StepShape,
     },
     ClaimTasks {
         who: Who,
@@ -250,7 +256,8 @@ pub fn any_move() -> impl Strategy<Value = Move> {
         6 => (who(), prop::collection::vec(task(), 1..4)).prop_map(|(who, tasks)| Move::Enqueue(who, tasks)),
         8 => (who(), prop::collection::vec(mail(), 1..3)).prop_map(|(who, mail)| Move::Deliver(who, mail)),
         16 => claim_runs(),
-        6 => claim_due(),
+        8 => find_due(),
+        6 => wake(),
         16 => claim_tasks(),
         22 => commit(),
         18 => fuse(),

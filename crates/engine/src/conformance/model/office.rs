@@ -141,7 +141,7 @@ impl Pair {
 
     pub async fn upkeep(&mut self, duty: Duty) {
         let request = match duty {
-            Duty::Sweep => Upkeep::Sweep { limit: ALL },
+            Duty::Sweep => Upkeep::sweep(ALL),
             Duty::Retain { keep } => Upkeep::Retain { keep, limit: ALL },
             Duty::Prepare => Upkeep::Prepare,
             Duty::FindStuck { idle } => Upkeep::FindStuck { idle, limit: ALL },

@@ -1,6 +1,6 @@
 //! Each move as it is played: a request to both worlds, and what the players learn of the answer.
 
-use rhythm_core::{BlobRef, Millis};
+use rhythm_core::{BlobRef, Millis, WorkflowKind};
 
 use super::super::play::*;
 use super::build::*;
@@ -20,7 +20,14 @@ impl Pair {
             Move::Enqueue(who, shapes) => self.enqueue(who, &shapes).await,
             Move::Deliver(who, shapes) => self.deliver(who, &shapes).await,
             Move::ClaimRuns { who, limit, can, hold, ask } => self.claim(who, limit, can, (hold, ask)).await,
-            Move::ClaimDue { who, can, ask } => self.wake(who, can, ask).await,
+            Move::FindDue { who, after, can, step } => {
+                self.pass(after).await;
+                let any = self.find_due(who, can).await;
+                if let Some(step) = step.filter(|_| any) {
+                    self.wake(Pick { back: 0, spent: false }, step).await;
+                }
+            }
+            Move::Wake { due, step } => self.wake(due, step).await,
             Move::ClaimTasks { who, limit, both_queues, named, with_runs, overdue, ask } => {
                 let queues = QUEUES.iter().take(if both_queues { 2 } else { 1 });
                 let request = ClaimTasks {
@@ -68,50 +75,41 @@ impl Pair {
 
     /// Claims runs; with room for all of them they are compared in any order.
     async fn claim(&mut self, who: Who, limit: usize, can: CanStep, (hold, ask): (Millis, Ask)) {
-        let request = self.claim_request(who, limit, can, (hold, ask));
+        let (kinds, workflows) = programs(can);
+        let (tenant, worker) = (self.tenant(who), self.worker(who));
+        let request = ClaimRuns { tenant, worker, kinds, workflows, limit, hold, ask };
         let process = self.process(who);
         let expected = self.model[process].claim_runs(request.clone()).await;
         let found = self.world[process].claim_runs(request.clone()).await;
-        self.claimed("claim_runs", who, request, (expected, found));
-    }
-
-    async fn wake(&mut self, who: Who, can: CanStep, ask: Ask) {
-        let request = self.claim_request(who, ALL, can, (HOLD, ask));
-        let process = self.process(who);
-        let expected = self.model[process].claim_due(request.clone()).await;
-        let found = self.world[process].claim_due(request.clone()).await;
-        self.claimed("claim_due", who, request, (expected, found));
-    }
-
-    fn claim_request(&self, who: Who, limit: usize, can: CanStep, (hold, ask): (Millis, Ask)) -> ClaimRuns {
-        let two = vec![WORKFLOWS[1].0.to_owned(), WORKFLOWS[2].0.to_owned()];
-        let (kinds, workflows) = match can {
-            CanStep::Everything => (vec![WORKFLOWS[0].1], two),
-            CanStep::OneKind => (vec![WORKFLOWS[0].1], vec![]),
-            CanStep::TwoWorkflows => (vec![], two),
-        };
-        let (tenant, worker) = (self.tenant(who), self.worker(who));
-        ClaimRuns { tenant, worker, kinds, workflows, limit, hold, ask }
-    }
-
-    fn claimed(
-        &mut self,
-        call: &'static str,
-        who: Who,
-        request: ClaimRuns,
-        (expected, found): (WorldResult<ClaimedRuns>, WorldResult<ClaimedRuns>),
-    ) {
         let tidy = |mut answer: ClaimedRuns| {
-            if request.limit == ALL {
+            if limit == ALL {
                 answer.runs.sort_by(|a, b| a.run.id.cmp(&b.run.id));
             }
             answer
         };
         let (expected, found) = (expected.map(tidy), found.map(tidy));
-        agree(call, &request, &expected, &found);
+        agree("claim_runs", &request, &expected, &found);
         let runs = expected.map(|answer| answer.runs).unwrap_or_default();
-        self.saw(call, runs.iter().map(|claimed| claimed.deliveries > 1));
+        self.saw("claim_runs", runs.iter().map(|claimed| claimed.deliveries > 1));
         self.ledger.claimed.extend(runs.into_iter().map(|what| Held { who, what, spent: false }));
+    }
+
+    async fn find_due(&mut self, who: Who, can: CanStep) -> bool {
+        let (kinds, workflows) = programs(can);
+        let request = FindDue { tenant: self.tenant(who), kinds, workflows, skip: 0, limit: ALL };
+        let process = self.process(who);
+        let tidy = |mut answer: FoundDue| {
+            answer.runs.sort_by(|a, b| a.run.id.cmp(&b.run.id));
+            answer
+        };
+        let expected = self.model[process].find_due(request.clone()).await.map(tidy);
+        let found = self.world[process].find_due(request.clone()).await.map(tidy);
+        agree("find_due", &request, &expected, &found);
+        let runs = expected.map(|answer| answer.runs).unwrap_or_default();
+        let any = !runs.is_empty();
+        self.saw("find_due", [any]);
+        self.ledger.due.extend(runs.into_iter().map(|what| Held { who, what, spent: false }));
+        any
     }
 
     /// Several runs that one request made ready stand in the queue in any order: they are claimed together.
@@ -221,5 +219,14 @@ impl Pair {
         );
         let expected = self.model[process].read_blob(&tenant, &blob).await;
         agree("read_blob", &blob, &expected, &self.world[process].read_blob(&tenant, &blob).await);
+    }
+}
+
+fn programs(can: CanStep) -> (Vec<WorkflowKind>, Vec<String>) {
+    let two = vec![WORKFLOWS[1].0.to_owned(), WORKFLOWS[2].0.to_owned()];
+    match can {
+        CanStep::Everything => (vec![WORKFLOWS[0].1], two),
+        CanStep::OneKind => (vec![WORKFLOWS[0].1], vec![]),
+        CanStep::TwoWorkflows => (vec![], two),
     }
 }

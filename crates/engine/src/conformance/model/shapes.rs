@@ -150,8 +150,18 @@ fn can_step() -> impl Strategy<Value = CanStep> {
     ]
 }
 
-pub fn claim_due() -> impl Strategy<Value = Move> {
-    (who(), can_step(), ask()).prop_map(|(who, can, ask)| Move::ClaimDue { who, can, ask })
+pub fn find_due() -> impl Strategy<Value = Move> {
+    let after = prop_oneof![2 => length().prop_map(Pass::By), 1 => (0..=1_i64).prop_map(Pass::ToDue)];
+    (who(), after, can_step(), prop::option::of(step())).prop_map(|(who, after, can, step)| Move::FindDue {
+        who,
+        after,
+        can,
+        step,
+    })
+}
+
+pub fn wake() -> impl Strategy<Value = Move> {
+    (pick(), step()).prop_map(|(due, step)| Move::Wake { due, step })
 }
 
 pub fn claim_runs() -> impl Strategy<Value = Move> {

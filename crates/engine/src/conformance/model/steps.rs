@@ -91,6 +91,20 @@ impl Pair {
         self.send(sender(who, shape.wrong), items, vec![]).await;
     }
 
+    pub async fn wake(&mut self, pick: Pick, shape: StepShape) {
+        let Some(held) = chosen(&self.ledger.due, pick, |_| true) else { return };
+        self.ledger.due[held].spent = true;
+        let (who, now) = (self.ledger.due[held].who, self.now().await);
+        let items = match shape.wrong {
+            Wrong::Repeat => self.sent_before(who, pick).into_iter().collect(),
+            _ => {
+                let draft = Draft::waking(&self.ledger.due[held].what);
+                vec![item(&self.ledger, who, now, 0, draft, &shape)]
+            }
+        };
+        self.send(sender(who, shape.wrong), items, vec![]).await;
+    }
+
     pub async fn begin(&mut self, who: Who, run: &RunShape, if_current: Option<u8>, mut shape: StepShape) {
         let now = self.now().await;
         let mut new = NewRun { delay: Millis::ZERO, ..run_named(format!("r{}", run.name).into(), run) };
@@ -143,6 +157,7 @@ impl Pair {
             let repeated = self.ledger.sent.iter().any(|(_, sent)| sent.commit == item.commit);
             let fence = match item.fence {
                 _ if item.new.is_some() => "begun",
+                _ if !item.fired.is_empty() => "woken",
                 Fence::Fused => "fused",
                 Fence::Claim(_) => "claimed",
             };

@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rhythm_core::event::{Completed, Event, EventData, Failed, Marker};
 use rhythm_core::fold::{End, RunState};
-use rhythm_core::message::Cancel;
-use rhythm_core::{Actor, CommandId, CommitId, Message, Payload, RunId, Snapshot, TimerSpec, Timestamp};
+use rhythm_core::message::{Cancel, MessageBody, TimerFired};
+use rhythm_core::{
+    Actor, CommandId, CommitId, Message, MessageId, Payload, RunId, Snapshot, TimerSpec, Timestamp,
+};
 
 use super::forms::*;
 use crate::world::*;
@@ -34,6 +36,13 @@ impl Draft {
     /// Consumes messages nobody has delivered, with a run that nobody holds.
     pub fn to_begin(run: &RunRow, messages: &[Message]) -> Draft {
         Self::begin(run, Fence::Fused).consuming(messages)
+    }
+
+    /// Consumes a timer that fires with this commit, and waits.
+    pub fn waking(due: &DueRun) -> Draft {
+        let body = MessageBody::TimerFired(TimerFired { timer: due.timer });
+        let fired = Message { id: MessageId::timer(due.timer), ..message("", body) };
+        Self::begin(&due.run, Fence::Fused).consuming(&[fired]).with(|item| item.fired.push(due.timer))
     }
 
     fn begin(run: &RunRow, fence: Fence) -> Draft {

@@ -1,7 +1,7 @@
 -- The heartbeat of a world in one statement. Everything it takes is taken with SKIP LOCKED: it waits for nobody. Nor does it
 -- wait for the disk: nobody is told of it, what a crash of the server takes back is due again, and whoever acts on it commits
 -- later, and this with it.
--- $2 limit, $3 claims that ran out before this were looked for already, $4 the latest time by which anybody
+-- $2 and $12 how many runs and tasks may be ready, $3 claims that ran out before this were looked for already, $4 the latest time by which anybody
 -- may be taken for dead: the clock may have leapt, $5 for how long whoever asks has listened, $6 whether that is
 -- long enough for claims to count as run out, $7 and $8 how many runs and tasks are ready, if they are not to be counted,
 -- $9 whether it is time to see who is gone: sweeps of a storm follow each other closely, and a look at all locks is dear,
@@ -16,7 +16,7 @@ WITH clock AS MATERIALIZED (
 ),
 -- `room_beside`
 room AS MATERIALIZED (
-    SELECT greatest($2 - r.ready, ($2 + 99) / 100) AS runs, greatest($2 - t.ready, ($2 + 99) / 100) AS tasks,
+    SELECT greatest($2 - r.ready, ($2 + 99) / 100) AS runs, greatest($12 - t.ready, ($12 + 99) / 100) AS tasks,
         r.ready AS runs_ready, t.ready AS tasks_ready,
         (extract(epoch FROM clock_timestamp() - b.at) * 1000000)::bigint AS counting
     FROM clock AS c CROSS JOIN (SELECT clock_timestamp() AS at) AS b
@@ -25,7 +25,7 @@ room AS MATERIALIZED (
             SELECT FROM run_queue AS q WHERE q.worker IS NULL AND q.ready_at <= c.now LIMIT $2) AS x)
         ELSE $7 END AS ready OFFSET 0) AS r
     CROSS JOIN LATERAL (SELECT CASE WHEN $8::bigint IS NULL AND b.at IS NOT NULL THEN (
-        SELECT count(*) FROM (SELECT FROM task AS t WHERE t.state = 1 LIMIT $2) AS x) ELSE $8 END AS ready OFFSET 0) AS t
+        SELECT count(*) FROM (SELECT FROM task AS t WHERE t.state = 1 LIMIT $12) AS x) ELSE $8 END AS ready OFFSET 0) AS t
 ),
 -- who is gone: the advisory lock of its process is missing for a second, or it is silent
 seen AS MATERIALIZED (

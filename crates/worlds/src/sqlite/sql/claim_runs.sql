@@ -19,22 +19,18 @@ UPDATE run_queue SET place = 2, worker = ?2, claim_until = ?3, claim = claim + 1
 WHERE key = ?1;
 -- name: due
 -- Timers of failed runs wait with them.
-SELECT looked.number, looked.run_key, looked.message, looked.body
+SELECT l.run, l.tenant, l.workflow, l.version, l.kind, l.priority, l.parent_run, l.parent_child, l.created_at,
+       l.revision, q.arrived, l.paused, l.seq, l.at, l.awaiting, l.cancelling, l.format, l.snapshot, looked.timer
 FROM (
-    SELECT number, run_key, message, body, timer, due_at FROM timer
+    SELECT number, run_key, timer, due_at FROM timer
     WHERE due_at <= ?1 AND EXISTS (SELECT 1 FROM run_queue WHERE key = run_key)
-    ORDER BY due_at, number LIMIT ?5
+    ORDER BY due_at, number LIMIT ?5 OFFSET ?6
 ) looked CROSS JOIN run_queue q ON q.key = looked.run_key CROSS JOIN live_run l ON l.key = looked.run_key
 WHERE looked.timer IS NOT NULL AND q.place = 0 AND q.tenant = ?2 AND l.paused = 0 AND l.aside = 0
     AND (q.kind IN (SELECT value FROM json_each(?3)) OR q.workflow IN (SELECT value FROM json_each(?4)))
     AND NOT EXISTS (SELECT 1 FROM paused p WHERE p.tenant = q.tenant AND p.what = 'workflow' AND p.name = q.workflow)
     AND NOT (l.last_commit IS NULL AND EXISTS (SELECT 1 FROM timer s WHERE s.run_key = l.key AND s.message = 'start'))
 ORDER BY looked.due_at, looked.number;
--- name: wake_and_take
-UPDATE run_queue
-SET arrived = arrived + 1, place = 2, ready_at = ?5, ticket = ?6, worker = ?2, claim_until = ?3, claim = claim + 1,
-    deliveries = deliveries + 1, ask = ?4
-WHERE key = ?1;
 -- name: row
 SELECT l.run, l.tenant, l.workflow, l.version, l.kind, l.priority, l.parent_run, l.parent_child, l.created_at,
        l.revision, q.arrived, l.paused, l.seq, l.at, l.awaiting, l.cancelling, l.format, l.snapshot,

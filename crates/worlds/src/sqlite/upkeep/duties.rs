@@ -19,7 +19,7 @@ pub struct Found {
 pub fn upkeep(tx: &Tx<'_>, duty: &Upkeep, found: &Found) -> WorldResult<UpkeepReport> {
     let mut report = UpkeepReport { at: tx.now, ..UpkeepReport::default() };
     match duty {
-        Upkeep::Sweep { limit } => report.changed = sweep::sweep(tx, *limit)?,
+        Upkeep::Sweep { runs, tasks } => report.changed = sweep::sweep(tx, *runs, *tasks)?,
         Upkeep::Retain { keep, limit } => report.changed = retain::retain(tx, *keep, *limit)?,
         // One file needs no room made ahead.
         Upkeep::Prepare => {}

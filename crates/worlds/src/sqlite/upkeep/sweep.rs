@@ -18,19 +18,22 @@ use crate::sqlite::tx::Tx;
 /// A handle's mark must be missing this long before its workers are given up.
 const GRACE: Millis = Millis(1_000);
 
-pub fn sweep(tx: &Tx<'_>, limit: usize) -> WorldResult<u64> {
+pub fn sweep(tx: &Tx<'_>, runs: usize, tasks: usize) -> WorldResult<u64> {
     let later = ready_what_is_due(tx)?;
     if later > 0 {
         tx.hint_runs();
     }
-    let ready = |statement| tx.number(statement, params![size(limit)]).map(|ready| ready as usize);
-    let room = room_beside(ready(sql!("upkeep", "count_ready_tasks"))?, limit);
-    let delayed = tx.run(sql!("upkeep", "ready_delayed"), params![tx.now.millis(), size(room)])?;
+    let room = |limit, count| {
+        let ready = tx.number(count, params![size(limit)])?;
+        WorldResult::Ok(room_beside(ready as usize, limit))
+    };
+    let room_for_tasks = room(tasks, sql!("upkeep", "count_ready_tasks"))?;
+    let delayed = tx.run(sql!("upkeep", "ready_delayed"), params![tx.now.millis(), size(room_for_tasks)])?;
     if delayed > 0 {
         tx.hint_tasks();
     }
-    let room = room_beside(ready(sql!("upkeep", "count_ready_runs"))?, limit);
-    Ok(fire_timers(tx, room)? + (later + delayed) as u64 + free_claims(tx)?)
+    let room_for_runs = room(runs, sql!("upkeep", "count_ready_runs"))?;
+    Ok(fire_timers(tx, room_for_runs)? + (later + delayed) as u64 + free_claims(tx)?)
 }
 
 struct Timer {

@@ -1,0 +1,23 @@
+-- Runs that sleep until a timer which is due. Nothing is locked or written: whoever steps one says so with its commit.
+-- $5 and $6 which of the due timers are looked at, $7 and $8 the timer to begin with, because those before it have
+-- fired (`storm.rs`).
+WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
+looked AS MATERIALIZED (
+    SELECT t.run, t.tenant, t.timer, t.due_at, t.seq FROM timer AS t
+    WHERE NOT t.dormant AND t.due_at <= (SELECT now FROM clock) AND (t.due_at, t.seq) >= ($7::bigint, $8::bigint)
+    ORDER BY t.due_at, t.seq LIMIT $5 OFFSET $6
+)
+SELECT c.now, d.* FROM clock AS c LEFT JOIN (
+    SELECT r.*, t.timer, t.due_at, t.seq AS place FROM looked AS t
+    CROSS JOIN LATERAL (
+        SELECT r.id, r.tenant, r.workflow, r.version, r.kind, r.snapshot, r.format, r.seq, r.at, r.awaiting, r.cancelling,
+            r.revision, r.arrived, r.paused, r.priority, r.parent, r.parent_child, r.created_at
+        FROM live_run AS r
+        WHERE r.id = ANY (ARRAY[t.run]) AND r.tenant = t.tenant
+            AND r.claimed_by IS NULL AND NOT r.paused AND NOT r.aside AND r.start_at IS NULL
+            AND (r.kind = ANY ($3::text[]) OR r.workflow = ANY ($4::text[]))
+            AND NOT EXISTS (SELECT FROM run_queue AS q WHERE q.run = ANY (ARRAY[t.run]) AND q.tenant = t.tenant)
+            AND NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = r.tenant AND p.what = 'workflow' AND p.name = r.workflow)
+        OFFSET 0) AS r
+    WHERE t.tenant = $2 AND t.timer IS NOT NULL) AS d ON true
+ORDER BY d.due_at, d.place
