@@ -1,11 +1,11 @@
 //! What runs ask for is what their plans or graphs say: every task is one of theirs, and every timer lasts as long as they
-//! say, counted from a moment between the run's claim and its commit.
+//! say, counted from a moment between the run's claim, or the time of the timer that woke it up, and its commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rhythm_core::drill::{Instruction, TaskCall};
 use rhythm_core::message::{Message, MessageBody};
-use rhythm_core::{Event, EventData, Millis, Payload, RunId, TaskId, TimerSpec, Timestamp};
+use rhythm_core::{CommandId, Event, EventData, Millis, Payload, RunId, TaskId, TimerSpec, Timestamp};
 use rhythm_engine::world::*;
 use serde_json::Value;
 
@@ -22,6 +22,7 @@ pub struct Asked {
     /// The world's time at each claim, when it was first told of: an answer that was lost is asked for again.
     runs_claimed: BTreeMap<(RunId, u64), Timestamp>,
     tasks_claimed: BTreeMap<(TaskId, u64), Timestamp>,
+    timers: BTreeMap<(RunId, CommandId), Timestamp>,
 }
 
 impl Asked {
@@ -33,6 +34,7 @@ impl Asked {
             patches: BTreeMap::new(),
             runs_claimed: BTreeMap::new(),
             tasks_claimed: BTreeMap::new(),
+            timers: BTreeMap::new(),
         }
     }
 }
@@ -77,6 +79,8 @@ impl Check for Asked {
                     }
                     let latest = committed.at.plus(at.luck.ahead());
                     self.committed(item, latest).map_err(|what| Objection::of_run(&item.run, what))?;
+                    let armed = |timer: &TimerSpec| ((item.run.clone(), timer.timer), timer.fire_at);
+                    self.timers.extend(item.timers.iter().map(armed));
                 }
             }
             _ => {}
@@ -164,6 +168,10 @@ impl Asked {
         let since = match item.fence {
             Fence::Claim(claim) => self.runs_claimed.get(&(item.run.clone(), claim)).copied(),
             Fence::Fused if item.new.is_some() => item.created_at,
+            Fence::Fused if !item.fired.is_empty() => {
+                let due = |timer: &CommandId| self.timers.get(&(item.run.clone(), *timer));
+                item.fired.iter().filter_map(due).min().copied()
+            }
             Fence::Fused => {
                 let claimed = |task: &FinishedTask| self.tasks_claimed.get(&(task.task.clone(), task.claim));
                 item.finished.iter().filter_map(claimed).min().copied()

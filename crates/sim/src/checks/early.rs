@@ -32,7 +32,7 @@ impl Check for Early {
             Applied::Commit(commit, committed) => {
                 for (item, outcome) in commit.items.iter().zip(&committed.outcomes) {
                     if let CommitOutcome::Done(done) = outcome {
-                        self.committed(item, done)?;
+                        self.committed(item, done, committed.at)?;
                     }
                 }
             }
@@ -56,7 +56,14 @@ impl Check for Early {
 }
 
 impl Early {
-    fn committed(&mut self, item: &CommitItem, done: &Done) -> Result<(), Objection> {
+    fn committed(&mut self, item: &CommitItem, done: &Done, now: Timestamp) -> Result<(), Objection> {
+        for timer in &item.fired {
+            let due = self.timers.get(&(item.run.clone(), *timer));
+            if due.is_none_or(|due| now < *due) {
+                let what = format!("timer {timer} fires with a commit at {now}, it is due at {due:?}");
+                return Err(Objection::of_run(&item.run, what));
+            }
+        }
         for timer in &item.timers {
             self.timers.entry((item.run.clone(), timer.timer)).or_insert(timer.fire_at);
         }

@@ -368,6 +368,12 @@ fn early_objects_to_a_timer_a_task_and_a_retry_before_their_time() {
     let fired = |timer| message(MessageId::timer(timer), MessageBody::TimerFired(TimerFired { timer }));
     runs_claimed(&mut check, 2, vec![fired(CommandId(1))]).unwrap_err();
     runs_claimed(&mut check, 2, vec![fired(CommandId(9))]).unwrap_err();
+    let with_commit = |timer| CommitItem { fired: vec![CommandId(timer)], ..item("c2", 2) };
+    committed(&mut check, with_commit(1)).unwrap_err();
+    committed(&mut check, with_commit(9)).unwrap_err();
+    let due = TimerSpec { timer: CommandId(2), fire_at: NOW };
+    committed(&mut check, CommitItem { timers: vec![due], ..item("c2", 2) }).unwrap();
+    committed(&mut check, with_commit(2)).unwrap();
 
     let mut check = early::Early::default();
     tasks_claimed(&mut check, 1, 1, &Luck::default()).unwrap_err();
