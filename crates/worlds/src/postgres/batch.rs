@@ -238,9 +238,7 @@ impl<'a> Batch<'a> {
                 runs.push(item.run.as_str());
                 ids.push(id.0.clone());
             }
-            // Runs that are over for good lose all of their timers anyway.
-            let clears = matches!(item.end, Some(End::Completed(_) | End::Cancelled(_)));
-            for timer in item.fired.iter().filter(|_| !clears) {
+            for timer in item.fired.iter().filter(|_| !is_over_for_good(item)) {
                 timer_tenants.push(by.tenant.as_str());
                 timer_runs.push(item.run.as_str());
                 timer_ids.push(MessageId::timer(*timer).0);
@@ -316,10 +314,10 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Not for plain fused commits: their fence fixed `arrived`, and they leave the queue as it is.
+    /// Not for plain fused commits: their fence fixed `arrived`, and they leave the queue as it is, or their run with it.
     async fn settle(&mut self) -> Result<(), Fault> {
         let quiet = self.places.messages.is_none() && self.places.cancel.is_none();
-        let plain = |item: &CommitItem| item.fence == Fence::Fused && item.end.is_none() && !item.more;
+        let plain = |item: &CommitItem| item.fence == Fence::Fused && !item.more;
         let items: Vec<Transition<'a>> =
             self.items.iter().copied().filter(|t| !(quiet && plain(t.item))).collect();
         if items.is_empty() {
@@ -341,7 +339,7 @@ impl<'a> Batch<'a> {
     async fn end(&mut self) -> Result<(), Fault> {
         let (mut tenants, mut runs, mut statuses) = (vec![], vec![], vec![]);
         let (mut outputs, mut failures, mut failed_by) = (vec![], vec![], vec![]);
-        let (mut clear_tenants, mut clear_runs) = (vec![], vec![]);
+        let mut clears = vec![];
         let (mut failed_tenants, mut failed_runs) = (vec![], vec![]);
         for Transition { by, item } in self.items {
             let Some(end) = &item.end else { continue };
@@ -359,19 +357,17 @@ impl<'a> Batch<'a> {
             outputs.push(output);
             failures.push(failure);
             failed_by.push(item.failed_by.as_ref().map(json));
-            match end {
-                End::Failed(_) => (failed_tenants.push(tenant), failed_runs.push(run)),
-                End::Completed(_) | End::Cancelled(_) => (clear_tenants.push(tenant), clear_runs.push(run)),
-            };
+            clears.push(is_over_for_good(item));
+            if matches!(end, End::Failed(_)) {
+                failed_tenants.push(tenant);
+                failed_runs.push(run);
+            }
         }
         if runs.is_empty() {
             return Ok(());
         }
-        let values = params![self.now, tenants, runs, statuses, outputs, failures, failed_by];
+        let values = params![self.now, tenants, runs, statuses, outputs, failures, failed_by, clears];
         self.pipeline.add(sql::END_RUNS, values).await?;
-        if !clear_runs.is_empty() {
-            self.pipeline.add(sql::END_CLEAR, params![clear_tenants, clear_runs]).await?;
-        }
         if !failed_runs.is_empty() {
             self.pipeline.add(sql::END_DORMANT, params![failed_tenants, failed_runs]).await?;
         }
@@ -381,6 +377,11 @@ impl<'a> Batch<'a> {
 
 fn cancels(item: &CommitItem) -> bool {
     item.cancel_open.is_some() || !item.cancel_tasks.is_empty()
+}
+
+/// Then all of its messages and timers go with it.
+fn is_over_for_good(item: &CommitItem) -> bool {
+    matches!(item.end, Some(End::Completed(_) | End::Cancelled(_)))
 }
 
 fn completes(outcome: &TaskOutcome) -> bool {

@@ -30,7 +30,7 @@ const TRIES: u32 = 3;
 const OPENING: Duration = Duration::from_secs(2);
 
 /// Claim and commit cost by themselves, and go on beside what others ask for: with fewer, others wait hardly less.
-const STORM_LINE: usize = 64;
+const STORM_LINE: usize = 32;
 
 /// How a world is opened.
 #[derive(Clone)]
