@@ -29,7 +29,7 @@ use crate::patience::Patience;
 const TRIES: u32 = 3;
 const OPENING: Duration = Duration::from_secs(2);
 
-/// Claim and commit cost by themselves, and go on beside what others ask for: with fewer, others wait hardly less.
+/// A commit costs by itself, and goes on beside what others ask for: with fewer, others wait hardly less.
 const STORM_LINE: usize = 32;
 
 /// How a world is opened.
