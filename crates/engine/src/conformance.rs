@@ -252,6 +252,7 @@ macro_rules! conformance_tests {
                 due_timers_fire_with_the_commits_of_their_runs
                 the_time_it_was_found_at_is_told
                 of_several_due_timers_of_a_run_the_first_wakes_it
+                a_timer_does_not_overtake_the_deadline_of_its_run
                 runs_that_cannot_be_claimed_keep_their_due_timers
                 a_paused_workflow_is_not_woken_up
                 whoever_is_late_is_refused

@@ -35,7 +35,7 @@ const SWEEP_IN_STORM: Millis = Millis(50);
 /// So many runs a second a process wakes up then: what is due at once, up to a hundred thousand of them, is over within half a minute.
 const STORM_PACE: u64 = 3_700;
 /// Processes that want the same line look for one in so many.
-const CROWD: u64 = 8;
+const CROWD: u64 = 7;
 /// The time between two attempts that may be what kills their workers.
 const SUSPECT_PAUSE: Millis = Millis(100);
 
@@ -86,10 +86,10 @@ pub struct Driver {
 /// More timers are due than a sweep takes.
 #[derive(Default)]
 struct Storm {
-    /// What is due first is left to others who are at it: those who met move apart, and stay so.
+    /// What is due first is left to others who are at it: those who met move apart.
     skip: usize,
-    /// Most of what is due can be woken up.
-    wakes_most: bool,
+    /// Much of what is due can be woken up.
+    wakes_much: bool,
 }
 
 /// An attempt under way.
@@ -258,7 +258,7 @@ impl Driver {
         let mut backoff = Backoff::new(&*self.host);
         let mut storm = Storm::default();
         loop {
-            let pause = match self.upkeep.tick(storm.wakes_most).await {
+            let pause = match self.upkeep.tick(storm.wakes_much).await {
                 Ok(kept) => {
                     if kept.runs_ready {
                         self.runs_due.notify_one();
@@ -271,7 +271,10 @@ impl Driver {
                     }
                     let pause = match kept.more {
                         true => self.weather(&mut storm).await,
-                        false => Some(self.upkeep.pause().max(MIN_SWEEP_PAUSE)),
+                        false => {
+                            storm = Storm::default();
+                            Some(self.upkeep.pause().max(MIN_SWEEP_PAUSE))
+                        }
                     };
                     if pause.is_some() {
                         backoff.reset();
@@ -291,7 +294,9 @@ impl Driver {
     async fn weather(self: &Arc<Self>, storm: &mut Storm) -> Option<Millis> {
         let mut next = self.own_millis();
         let until = next.saturating_add(SWEEP_IN_STORM.as_u64());
-        storm.wakes_most = false;
+        storm.wakes_much = false;
+        // Those who met have moved apart by now; nobody leaves what is due first to others for long.
+        storm.skip /= 2;
         while !self.is_stopping() {
             let line = self.upkeep.line();
             let settling = self.settling.read().await;
@@ -305,17 +310,18 @@ impl Driver {
                 tracing::warn!(%error, "runs that are due could not be woken up; trying again");
                 return None;
             }
-            storm.wakes_most = woken.runs * 2 >= line;
-            if woken.crowded {
-                storm.skip = line * self.host.spread(CROWD) as usize;
-            } else if !storm.wakes_most {
+            storm.wakes_much = woken.runs * 4 >= line;
+            let short = self.process.world.storm_line();
+            if woken.stale * 2 > woken.runs {
+                storm.skip = short * self.host.spread(CROWD) as usize;
+            } else if !storm.wakes_much {
                 storm.skip = 0;
             }
             // What is late waits for nobody any more, and what cannot be woken up waits for the next sweep.
-            let paced = storm.wakes_most && line <= self.process.world.storm_line();
+            let paced = storm.wakes_much && line <= short;
             next = next.saturating_add(if paced { line as u64 * 1_000 / STORM_PACE } else { 0 });
             let pause = Millis(next.saturating_sub(self.own_millis()).max(1));
-            if !storm.wakes_most || self.own_millis() >= until {
+            if !storm.wakes_much || self.own_millis() >= until {
                 return Some(pause);
             }
             self.host.sleep(pause).await;

@@ -34,12 +34,12 @@ pub struct Engine {
 /// What one tick did.
 #[derive(Default)]
 pub struct Ticked {
-    /// Runs that were claimed.
+    /// Runs that were claimed, or woken up without a claim.
     pub runs: usize,
     /// There may be more to claim right now.
     pub more: bool,
-    /// Somebody else had moved some of them.
-    pub crowded: bool,
+    /// So many of them somebody else had moved meanwhile.
+    pub stale: usize,
     /// Tasks this process now holds. They must be performed whatever else went wrong.
     pub attempts: Vec<Attempt>,
     /// What kept the tick from doing more.
@@ -107,10 +107,7 @@ impl Engine {
             }
         }
         ticked.runs = commits.len();
-        let settled = self.push(commits, Vec::new(), slots).await?;
-        ticked.crowded = settled.iter().any(|settled| matches!(settled, Settled::Stale { .. }));
-        ticked.attempts.extend(self.worker.absorb(settled, &Turns::new()).await);
-        Ok(())
+        self.push(commits, Vec::new(), slots, ticked).await
     }
 
     /// Also says whether this is what an earlier call had claimed.
@@ -153,28 +150,33 @@ impl Engine {
                 Err(error) => released.push(ReleasedRun { run: id, claim, outcome: self.put_off(&error) }),
             }
         }
-        let settled = self.push(commits, released, slots).await?;
-        ticked.attempts.extend(self.worker.absorb(settled, &Turns::new()).await);
-        Ok(())
+        self.push(commits, released, slots, ticked).await
     }
 
+    /// Commits, and takes the tasks that were claimed with it: the room for them is kept until then.
     async fn push(
         &self,
         mut commits: Vec<(CommitItem, Aftermath)>,
         released: Vec<ReleasedRun>,
         slots: Slots<'_>,
-    ) -> WorldResult<Vec<Settled>> {
+        ticked: &mut Ticked,
+    ) -> WorldResult<()> {
         if commits.is_empty() && released.is_empty() {
-            return Ok(Vec::new());
+            return Ok(());
         }
         // By run, as worlds write them: what the runs ask for then has the same order everywhere.
         commits.sort_by(|(a, _), (b, _)| a.run.cmp(&b.run));
         let (items, after) = commits.into_iter().unzip();
-        let settled = self.process.push(self.process.batch(items, released, after)).await;
-        if settled.is_err() {
-            self.worker.keep_room(slots);
-        }
-        settled
+        let settled = match self.process.push(self.process.batch(items, released, after)).await {
+            Ok(settled) => settled,
+            Err(error) => {
+                self.worker.keep_room(slots);
+                return Err(error);
+            }
+        };
+        ticked.stale = settled.iter().filter(|settled| matches!(settled, Settled::Stale { .. })).count();
+        ticked.attempts.extend(self.worker.absorb(settled, &Turns::new()).await);
+        Ok(())
     }
 
     /// Creates a run with its first step, if it can be stepped here and nobody has to wait for it: `None` when not, and then

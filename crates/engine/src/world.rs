@@ -82,7 +82,7 @@ pub trait World: Records {
     /// Runs that sleep until a timer which is due by now, as they are: nothing is written and nobody holds them. Whoever steps one
     /// says so with its commit, under [`Fence::Fused`] with the timer among `fired`, which costs a storm of timers less than a
     /// sweep, a claim and a commit. Looks at the first timers that are due, whosever they are; gives those of runs that could be
-    /// claimed if they were ready, of several of one run the first, and leaves the others to a sweep.
+    /// claimed if they were ready, and for which nothing was due before, and leaves the others to a sweep.
     async fn find_due(&self, request: FindDue) -> WorldResult<FoundDue>;
 
     /// Claims ready tasks.

@@ -187,14 +187,14 @@ async fn what_a_sweep_leaves_of_a_storm_is_woken_up_line_by_line() {
     assert!(rig.one.upkeep.tick(false).await.unwrap().more);
     let wake = async |skip| {
         let woken = rig.one.engine.wake(skip, rig.one.upkeep.line()).await;
-        (woken.runs, woken.crowded, woken.error)
+        (woken.runs, woken.stale, woken.error)
     };
-    assert_eq!(wake(line - 1).await, (line, false, None), "behind those somebody else is busy with");
+    assert_eq!(wake(line - 1).await, (line, 0, None), "behind those somebody else is busy with");
     assert_eq!(rig.one.engine.tick().await.runs, line, "those the sweep had made ready");
     assert!(rig.one.upkeep.tick(true).await.unwrap().more, "more than one is due");
     assert_eq!(rig.one.engine.tick().await.runs, 1, "a sweep beside it leaves the others to it");
-    assert_eq!(wake(0).await, (line - 1, false, None));
-    assert_eq!(wake(0).await, (0, false, None));
+    assert_eq!(wake(0).await, (line - 1, 0, None));
+    assert_eq!(wake(0).await, (0, 0, None));
     assert!(!rig.one.upkeep.tick(true).await.unwrap().more);
     for run in &runs {
         assert_eq!(rig.output(run).await, json!([]));

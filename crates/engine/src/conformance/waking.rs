@@ -74,9 +74,24 @@ pub async fn of_several_due_timers_of_a_run_the_first_wakes_it(stage: &dyn Stage
     stage.clock().advance(secs(5));
     let due = play.due(9).await;
     assert_eq!((of(&due), due[0].timer.0), (vec!["r"], 2));
+    let behind = FindDue { skip: 1, ..play.due_request(9) };
+    assert_eq!(play.world.find_due(behind).await.unwrap().runs, [], "the other one is not to overtake it");
     play.done(&Draft::waking(&due[0])).await;
     let due = play.due(9).await;
     assert_eq!((of(&due), due[0].timer.0), (vec!["r"], 1));
+}
+
+/// It fails of its deadline, whatever it would do when it is woken up too late.
+pub async fn a_timer_does_not_overtake_the_deadline_of_its_run(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.start_as(NewRun { deadline: Some(secs(1)), ..new_run("r") }).await;
+    let now = play.now().await;
+    play.done(&Draft::of(&play.claim().await).timer(1, now.plus(secs(2)))).await;
+    stage.clock().advance(secs(3));
+    assert_eq!(play.due(9).await, []);
+    play.sweep().await;
+    let claimed = play.claim().await;
+    assert_eq!((claimed.run.id, ids(&claimed.messages)), (run, vec!["deadline", "timer:1"]));
 }
 
 pub async fn runs_that_cannot_be_claimed_keep_their_due_timers(stage: &dyn Stage) {

@@ -39,16 +39,17 @@ impl State {
         let mut due: Vec<(Timestamp, u64, TenantId, (RunId, MessageId))> = all.collect();
         due.sort();
         let tenant = self.tenant(&request.tenant);
-        let mut found = BTreeSet::new();
-        let looked = due.into_iter().skip(request.skip).take(request.limit);
-        let own = looked.filter(|(.., id, _)| *id == request.tenant).map(|(.., key)| key);
-        let runs = own.filter_map(|key| {
+        let mut seen = BTreeSet::new();
+        let first = |(.., id, key): (_, _, TenantId, (RunId, MessageId))| {
+            (seen.insert((id.clone(), key.0.clone())) && id == request.tenant).then_some(key)
+        };
+        let looked = due.into_iter().map(first).skip(request.skip).take(request.limit).flatten();
+        let runs = looked.filter_map(|key| {
             let timer = tenant.timers.get(&key)?.programs_own()?;
             let run = key.0;
             let sleeps = tenant.sleeps(&run) && tenant.may_step(&run, &request.kinds, &request.workflows);
-            (sleeps && found.insert(run.clone()))
-                .then(|| Some(DueRun { run: tenant.live.get(&run)?.row.clone(), timer }))
-                .flatten()
+            let row = tenant.live.get(&run).filter(|_| sleeps)?.row.clone();
+            Some(DueRun { run: row, timer })
         });
         runs.collect()
     }

@@ -1,6 +1,6 @@
 //! Claiming runs and tasks: short statements of their own, which never wait for a lock.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use rhythm_core::message::{Message, MessageBody, Start};
@@ -90,7 +90,7 @@ pub async fn claim_runs(
     read_claimed(link, &request, &rows).await
 }
 
-/// Runs that sleep until a timer which is due, of several of one run the first.
+/// Runs that sleep until a timer which is due.
 pub async fn find_due(
     link: &Link,
     storm: &Storm,
@@ -116,14 +116,9 @@ pub async fn find_due(
         let last = rows.last().and_then(|row| row.get::<_, Option<i64>>("due_at").zip(row.get("place")));
         storm.moved(place, last, true);
     }
-    let mut found = HashSet::new();
-    let mut runs = Vec::with_capacity(rows.len());
-    for row in rows.iter().filter(|row| row.get::<_, Option<&str>>("id").is_some()) {
-        let due = DueRun { run: run_row(row)?, timer: CommandId(count(row.get("timer"))) };
-        if found.insert(due.run.id.clone()) {
-            runs.push(due);
-        }
-    }
+    let found = rows.iter().filter(|row| row.get::<_, Option<&str>>("id").is_some());
+    let due = |row: &Row| Ok(DueRun { run: run_row(row)?, timer: CommandId(count(row.get("timer"))) });
+    let runs = found.map(due).collect::<WorldResult<_>>()?;
     Ok(FoundDue { at: Timestamp::from_millis(told(&rows)), runs })
 }
 

@@ -113,7 +113,8 @@ pub async fn sweep(
     watermark.moved((from, judged_by), row.get("all_late"), took);
     let first = row.get::<_, Option<i64>>("first_due").zip(row.get("first_seq"));
     storm.moved(place, first, row.get::<_, Option<i64>>("next_due").is_some_and(|due| due <= now));
-    if runs.is_none() {
+    // A sweep beside lines that are woken up counts no further than one.
+    if runs.is_none() && most_runs >= most_tasks {
         let took = Duration::from_micros(count(row.get("counting")));
         ready.counted(row.get("ready_runs"), row.get("ready_tasks"), took);
     }

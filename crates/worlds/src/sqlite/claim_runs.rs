@@ -1,7 +1,6 @@
 //! Claiming ready runs with the messages that wait for them, and finding those that a due timer wakes up.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
 
 use rhythm_core::message::{Actor, Message, MessageBody, Start};
 use rhythm_core::{CommandId, MessageId, Timestamp};
@@ -38,17 +37,15 @@ pub fn claim_runs(tx: &Tx<'_>, request: &ClaimRuns) -> WorldResult<ClaimedRuns> 
     Ok(ClaimedRuns { at: tx.now, runs })
 }
 
-/// Runs that sleep until a timer which is due, of several of one run the first.
+/// Runs that sleep until a timer which is due.
 pub fn find_due(sql: Sql<'_>, now: Timestamp, request: &FindDue) -> WorldResult<FoundDue> {
     let kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.as_str()).collect();
     let (kinds, workflows) = (json(&kinds), json(&request.workflows));
     let (limit, skip) = (size(request.limit), size(request.skip));
     let looked = params![now.millis(), request.tenant.as_str(), kinds, workflows, limit, skip];
-    let mut runs = sql.all(sql!("claim_runs", "due"), looked, |row| {
+    let runs = sql.all(sql!("claim_runs", "due"), looked, |row| {
         Ok(DueRun { run: rows::run_row(row)?, timer: CommandId(row.count()?) })
     })?;
-    let mut found = HashSet::new();
-    runs.retain(|due| found.insert(due.run.id.clone()));
     Ok(FoundDue { at: now, runs })
 }
 

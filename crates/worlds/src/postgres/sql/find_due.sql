@@ -19,5 +19,8 @@ SELECT c.now, d.* FROM clock AS c LEFT JOIN (
             AND NOT EXISTS (SELECT FROM run_queue AS q WHERE q.run = ANY (ARRAY[t.run]) AND q.tenant = t.tenant)
             AND NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = r.tenant AND p.what = 'workflow' AND p.name = r.workflow)
         OFFSET 0) AS r
-    WHERE t.tenant = $2 AND t.timer IS NOT NULL) AS d ON true
+    -- what was due before it comes first, be it its deadline
+    WHERE t.tenant = $2 AND t.timer IS NOT NULL AND NOT EXISTS (
+        SELECT FROM timer AS e WHERE e.run = ANY (ARRAY[t.run]) AND e.tenant = t.tenant AND (e.due_at, e.seq) < (t.due_at, t.seq))
+    ) AS d ON true
 ORDER BY d.due_at, d.place

@@ -30,6 +30,8 @@ WHERE looked.timer IS NOT NULL AND q.place = 0 AND q.tenant = ?2 AND l.paused = 
     AND (q.kind IN (SELECT value FROM json_each(?3)) OR q.workflow IN (SELECT value FROM json_each(?4)))
     AND NOT EXISTS (SELECT 1 FROM paused p WHERE p.tenant = q.tenant AND p.what = 'workflow' AND p.name = q.workflow)
     AND NOT (l.last_commit IS NULL AND EXISTS (SELECT 1 FROM timer s WHERE s.run_key = l.key AND s.message = 'start'))
+    -- What was due before it comes first, be it its deadline.
+    AND NOT EXISTS (SELECT 1 FROM timer e WHERE e.run_key = l.key AND (e.due_at, e.number) < (looked.due_at, looked.number))
 ORDER BY looked.due_at, looked.number;
 -- name: row
 SELECT l.run, l.tenant, l.workflow, l.version, l.kind, l.priority, l.parent_run, l.parent_child, l.created_at,
