@@ -17,10 +17,11 @@ SELECT c.now, d.* FROM clock AS c LEFT JOIN (
             AND r.claimed_by IS NULL AND NOT r.paused AND NOT r.aside AND r.start_at IS NULL
             AND (r.kind = ANY ($3::text[]) OR r.workflow = ANY ($4::text[]))
             AND NOT EXISTS (SELECT FROM run_queue AS q WHERE q.run = ANY (ARRAY[t.run]) AND q.tenant = t.tenant)
+            -- what was due before it comes first, be it its deadline
+            AND NOT EXISTS (
+                SELECT FROM timer AS e
+                WHERE e.run = ANY (ARRAY[t.run]) AND e.tenant = t.tenant AND (e.due_at, e.seq) < (t.due_at, t.seq))
             AND NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = r.tenant AND p.what = 'workflow' AND p.name = r.workflow)
         OFFSET 0) AS r
-    -- what was due before it comes first, be it its deadline
-    WHERE t.tenant = $2 AND t.timer IS NOT NULL AND NOT EXISTS (
-        SELECT FROM timer AS e WHERE e.run = ANY (ARRAY[t.run]) AND e.tenant = t.tenant AND (e.due_at, e.seq) < (t.due_at, t.seq))
-    ) AS d ON true
+    WHERE t.tenant = $2 AND t.timer IS NOT NULL) AS d ON true
 ORDER BY d.due_at, d.place
