@@ -65,7 +65,7 @@ impl Upkeep {
     }
 
     /// Runs the duties that are due. One that fails does not keep the others from running. `beside_wakes`: of the timers that are
-    /// due, most are seen to by [`Engine::wake`](crate::engine::Engine::wake).
+    /// due, many are seen to by [`Engine::wake`](crate::engine::Engine::wake).
     pub async fn tick(&self, beside_wakes: bool) -> WorldResult<Kept> {
         let mut kept = Kept::default();
         let mut failed = None;
