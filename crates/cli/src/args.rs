@@ -1,5 +1,7 @@
 //! The command line as clap sees it. The arguments of a command are in the command's file.
 
+use std::num::NonZero;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands;
@@ -90,6 +92,17 @@ pub enum Command {
 }
 
 impl Command {
+    /// How many threads it takes. Stepping runs is a small part of the work, the database does the rest, and may do it on this machine:
+    /// with a thread for every processor several workers beside it spend their time on passing work from thread to thread.
+    pub fn threads(&self, settings: &Settings) -> Result<usize, CliError> {
+        let asked = match self {
+            Self::Worker(worker) => worker.threads(&settings.worker)?,
+            _ => None,
+        };
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        Ok(asked.unwrap_or((processors / 2).max(1)))
+    }
+
     pub async fn run(self, settings: Settings) -> Result<(), CliError> {
         match self {
             Self::Run(command) => command.run(settings).await,

@@ -44,6 +44,7 @@ pub struct WorkerSettings {
     /// `NAME` or `NAME:LIMIT`.
     pub queues: Vec<String>,
     pub concurrency: Option<usize>,
+    pub threads: Option<usize>,
     #[serde(with = "rhythm_core::duration::lenient_option")]
     pub poll_interval: Option<Millis>,
     #[serde(with = "rhythm_core::duration::lenient_option")]

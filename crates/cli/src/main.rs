@@ -43,7 +43,8 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<(), CliError> {
     let settings = Settings::gather(&cli.global)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let threads = cli.command.threads(&settings)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
     let runtime = runtime.map_err(|error| CliError::Output(error.to_string()))?;
     let outcome = runtime.block_on(cli.command.run(settings));
     // A handler that blocks its thread must not keep the process from ending.

@@ -67,12 +67,17 @@ fn the_worker_table_sets_up_workers() {
     let rig = Rig::sqlite();
     rig.write(
         "rhythm.toml",
-        "[worker]\nqueues = [\"mail:5\", \"print\"]\nconcurrency = 3\npoll_interval = \"200ms\"\n",
+        "[worker]\nqueues = [\"mail:5\", \"print\"]\nconcurrency = 3\nthreads = 5\npoll_interval = \"200ms\"\n",
     );
-    let _worker = rig.worker(&[]);
+    let worker = rig.worker(&[]);
     let row = rig.json(&["workers"])["rows"][0].clone();
     assert_eq!(row["card"]["queues"], serde_json::json!(["mail", "print"]));
     assert_eq!(row["card"]["concurrency"], 3);
+    #[cfg(target_os = "linux")]
+    assert_eq!(worker.threads("tokio-rt-worker"), 5);
+    drop(worker);
+    #[cfg(target_os = "linux")]
+    assert_eq!(rig.worker(&["--threads", "3"]).threads("tokio-rt-worker"), 3, "flags come first");
 }
 
 fn the_database_commands_tell_how_it_is(rig: &Rig) {

@@ -22,7 +22,7 @@ pub struct Config {
     pub silence: Millis,
     /// The safety net behind wake-ups.
     pub poll: Millis,
-    /// The most runs claimed at once.
+    /// The most runs claimed at once. With more, a few claims would take all there is while other processes have none.
     pub run_batch: usize,
     /// How long a cancelled attempt may take to stop by itself.
     pub grace: Millis,
@@ -42,11 +42,14 @@ pub struct Batches {
     pub at_once: usize,
     /// One beside others is worth its start from so many results on; the first goes at once, however small.
     pub beside: usize,
+    /// Whoever has fewer tasks in hand sends one batch at a time: two small ones cost more than waiting for each other.
+    #[serde(default)]
+    pub few: usize,
 }
 
 impl Default for Batches {
     fn default() -> Self {
-        Self { most: 500, at_once: 4, beside: 64 }
+        Self { most: 500, at_once: 4, beside: 64, few: 300 }
     }
 }
 
@@ -62,7 +65,7 @@ impl Config {
             beat: Millis::from_secs(5),
             silence: Millis::from_secs(30),
             poll: Millis::from_secs(1),
-            run_batch: 200,
+            run_batch: 100,
             grace: Millis::from_secs(30),
             keep: Millis::from_secs(30 * 24 * 3600),
             blob_grace: Millis::from_secs(3 * 24 * 3600),

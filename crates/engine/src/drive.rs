@@ -33,7 +33,7 @@ const MIN_SWEEP_PAUSE: Millis = Millis(10);
 /// How often it is swept while more is due than one sweep takes.
 const SWEEP_IN_STORM: Millis = Millis(50);
 /// So many runs a second a process wakes up then: what is due at once, up to a hundred thousand of them, is over within half a minute.
-const STORM_PACE: u64 = 3_700;
+const STORM_PACE: u64 = 3_800;
 /// Processes that want the same line look for one in so many.
 const CROWD: u64 = 7;
 /// The time between two attempts that may be what kills their workers.
@@ -292,8 +292,10 @@ impl Driver {
     /// that others have the time in between. Now and then a sweep looks after everything else. Gives the pause before that, or
     /// nothing when the world is in trouble.
     async fn weather(self: &Arc<Self>, storm: &mut Storm) -> Option<Millis> {
-        let mut next = self.own_millis();
-        let until = next.saturating_add(SWEEP_IN_STORM.as_u64());
+        let began = self.own_millis();
+        let until = began.saturating_add(SWEEP_IN_STORM.as_u64());
+        // Runs, not milliseconds: rounded line by line the pace would be another.
+        let mut paced = 0;
         storm.wakes_much = false;
         // Those who met have moved apart by now; nobody leaves what is due first to others for long.
         storm.skip /= 2;
@@ -318,8 +320,10 @@ impl Driver {
                 storm.skip = 0;
             }
             // What is late waits for nobody any more, and what cannot be woken up waits for the next sweep.
-            let paced = storm.wakes_much && line <= short;
-            next = next.saturating_add(if paced { line as u64 * 1_000 / STORM_PACE } else { 0 });
+            if storm.wakes_much && line <= short {
+                paced += line as u64;
+            }
+            let next = began.saturating_add(paced * 1_000 / STORM_PACE);
             let pause = Millis(next.saturating_sub(self.own_millis()).max(1));
             if !storm.wakes_much || self.own_millis() >= until {
                 return Some(pause);
@@ -424,7 +428,7 @@ impl Driver {
         let mut line = Line::new(sizes);
         let mut under_way = FuturesUnordered::new();
         loop {
-            while let Some(batch) = line.next() {
+            while let Some(batch) = line.next(self.worker.running()) {
                 under_way.push(self.settle(batch));
             }
             tokio::select! {

@@ -55,11 +55,7 @@ impl Setup {
             concurrency: dice.index(12) + 1,
             run_batch: dice.index(20) + 1,
             limits: limits(dice),
-            results: Batches {
-                most: dice.index(12) + 1,
-                at_once: dice.index(4) + 1,
-                beside: dice.index(3) + 1,
-            },
+            results: results(dice),
             drift: i64::try_from(dice.number(0..41)).unwrap_or(0) - 20,
             own_starts: dice.number(0..4),
         }
@@ -86,6 +82,11 @@ impl Setup {
             own_starts: 0,
         }
     }
+}
+
+fn results(dice: &mut Dice) -> Batches {
+    let (most, at_once, beside) = (dice.index(12) + 1, dice.index(4) + 1, dice.index(3) + 1);
+    Batches { most, at_once, beside, few: most / 2 }
 }
 
 /// A third of the queues have one.

@@ -15,6 +15,7 @@ mod control;
 mod create;
 mod deliver;
 mod desk;
+mod ending;
 mod errors;
 mod finish;
 mod fronts;

@@ -24,6 +24,7 @@ const HOT: &[(&str, &str)] = &[
     ("read_runs", include_str!("../src/postgres/sql/read_runs.sql")),
     ("commit", include_str!("../src/postgres/sql/commit.sql")),
     ("commit_consume", include_str!("../src/postgres/sql/commit_consume.sql")),
+    ("commit_end", include_str!("../src/postgres/sql/commit_end.sql")),
     ("commit_settle", include_str!("../src/postgres/sql/commit_settle.sql")),
     ("cancel_timers", include_str!("../src/postgres/sql/cancel_timers.sql")),
     ("release_runs", include_str!("../src/postgres/sql/release_runs.sql")),

@@ -24,6 +24,9 @@ pub struct Worker {
     /// The most tasks to run at once [default: 100]
     #[arg(long, value_name = "N")]
     concurrency: Option<usize>,
+    /// Threads that step runs and do tasks [default: half of the processors]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
     /// Shorter claims and heartbeats: a hung worker is given up after 5 s instead of 30 s
     #[arg(long)]
     fast: bool,
@@ -41,6 +44,14 @@ pub struct Worker {
 }
 
 impl Worker {
+    /// Flags before `rhythm.toml`.
+    pub fn threads(&self, file: &WorkerSettings) -> CliResult<Option<usize>> {
+        match self.threads.or(file.threads) {
+            Some(0) => Err(CliError::BadValue("a worker with 0 threads would do nothing".into())),
+            threads => Ok(threads),
+        }
+    }
+
     pub async fn run(self, settings: Settings) -> CliResult {
         let plan = self.merged(&settings.worker)?;
         begin_log(&settings)?;

@@ -31,10 +31,14 @@ impl Line {
         }
     }
 
-    /// The next batch, if one should go now.
-    pub fn next(&mut self) -> Option<Vec<Finished>> {
-        let least = if self.under_way == 0 { 1 } else { self.sizes.beside };
-        if self.under_way == self.sizes.at_once || self.free.len() < least {
+    /// The next batch, if one should go now; `in_hand` are all tasks of this process, those with results on their way included.
+    pub fn next(&mut self, in_hand: usize) -> Option<Vec<Finished>> {
+        let Batches { at_once, beside, few, .. } = self.sizes;
+        let goes = match self.under_way {
+            0 => !self.free.is_empty(),
+            others => in_hand >= few && others < at_once && self.free.len() >= beside,
+        };
+        if !goes {
             return None;
         }
         let batch: Vec<Finished> = self.free.drain(..self.free.len().min(self.sizes.most)).collect();
@@ -71,7 +75,8 @@ mod tests {
     use super::*;
     use crate::world::ClaimedTask;
 
-    const SIZES: Batches = Batches { most: 500, at_once: 4, beside: 64 };
+    const SIZES: Batches = Batches { most: 500, at_once: 4, beside: 64, few: 300 };
+    const MANY: usize = SIZES.few;
 
     fn result(task: u64, run: Option<&str>) -> Finished {
         let task = ClaimedTask {
@@ -99,36 +104,36 @@ mod tests {
     fn results_of_a_run_wait_for_those_before_them() {
         let mut line = Line::new(SIZES);
         line.add([result(1, Some("a")), result(2, Some("b"))]);
-        let first = line.next().unwrap();
+        let first = line.next(MANY).unwrap();
         assert_eq!(ids(&first), ["1", "2"]);
         line.add((3..100).map(|task| result(task, None)));
         line.add([result(100, Some("a")), result(101, Some("c"))]);
-        let second = line.next().unwrap();
+        let second = line.next(MANY).unwrap();
         assert_eq!(second.len(), 98, "all but the one of a run that is under way");
         assert!(!ids(&second).contains(&"100"));
-        assert!(line.next().is_none());
+        assert!(line.next(MANY).is_none());
         line.done(runs_of(&first));
         line.done(runs_of(&second));
-        assert_eq!(ids(&line.next().unwrap()), ["100"]);
+        assert_eq!(ids(&line.next(MANY).unwrap()), ["100"]);
     }
 
     #[test]
     fn a_batch_goes_beside_others_only_when_it_is_large_and_they_are_few() {
         let mut line = Line::new(SIZES);
         line.add([result(0, None)]);
-        assert_eq!(line.next().unwrap().len(), 1, "nobody waits for company");
+        assert_eq!(line.next(MANY).unwrap().len(), 1, "nobody waits for company");
         line.add((1..SIZES.beside as u64).map(|task| result(task, None)));
-        assert!(line.next().is_none());
+        assert!(line.next(MANY).is_none());
         line.add([result(SIZES.beside as u64, None)]);
-        assert_eq!(line.next().unwrap().len(), SIZES.beside);
+        assert_eq!(line.next(MANY).unwrap().len(), SIZES.beside);
         for _ in 2..SIZES.at_once {
             line.add((0..SIZES.beside as u64).map(|task| result(task, None)));
-            assert!(line.next().is_some());
+            assert!(line.next(MANY).is_some());
         }
         line.add((0..SIZES.beside as u64).map(|task| result(task, None)));
-        assert!(line.next().is_none(), "so many are enough");
+        assert!(line.next(MANY).is_none(), "so many are enough");
         line.done([]);
-        assert!(line.next().is_some());
+        assert!(line.next(MANY).is_some());
     }
 
     #[test]
@@ -136,10 +141,26 @@ mod tests {
         let mut line = Line::new(SIZES);
         line.add((0..SIZES.most as u64).map(|task| result(task, Some("a"))));
         line.add((0..SIZES.beside as u64).map(|task| result(1_000 + task, Some("a"))));
-        let first = line.next().unwrap();
+        let first = line.next(MANY).unwrap();
         assert_eq!(first.len(), SIZES.most);
-        assert!(line.next().is_none());
+        assert!(line.next(MANY).is_none());
         line.done(runs_of(&first));
-        assert_eq!(line.next().unwrap().len(), SIZES.beside);
+        assert_eq!(line.next(MANY).unwrap().len(), SIZES.beside);
+    }
+
+    #[test]
+    fn whoever_has_little_in_hand_sends_one_batch_at_a_time() {
+        let mut line = Line::new(SIZES);
+        line.add((0..200).map(|task| result(task, None)));
+        assert_eq!(line.next(299).unwrap().len(), 200);
+        line.add((0..99).map(|task| result(task, None)));
+        assert!(line.next(299).is_none());
+        assert_eq!(line.next(300).unwrap().len(), 99, "more was taken on meanwhile");
+        line.add((0..64).map(|task| result(task, None)));
+        assert!(line.next(299).is_none(), "two are under way, and it has become less");
+        line.done([]);
+        assert!(line.next(299).is_none());
+        line.done([]);
+        assert_eq!(line.next(299).unwrap().len(), 64);
     }
 }

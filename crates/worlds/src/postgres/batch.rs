@@ -10,6 +10,7 @@ use super::answers::{Places, Written};
 use super::columns::{
     EventColumns, MessageColumns, RunColumns, TaskColumns, awaiting_text, json, month_of, number,
 };
+use super::ending::{EndColumns, all_are_over, is_over_for_good};
 use super::errors::Fault;
 use super::finish::FinishColumns;
 use super::link::Session;
@@ -54,6 +55,10 @@ async fn prepare<'a>(
 ) -> Result<(Pipeline<'a>, Places), Fault> {
     let mut batch = Batch { pipeline: Pipeline::new(session), now, items, places: Places::default() };
     batch.begin().await?;
+    if all_are_over(items) {
+        batch.transit_and_end().await?;
+        return Ok((batch.pipeline, batch.places));
+    }
     batch.lock().await?;
     batch.transit().await?;
     batch.cancel().await?;
@@ -163,50 +168,60 @@ impl<'a> Batch<'a> {
     /// What every batch writes; where any run cancels something, new tasks come later.
     async fn transit(&mut self) -> Result<(), Fault> {
         let (items, cancels) = (self.items, self.cancels());
-        let column = |of: fn(&Transition<'a>) -> &'a str| items.iter().map(of).collect::<Vec<_>>();
         let claim = |fence: Fence| match fence {
             Fence::Claim(claim) => Some(number(claim)),
             Fence::Fused => None,
         };
-        let snapshot =
-            |t: &Transition<'a>| t.item.state.snapshot.as_ref().map(|snapshot| &snapshot.bytes[..]);
-        let format =
-            |t: &Transition<'a>| t.item.state.snapshot.as_ref().map(|snapshot| snapshot.format as i32);
         let mut values: Vec<Owned<'a>> = params![
             self.now,
-            column(|t| &t.by.tenant),
-            column(|t| t.item.run.as_str()),
-            column(|t| &t.by.worker),
-            items.iter().map(|t| number(t.item.revision)).collect::<Vec<_>>(),
-            items.iter().map(|t| claim(t.item.fence)).collect::<Vec<_>>(),
-            items.iter().map(|t| number(t.item.arrived)).collect::<Vec<_>>(),
-            column(|t| t.item.commit.as_str()),
-            items.iter().map(snapshot).collect::<Vec<_>>(),
-            items.iter().map(format).collect::<Vec<_>>(),
-            items.iter().map(|t| number(t.item.state.seq)).collect::<Vec<_>>(),
-            items.iter().map(|t| t.item.state.at.millis()).collect::<Vec<_>>(),
-            items.iter().map(|t| awaiting_text(&t.item.state.awaiting)).collect::<Vec<_>>(),
-            items.iter().map(|t| t.item.state.cancelling).collect::<Vec<_>>(),
+            column(items, |t| &t.by.tenant),
+            column(items, |t| t.item.run.as_str()),
+            column(items, |t| &t.by.worker),
+            column(items, |t| number(t.item.revision)),
+            column(items, |t| claim(t.item.fence)),
+            column(items, |t| number(t.item.arrived)),
+            column(items, |t| t.item.commit.as_str()),
+            column(items, snapshot),
+            column(items, format),
+            column(items, |t| number(t.item.state.seq)),
+            column(items, |t| t.item.state.at.millis()),
+            column(items, |t| awaiting_text(&t.item.state.awaiting)),
+            column(items, |t| t.item.state.cancelling),
         ];
-        let (mut tenants, mut ids, mut claims, mut workers) = (vec![], vec![], vec![], vec![]);
-        let (mut events, mut tasks) = (EventColumns::default(), TaskColumns::default());
-        for Transition { by, item } in items {
-            for finished in item.finished.iter().filter(|finished| completes(&finished.outcome)) {
-                tenants.push(by.tenant.as_str());
-                ids.push(finished.task.as_str());
-                claims.push(number(finished.claim));
-                workers.push(by.worker.as_str());
-            }
-            let born = item.created_at.and_then(month_of);
-            item.events.iter().for_each(|event| events.push(&by.tenant, item.run.as_str(), born, event));
-            if !cancels {
-                item.tasks.iter().for_each(|task| tasks.push(&by.tenant, task, Some((&by.worker, by.hold))));
-            }
+        values.extend(ended_tasks(items));
+        values.extend(events(items));
+        let mut tasks = TaskColumns::default();
+        for Transition { by, item } in items.iter().filter(|_| !cancels) {
+            item.tasks.iter().for_each(|task| tasks.push(&by.tenant, task, Some((&by.worker, by.hold))));
         }
-        values.extend(params![tenants, ids, claims, workers]);
-        values.extend(events.into_params());
         values.extend(tasks.into_columns());
         self.places.commit = self.pipeline.add(sql::COMMIT, values).await?;
+        Ok(())
+    }
+
+    /// All there is to write where every run of the batch is over.
+    async fn transit_and_end(&mut self) -> Result<(), Fault> {
+        let items = self.items;
+        let mut ends = EndColumns::default();
+        items.iter().for_each(|t| ends.push(t.item));
+        let mut values: Vec<Owned<'a>> = params![
+            self.now,
+            column(items, |t| &t.by.tenant),
+            column(items, |t| t.item.run.as_str()),
+            column(items, |t| number(t.item.revision)),
+            column(items, |t| number(t.item.arrived)),
+            column(items, |t| t.item.commit.as_str()),
+            column(items, snapshot),
+            column(items, format),
+            column(items, |t| number(t.item.state.seq)),
+            column(items, |t| t.item.state.at.millis()),
+            column(items, |t| awaiting_text(&t.item.state.awaiting)),
+            column(items, |t| t.item.state.cancelling),
+        ];
+        values.extend(ends.into_params());
+        values.extend(ended_tasks(items));
+        values.extend(events(items));
+        self.places.commit = self.pipeline.add(sql::COMMIT_END, values).await?;
         Ok(())
     }
 
@@ -337,28 +352,16 @@ impl<'a> Batch<'a> {
     }
 
     async fn end(&mut self) -> Result<(), Fault> {
-        let (mut tenants, mut runs, mut statuses) = (vec![], vec![], vec![]);
-        let (mut outputs, mut failures, mut failed_by) = (vec![], vec![], vec![]);
-        let mut clears = vec![];
+        let (mut tenants, mut runs, mut clears) = (vec![], vec![], vec![]);
         let (mut failed_tenants, mut failed_runs) = (vec![], vec![]);
-        for Transition { by, item } in self.items {
-            let Some(end) = &item.end else { continue };
+        let mut ends = EndColumns::default();
+        for Transition { by, item } in self.items.iter().filter(|t| t.item.end.is_some()) {
             let (tenant, run) = (by.tenant.as_str(), item.run.as_str());
-            let (status, output, failure) = match end {
-                End::Completed(output) => ("completed", Some(output.to_stored()), None),
-                End::Failed(failure) => ("failed", None, Some(json(failure))),
-                End::Cancelled(reason) => {
-                    ("cancelled", None, Some(json(&Failure::cancelled(reason.clone()))))
-                }
-            };
             tenants.push(tenant);
             runs.push(run);
-            statuses.push(status);
-            outputs.push(output);
-            failures.push(failure);
-            failed_by.push(item.failed_by.as_ref().map(json));
+            ends.push(item);
             clears.push(is_over_for_good(item));
-            if matches!(end, End::Failed(_)) {
+            if matches!(item.end, Some(End::Failed(_))) {
                 failed_tenants.push(tenant);
                 failed_runs.push(run);
             }
@@ -366,7 +369,9 @@ impl<'a> Batch<'a> {
         if runs.is_empty() {
             return Ok(());
         }
-        let values = params![self.now, tenants, runs, statuses, outputs, failures, failed_by, clears];
+        let mut values: Vec<Owned<'a>> = params![self.now, tenants, runs];
+        values.extend(ends.into_params());
+        values.extend(params![clears]);
         self.pipeline.add(sql::END_RUNS, values).await?;
         if !failed_runs.is_empty() {
             self.pipeline.add(sql::END_DORMANT, params![failed_tenants, failed_runs]).await?;
@@ -379,12 +384,42 @@ fn cancels(item: &CommitItem) -> bool {
     item.cancel_open.is_some() || !item.cancel_tasks.is_empty()
 }
 
-/// Then all of its messages and timers go with it.
-fn is_over_for_good(item: &CommitItem) -> bool {
-    matches!(item.end, Some(End::Completed(_) | End::Cancelled(_)))
+fn column<'a, T>(items: &[Transition<'a>], of: impl Fn(&Transition<'a>) -> T) -> Vec<T> {
+    items.iter().map(of).collect()
 }
 
-fn completes(outcome: &TaskOutcome) -> bool {
+fn snapshot<'a>(of: &Transition<'a>) -> Option<&'a [u8]> {
+    of.item.state.snapshot.as_ref().map(|snapshot| &snapshot.bytes[..])
+}
+
+fn format(of: &Transition<'_>) -> Option<i32> {
+    of.item.state.snapshot.as_ref().map(|snapshot| snapshot.format as i32)
+}
+
+/// Tasks that completed, and the claims on them.
+fn ended_tasks<'a>(items: &[Transition<'a>]) -> Vec<Owned<'a>> {
+    let (mut tenants, mut ids, mut claims, mut workers) = (vec![], vec![], vec![], vec![]);
+    for Transition { by, item } in items {
+        for finished in item.finished.iter().filter(|finished| completes(&finished.outcome)) {
+            tenants.push(by.tenant.as_str());
+            ids.push(finished.task.as_str());
+            claims.push(number(finished.claim));
+            workers.push(by.worker.as_str());
+        }
+    }
+    params![tenants, ids, claims, workers]
+}
+
+fn events<'a>(items: &[Transition<'a>]) -> Vec<Owned<'a>> {
+    let mut events = EventColumns::default();
+    for Transition { by, item } in items {
+        let born = item.created_at.and_then(month_of);
+        item.events.iter().for_each(|event| events.push(&by.tenant, item.run.as_str(), born, event));
+    }
+    events.into_params()
+}
+
+pub fn completes(outcome: &TaskOutcome) -> bool {
     matches!(outcome, TaskOutcome::Completed { .. })
 }
 

@@ -67,6 +67,7 @@ statements! {
     CANCEL_TASKS = "cancel_tasks";
     CANCEL_TIMERS = "cancel_timers";
     INSERT_TIMERS = "insert_timers";
+    COMMIT_END = "commit_end";
     END_RUNS = "end_runs";
     END_CLEAR = "end_clear";
     END_DORMANT = "end_dormant";
