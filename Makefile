@@ -16,7 +16,7 @@ lint: ## formatting and clippy only, warnings denied
 
 bench: ## all benchmarks, durable settings, as a Markdown table in bench/results.md
 	cargo build --release --locked -p rhythm-cli
-	@bash -o pipefail -c 'scripts/with-postgres.sh target/release/rhythm bench all --markdown | tee bench/results.md'
+	@scripts/with-postgres.sh target/release/rhythm bench all --markdown >target/results.md && mv target/results.md bench/results.md && cat bench/results.md
 
 flowbench: ## the .flow language: compiling, stepping, a thousand scenarios
 	cargo bench --locked -p rhythm-bench --bench flow

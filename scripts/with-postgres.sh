@@ -9,7 +9,10 @@ set -euo pipefail
 [[ $# -gt 0 ]] || { echo "usage: scripts/with-postgres.sh COMMAND..." >&2; exit 2; }
 
 bin=$("$(dirname "${BASH_SOURCE[0]}")/setup.sh" postgres-bin)
-home=$(mktemp -d "${TMPDIR:-/tmp}/rhythm-pg.XXXXXX")
+# In memory nothing is durable, whatever the server is told.
+place=${TMPDIR:-/tmp}
+if [[ ${RHYTHM_PG_FAST:-} != 1 && $(stat -f -c %T "$place") == tmpfs ]]; then place=/var/tmp; fi
+home=$(mktemp -d "$place/rhythm-pg.XXXXXX")
 server=$home/server # data, socket and log: all that the server's user may touch
 child=
 

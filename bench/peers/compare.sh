@@ -57,7 +57,9 @@ try() {
     restate)
       bench/peers/restate.sh "${sizes[@]}" --at-once 200 && bench/peers/restate.sh "${sizes[@]}" --at-once 1000
       ;;
-    *) "bench/peers/$1.sh" "${sizes[@]}" ;;
+    dbos)
+      bench/peers/dbos.sh "${sizes[@]}" --threads 8 && bench/peers/dbos.sh "${sizes[@]}" --threads 32
+      ;;
   esac
 }
 

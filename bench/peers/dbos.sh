@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bench/peers/dbos.sh [--quick]: W1 to W5 on DBOS, with a private, durable PostgreSQL. Rows on standard output, a JSON
+# bench/peers/dbos.sh [--quick] [--threads N]: W1 to W5 on DBOS, with a private, durable PostgreSQL. Rows on standard output, a JSON
 # object a line. What is installed stays in target/peers for the next time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -22,9 +22,8 @@ from dbos import DBOS, DBOSClient
 
 NAME = "peers"
 QUEUE = "work"
-# Workflows at once. More would only wait: Python runs one thread at a time, and these are enough to have many commits
-# under way while it does.
-THREADS = 32
+# Workflows at once. Python runs one thread at a time; others have commits under way while it does.
+THREADS = int(sys.argv[sys.argv.index("--threads") + 1]) if "--threads" in sys.argv else 32
 # A connection for every thread, and some for the threads of DBOS itself; the default of 20 would make steps queue.
 CONNECTIONS = THREADS + 8
 # A worker takes all that waits at each look, so this is only how late it notices. The default of a second would count
@@ -267,7 +266,7 @@ def main():
             "world": "postgres",
             **dict.fromkeys(["per_s", "p50_ms", "p99_ms"]),
             **measured,
-            "detail": size | measured.get("detail", {}),
+            "detail": size | measured.get("detail", {}) | {"threads": THREADS},
         }
         print(json.dumps(row), flush=True)
     DBOS.destroy()

@@ -6,6 +6,7 @@ tried in several ways only the best row is kept.
 
 import json
 import sys
+from datetime import date
 from pathlib import Path
 
 KEYS = "engine version language workload world per_s p50_ms p99_ms wall_s lost repeated detail".split()
@@ -18,7 +19,8 @@ def rounded(figure):
 
 def tidy(row):
     row = {key: row[key] for key in KEYS}
-    row["detail"] = {name: rounded(figure) for name, figure in row["detail"].items()}
+    detail = {name: rounded(figure) for name, figure in row["detail"].items()}
+    row["detail"] = detail | {"measured": date.today().isoformat()}
     return {key: rounded(value) for key, value in row.items()}
 
 

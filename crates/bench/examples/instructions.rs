@@ -11,15 +11,22 @@ use rhythm_core::fold::{Advance, RunState, advance};
 use rhythm_core::message::{Message, MessageBody, Start, TaskCompleted};
 use rhythm_core::program::{Program, RunFacts, Step, StepInput};
 use rhythm_core::{
-    Actor, Blobs, CommandId, CommitId, Event, MessageId, Millis, Payload, RunId, TaskId, TaskOptions,
-    TenantId, Timestamp, Version, WorkflowKind,
+    Actor, Blobs, CommandId, CommitId, Event, Failure, MessageId, Millis, Payload, RunId, TaskId,
+    TaskOptions, TaskSpec, TenantId, Timestamp, Version, WorkerId, WorkflowKind,
 };
+use rhythm_engine::config::Config;
+use rhythm_engine::drive::HostClock;
 use rhythm_engine::memory::MemoryWorld;
 use rhythm_engine::plan::{Folding, Planned};
+use rhythm_engine::process::Process;
+use rhythm_engine::programs::Programs;
+use rhythm_engine::time::WorldTime;
+use rhythm_engine::worker::{Handler, Handlers, TaskContext, Worker};
 use rhythm_engine::world::{
-    ClaimRuns, ClaimTasks, Commit, CommitItem, CreateRuns, EnqueueTasks, Fence, NewRun, NewTask, RunRow,
-    World,
+    ClaimRuns, ClaimTasks, ClaimedRun, Commit, CommitItem, CommitOutcome, CreateRuns, EnqueueTasks, Fence,
+    NewRun, NewTask, RunRow, World,
 };
+use tokio::runtime::Runtime;
 
 /// Does it so many times.
 type Case = fn(u64);
@@ -30,8 +37,10 @@ const CASES: &[(&str, Case)] = &[
     ("plan: the same as a commit", plan),
     ("snapshot: opened and sealed", snapshot),
     ("history: two rows as JSON", history),
-    ("commit: one run moved in memory", commit),
-    ("claim: one run and one task in memory", claim),
+    ("room: a hundred tasks promised to a worker", room),
+    ("asking: a worker's claim of an empty queue", asking),
+    ("commit: one run, the reference world", commit),
+    ("claim: one run and one task, the reference world", claim),
 ];
 
 fn main() {
@@ -168,12 +177,57 @@ fn history(times: u64) {
     }
 }
 
-/// A world with so many runs that wait to be stepped for the first time.
-fn world_of(runs: u64) -> (MemoryWorld, tokio::runtime::Runtime) {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// A worker with room for a thousand tasks, on a world that has none.
+fn worker() -> Worker {
+    let config = Config { concurrency: 1_000, ..Config::new(WorkerId::new("w1")) };
+    let world = Arc::new(MemoryWorld::new(None));
+    let time = WorldTime::new(Arc::new(HostClock::default()));
+    let process = Process::new(world, config, Programs::default(), time);
+    let mut handlers = Handlers::default();
+    handlers.add("noop", Arc::new(Noop));
+    Worker::new(Arc::new(process), handlers, "here".into(), 1)
+}
+
+struct Noop;
+
+#[async_trait::async_trait]
+impl Handler for Noop {
+    async fn handle(&self, _: TaskContext, input: Payload) -> Result<Payload, Failure> {
+        Ok(input)
+    }
+}
+
+/// What plans ask for when they claim the tasks they create.
+fn room(times: u64) {
+    let worker = worker();
+    let input = payload(r#"{"step":0}"#);
+    let task = TaskSpec { task: CommandId(1), name: "noop".into(), input, options: TaskOptions::default() };
+    for _ in 0..times {
+        let mut slots = worker.slots_for_new();
+        for _ in 0..100 {
+            assert!(black_box(slots.take(&task)));
+        }
+    }
+}
+
+/// How much of which queue is wanted, the request, and the answer.
+fn asking(times: u64) {
+    let worker = worker();
+    let runtime = runtime();
+    for _ in 0..times {
+        assert!(black_box(runtime.block_on(worker.tick())).unwrap().is_empty());
+    }
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread().build().unwrap()
+}
+
+/// A world with one run that waits to be stepped for the first time. To make it is counted too, and the same in every version.
+fn world_of_one(runtime: &Runtime) -> MemoryWorld {
     let world = MemoryWorld::new(None);
-    let new = |number: u64| NewRun {
-        id: RunId::new(format!("run-{number:08}")),
+    let run = NewRun {
+        id: row().id,
         workflow: "bench-steps".into(),
         version: Version::of(b"bench"),
         kind: WorkflowKind::Flow,
@@ -186,39 +240,40 @@ fn world_of(runs: u64) -> (MemoryWorld, tokio::runtime::Runtime) {
         actor: Actor("user:bench".into()),
         trace: None,
     };
-    let request = CreateRuns { tenant: TenantId::default(), runs: (0..runs).map(new).collect() };
+    let request = CreateRuns { tenant: TenantId::default(), runs: vec![run] };
     runtime.block_on(world.create_runs(request)).unwrap();
-    (world, runtime)
+    world
 }
 
-fn claims(limit: usize) -> ClaimRuns {
-    ClaimRuns {
+fn claim_run(runtime: &Runtime, world: &MemoryWorld) -> ClaimedRun {
+    let request = ClaimRuns {
         tenant: TenantId::default(),
         worker: "w1".into(),
         kinds: vec![WorkflowKind::Flow],
         workflows: Vec::new(),
-        limit,
+        limit: 1,
         hold: Millis(30_000),
         ask: Default::default(),
-    }
+    };
+    runtime.block_on(world.claim_runs(request)).unwrap().runs.pop().expect("it is ready")
 }
 
-/// What it takes to create and claim them is counted too, and the same in every version.
 fn commit(times: u64) {
-    let (world, runtime) = world_of(times);
-    let claimed = runtime.block_on(world.claim_runs(claims(times as usize))).unwrap();
+    let runtime = runtime();
     let template = Between::new().plan();
-    for run in claimed.runs {
+    for _ in 0..times {
+        let world = world_of_one(&runtime);
+        let claimed = claim_run(&runtime, &world);
         let item = CommitItem {
-            run: run.run.id.clone(),
-            fence: Fence::Claim(run.claim),
-            revision: run.run.revision,
-            arrived: run.run.arrived,
+            run: claimed.run.id.clone(),
+            fence: Fence::Claim(claimed.claim),
+            revision: claimed.run.revision,
+            arrived: claimed.run.arrived,
             finished: Vec::new(),
-            tasks: Vec::new(),
             consumed: vec![MessageId::start()],
             ..template.clone()
         };
+        assert!(!item.tasks.is_empty());
         let commit = Commit {
             tenant: TenantId::default(),
             worker: "w1".into(),
@@ -226,15 +281,15 @@ fn commit(times: u64) {
             items: vec![item],
             released: Vec::new(),
         };
-        black_box(runtime.block_on(world.commit(Arc::new(commit))).unwrap());
+        let committed = runtime.block_on(world.commit(Arc::new(commit))).unwrap();
+        assert!(matches!(black_box(committed).outcomes[..], [CommitOutcome::Done(_)]));
     }
 }
 
-/// As with commits, to create them is counted too.
 fn claim(times: u64) {
-    let (world, runtime) = world_of(times);
-    let new = |number: u64| NewTask {
-        id: TaskId::new(format!("task-{number:08}")),
+    let runtime = runtime();
+    let new = NewTask {
+        id: TaskId::new("task-1"),
         run: None,
         name: "noop".into(),
         input: payload(r#"{"step":0}"#),
@@ -243,8 +298,6 @@ fn claim(times: u64) {
         trace: None,
         claim: false,
     };
-    let request = EnqueueTasks { tenant: TenantId::default(), tasks: (0..times).map(new).collect() };
-    runtime.block_on(world.enqueue_tasks(request)).unwrap();
     let tasks = ClaimTasks {
         tenant: TenantId::default(),
         worker: "w1".into(),
@@ -256,7 +309,10 @@ fn claim(times: u64) {
         ask: Default::default(),
     };
     for _ in 0..times {
-        assert_eq!(runtime.block_on(world.claim_runs(claims(1))).unwrap().runs.len(), 1);
+        let world = world_of_one(&runtime);
+        let request = EnqueueTasks { tenant: TenantId::default(), tasks: vec![new.clone()] };
+        runtime.block_on(world.enqueue_tasks(request)).unwrap();
+        black_box(claim_run(&runtime, &world));
         assert_eq!(runtime.block_on(world.claim_tasks(tasks.clone())).unwrap().tasks.len(), 1);
     }
 }

@@ -23,6 +23,10 @@ impl Samples {
         self.nearest(0.99)
     }
 
+    pub fn max(&self) -> Option<f64> {
+        self.nearest(1.0)
+    }
+
     /// The nearest rank: always a time that was measured.
     fn nearest(&self, share: f64) -> Option<f64> {
         let mut sorted = self.0.clone();
@@ -54,7 +58,7 @@ mod tests {
     #[test]
     fn percentiles_are_times_that_were_measured() {
         let samples: Samples = (1..=100).map(Duration::from_millis).collect();
-        assert_eq!((samples.p50(), samples.p99()), (Some(50.0), Some(99.0)));
+        assert_eq!((samples.p50(), samples.p99(), samples.max()), (Some(50.0), Some(99.0), Some(100.0)));
         let one: Samples = [Duration::from_millis(7)].into_iter().collect();
         assert_eq!((one.p50(), one.p99()), (Some(7.0), Some(7.0)));
         assert_eq!(Samples::default().p50(), None);

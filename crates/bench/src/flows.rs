@@ -64,13 +64,19 @@ impl Script {
     ) -> Result<(), BenchError> {
         let before = worker.written().items;
         self.start_in_calls(&worker.client, (count, FILL_CALL), input, progress).await?;
+        let mut stepped = 0;
         worker
             .until(|written| {
-                let stepped = written.items - before;
+                stepped = written.items - before;
                 progress.count("runs stepped", stepped, count.into());
                 stepped >= count.into()
             })
-            .await
+            .await?;
+        if stepped < count.into() {
+            let text = format!("the database could not be filled: {stepped} of {count} runs were stepped");
+            return Err(BenchError::NotMeasured(text));
+        }
+        Ok(())
     }
 
     async fn start_in_calls(

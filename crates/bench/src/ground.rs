@@ -49,6 +49,10 @@ pub fn fresh_name() -> String {
     format!("bench-{}", &id[id.len() - 8..])
 }
 
+fn database_name() -> String {
+    format!("{PREFIX}{}", fresh_id().replace('-', ""))
+}
+
 impl Ground {
     /// A place like the one a world URL names.
     pub async fn like(url: &str) -> Result<Self, BenchError> {
@@ -80,7 +84,7 @@ impl Ground {
     async fn on_server(url: &str) -> Result<Self, BenchError> {
         let server = database::connect(url).await.map_err(unreachable_server)?;
         let settings = Server::of(&server).await?;
-        let name = format!("{PREFIX}{}", fresh_id().replace('-', ""));
+        let name = database_name();
         let place = match server.batch_execute(&format!("CREATE DATABASE {name}")).await {
             Ok(()) => Place::Database { server: url.to_owned(), name: name.clone() },
             Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Place::Shared,
@@ -95,13 +99,25 @@ impl Ground {
 
     /// An empty database on the same server or disk, which goes with this one, where one can be made.
     pub async fn open_another(&self) -> Result<Option<Arc<dyn World>>, BenchError> {
-        let other = match &self.place {
-            Place::Folder { folder, .. } => Self::beside(folder.path())?,
-            Place::Database { server, .. } => Self::on_server(server).await?,
+        let keep = |other: Ground| {
+            let url = other.url.clone();
+            self.others.lock().unwrap_or_else(PoisonError::into_inner).push(other);
+            url
+        };
+        let url = match &self.place {
+            Place::Folder { folder, .. } => keep(Self::beside(folder.path())?),
+            Place::Database { server, .. } => {
+                let name = database_name();
+                let url = database_named(server, &name);
+                let place = Place::Database { server: server.clone(), name: name.clone() };
+                // It is known before it is made: whoever is interrupted meanwhile takes it away.
+                let url = keep(Self { url, place, server: None, others: Mutex::default() });
+                let server = database::connect(server).await.map_err(unreachable_server)?;
+                server.batch_execute(&format!("CREATE DATABASE {name}")).await?;
+                url
+            }
             Place::Shared => return Ok(None),
         };
-        let url = other.url.clone();
-        self.others.lock().unwrap_or_else(PoisonError::into_inner).push(other);
         Ok(Some(rhythm_worlds::open(&url, OpenOptions::default()).await?))
     }
 

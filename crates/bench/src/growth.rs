@@ -2,8 +2,8 @@
 //! database and on full ones.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
-use std::time::Instant;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use rhythm_core::{Millis, TenantId, WorkerId, WorkflowKind};
 use rhythm_engine::client::{Client, EnqueueTask};
@@ -69,7 +69,7 @@ pub async fn measure(
             "empty_per_s": beside,
             "ratio_to_empty": ratio(measured.per_s, beside),
         })));
-        measured.detail.extend(calls(world, tenant).await?);
+        measured.detail.extend(calls((world, tenant), empty.as_ref()).await?);
         all.push(measured);
     }
     Ok(all)
@@ -116,44 +116,81 @@ async fn fill(
     Ok(())
 }
 
-/// The median times of what a worker asks again and again.
-async fn calls(world: &Arc<dyn World>, tenant: &TenantId) -> Result<Map<String, Value>, BenchError> {
-    let client = client(world.clone(), tenant.clone());
-    let empty_claim_ms = median(async || match claim_runs(&client).await?.runs.len() {
-        0 => Ok(()),
-        runs => Err(BenchError::NotMeasured(format!("{runs} runs were still to be stepped"))),
-    });
-    let empty_claim_ms = empty_claim_ms.await?;
-    let sweep_ms = median(async || {
-        world.upkeep(Upkeep::sweep(2_000)).await?;
-        Ok(())
-    });
-    let sweep_ms = sweep_ms.await?;
-    let task = EnqueueTask { name: handler::NAME.to_owned(), ..EnqueueTask::default() };
-    client.enqueue_tasks(vec![task; SAMPLES]).await?;
-    let mut claimed = Vec::with_capacity(SAMPLES);
-    let task_claim_ms = median(async || {
-        claimed.extend(claim_task(&client).await?.tasks);
-        Ok(())
-    });
-    let task_claim_ms = task_claim_ms.await?;
-    finish(&client, claimed).await?;
-    let figures =
-        json!({ "empty_claim_ms": empty_claim_ms, "sweep_ms": sweep_ms, "task_claim_ms": task_claim_ms });
-    Ok(object(figures))
-}
-
-async fn median(mut call: impl AsyncFnMut() -> Result<(), BenchError>) -> Result<Option<f64>, BenchError> {
-    let mut times = Samples::default();
-    for _ in 0..SAMPLES {
-        let began = Instant::now();
-        call().await?;
-        times.add(began.elapsed());
+/// The median times of what a worker asks again and again, and how many times that is of what it is in an empty database.
+async fn calls(
+    (world, tenant): (&Arc<dyn World>, &TenantId),
+    empty: Option<&Arc<dyn World>>,
+) -> Result<Map<String, Value>, BenchError> {
+    let here = Caller::new(world, tenant.clone()).await?;
+    let there = match empty {
+        Some(empty) => Some(Caller::new(empty, ground::fresh_tenant()).await?),
+        None => None,
+    };
+    let mut figures = Map::new();
+    for (name, call) in
+        [("empty_claim", Call::ClaimRuns), ("task_claim", Call::ClaimTask), ("sweep", Call::Sweep)]
+    {
+        let (mut times, mut beside) = (Samples::default(), Samples::default());
+        for _ in 0..SAMPLES {
+            if let Some(there) = &there {
+                beside.add(there.time(call).await?);
+            }
+            times.add(here.time(call).await?);
+        }
+        figures.insert(format!("{name}_ms"), json!(times.p50()));
+        figures.insert(format!("{name}_of_empty"), json!(ratio(times.p50(), beside.p50())));
     }
-    Ok(times.p50())
+    here.finish().await?;
+    if let Some(there) = there {
+        there.finish().await?;
+    }
+    Ok(figures)
 }
 
-/// Otherwise the worker of the next state would be given them, in the middle of its load.
+#[derive(Clone, Copy)]
+enum Call {
+    /// Finds nothing.
+    ClaimRuns,
+    ClaimTask,
+    Sweep,
+}
+
+/// Makes the calls of a worker in one database, in which so many tasks are ready as will be claimed.
+struct Caller {
+    client: Client,
+    claimed: Mutex<Vec<ClaimedTask>>,
+}
+
+impl Caller {
+    async fn new(world: &Arc<dyn World>, tenant: TenantId) -> Result<Self, BenchError> {
+        let client = client(world.clone(), tenant);
+        let task = EnqueueTask { name: handler::NAME.to_owned(), ..EnqueueTask::default() };
+        client.enqueue_tasks(vec![task; SAMPLES]).await?;
+        Ok(Self { client, claimed: Mutex::default() })
+    }
+
+    async fn time(&self, call: Call) -> Result<Duration, BenchError> {
+        let began = Instant::now();
+        match call {
+            Call::ClaimRuns => match claim_runs(&self.client).await?.runs.len() {
+                0 => {}
+                runs => return Err(BenchError::NotMeasured(format!("{runs} runs were still to be stepped"))),
+            },
+            Call::ClaimTask => {
+                let tasks = claim_task(&self.client).await?.tasks;
+                self.claimed.lock().unwrap_or_else(PoisonError::into_inner).extend(tasks);
+            }
+            Call::Sweep => drop(self.client.world().upkeep(Upkeep::sweep(2_000)).await?),
+        }
+        Ok(began.elapsed())
+    }
+
+    /// Otherwise the worker of the next state would be given the tasks, in the middle of its load.
+    async fn finish(self) -> Result<(), BenchError> {
+        finish(&self.client, self.claimed.into_inner().unwrap_or_else(PoisonError::into_inner)).await
+    }
+}
+
 async fn finish(client: &Client, claimed: Vec<ClaimedTask>) -> Result<(), BenchError> {
     if claimed.len() != SAMPLES {
         let text = format!("{} claims of a task came to {} tasks", SAMPLES, claimed.len());

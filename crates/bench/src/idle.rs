@@ -15,7 +15,8 @@ use crate::report::{Measured, object};
 pub async fn measure(ground: &Ground, watch: Duration, settle: Duration) -> Result<Measured, BenchError> {
     // The schema is not the worker's to make.
     drop(ground.open().await?);
-    let worker = OwnProcess::rhythm(ground.url(), &["worker", "--tenant", &fresh_tenant().0])?;
+    let fresh = fresh_tenant();
+    let worker = OwnProcess::rhythm(ground.url(), &["worker", "--tenant", &fresh.0])?;
     tokio::time::sleep(settle).await;
     let (transactions, cpu) = (transactions(ground).await?, worker.cpu_seconds()?);
     tokio::time::sleep(watch).await;
@@ -24,6 +25,10 @@ pub async fn measure(ground: &Ground, watch: Duration, settle: Duration) -> Resu
     let rss_mb = worker.rss_mb()?;
     // Our own first look at the counter is a transaction too.
     let after = self::transactions(ground).await?;
+    let world = ground.open().await?;
+    if world.workers(&fresh).await?.is_empty() {
+        return Err(BenchError::NotMeasured("the worker did not come up".into()));
+    }
     let queries = after.zip(transactions).map(|(after, before)| (after - before - 1).max(0) as f64);
     Ok(Measured {
         rss_mb: Some(rss_mb),

@@ -10,7 +10,7 @@ use crate::BenchError;
 use crate::check::lost_runs;
 use crate::figures::Samples;
 use crate::flows::STEPS;
-use crate::in_process::InProcess;
+use crate::in_process::{InProcess, client};
 use crate::probe::{entered, start_latency};
 use crate::report::{Measured, object};
 
@@ -50,23 +50,33 @@ pub async fn hops(world: &Arc<dyn World>, runs: u32, steps: u32) -> Result<Measu
     Ok(measured)
 }
 
+/// In turn by a client that has the worker beside it and by one that knows of no worker: its runs go through the queue.
 pub async fn starts(world: &Arc<dyn World>, samples: u32) -> Result<Measured, BenchError> {
     let (worker, mut entries) = InProcess::watched(world, CONCURRENCY).await?;
     STEPS.register(&worker.client).await?;
-    let mut times = Samples::default();
+    let apart = client(world.clone(), worker.client.tenant().clone());
+    let (mut times, mut apart_times) = (Samples::default(), Samples::default());
     let began = Instant::now();
     for sample in 1..=samples {
         times.add(start_latency(&worker.client, &mut entries).await?);
-        worker.until_ended(sample.into()).await?;
+        worker.until_ended(u64::from(sample) * 2 - 1).await?;
+        tokio::time::sleep(PAUSE).await;
+        apart_times.add(start_latency(&apart, &mut entries).await?);
+        worker.until_ended(u64::from(sample) * 2).await?;
         tokio::time::sleep(PAUSE).await;
     }
+    let runs = u64::from(samples) * 2;
     let measured = Measured {
         p50_ms: times.p50(),
         p99_ms: times.p99(),
         wall_s: Some(began.elapsed().as_secs_f64()),
-        lost: Some(lost_runs(&worker.client, &STEPS, samples.into(), &json!(1)).await?),
-        repeated: Some(worker.executions().saturating_sub(samples.into())),
-        detail: object(json!({ "samples": samples })),
+        lost: Some(lost_runs(&worker.client, &STEPS, runs, &json!(1)).await?),
+        repeated: Some(worker.executions().saturating_sub(runs)),
+        detail: object(json!({
+            "samples": samples,
+            "apart_p50_ms": apart_times.p50(),
+            "apart_p99_ms": apart_times.p99(),
+        })),
         ..Measured::default()
     };
     worker.stop().await;

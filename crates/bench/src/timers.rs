@@ -2,17 +2,16 @@
 //! that takes too long there is no figure, because timers that trickle in are easier.
 
 use std::cell::Cell;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rhythm_core::Millis;
-use rhythm_engine::world::World;
 use serde_json::json;
 
 use crate::BenchError;
 use crate::check::lost_runs;
 use crate::figures::{Samples, ratio};
 use crate::flows::{DUE, FINISHED, STEPS};
+use crate::ground::Ground;
 use crate::in_process::{Entries, InProcess};
 use crate::probe::start_latency;
 use crate::progress::Progress;
@@ -32,11 +31,12 @@ const SAFETY: f64 = 3.0;
 const SHORTEST_LEAD: Duration = Duration::from_secs(5);
 
 pub async fn measure(
-    world: &Arc<dyn World>,
+    ground: &Ground,
     timers: u32,
     lead: Option<Duration>,
     progress: &Progress,
 ) -> Result<Measured, BenchError> {
+    let world = &ground.open().await?;
     let (worker, mut entries) = InProcess::watched(world, CONCURRENCY).await?;
     DUE.register(&worker.client).await?;
     STEPS.register(&worker.client).await?;
@@ -52,6 +52,8 @@ pub async fn measure(
         return Err(too_late(timers, lead));
     };
     let filled = asleep?;
+    // What filling left behind is cleaned up now, and not beside the quiet work.
+    ground.rest().await?;
     let mut probes = Probes { worker: &worker, entries: &mut entries };
     progress.say("all of them sleep; other work, quiet");
     let over = |count| count >= MOST_QUIET_PROBES || Instant::now() + MARGIN >= due_at;
@@ -91,6 +93,7 @@ pub async fn measure(
             "lead_s": lead.as_secs_f64(),
             "asleep_after_s": filled.as_secs_f64(),
             "probes": busy.count(),
+            "max_ms": busy.max(),
             "quiet_probes": quiet.count(),
             "quiet_p50_ms": quiet.p50(),
             "quiet_p99_ms": quiet.p99(),

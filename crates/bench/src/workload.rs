@@ -160,7 +160,7 @@ impl Workload {
             }
             Self::Timers { timers, lead } => {
                 let lead = lead.as_ref().map(seconds);
-                timers::measure(&ground.open().await?, *timers, lead, progress).await?
+                timers::measure(ground, *timers, lead, progress).await?
             }
             Self::ManyWorkers { load, processes } => {
                 return many::measure(ground, load, processes, progress).await;

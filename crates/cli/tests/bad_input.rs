@@ -194,6 +194,7 @@ fn wrong_values_are_refused_with_their_own_codes() {
     rig.fails(&["worker", "--queue", "mail:many"], 2, "CLI008");
     rig.fails(&["worker", "--concurrency", "0"], 2, "CLI008");
     rig.fails(&["worker", "--threads", "0"], 2, "CLI008");
+    rig.fails(&["worker", "--threads", "1000000"], 2, "CLI008");
     rig.fails(&["tasks", "enqueue", "echo", "--retries", "-1"], 2, "CLI008");
     rig.fails(&["start", "order", "--tag", "novalue"], 3, "ENGINE020");
     rig.fails(&["start", "order", "--tag", "=value"], 2, "CLI008");

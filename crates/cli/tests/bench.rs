@@ -158,6 +158,7 @@ fn latency_of_starts(rig: &Rig) {
     let report = Site::new(rig).measure_one(&["w3", "--samples", "3"]);
     is_exact(&report);
     assert!(is_positive(&report["p50_ms"]) && report["per_s"].is_null(), "{report}");
+    assert!(is_positive(&report["detail"]["apart_p50_ms"]), "{report}");
 }
 
 fn a_fan_out(rig: &Rig) {
@@ -190,7 +191,12 @@ fn a_crash(rig: &Rig) {
     let load = ["--runs", "10", "--steps", "20", "--concurrency", "4"];
     let report = Site::new(rig).measure_one(&[&["w7"], &load[..]].concat());
     assert_eq!(report["lost"], 0, "{report}");
-    assert!(report["repeated"].as_u64().unwrap() <= 4, "only what was under way may be repeated: {report}");
+    let in_flight = report["detail"]["in_flight"].as_u64().unwrap();
+    assert!(in_flight <= 4, "{report}");
+    assert!(
+        report["repeated"].as_u64().unwrap() <= in_flight,
+        "only what was under way may be repeated: {report}"
+    );
     assert!(report["detail"]["executed_before_the_kill"].as_u64().unwrap() >= 100, "{report}");
     assert!(is_positive(&report["wall_s"]), "{report}");
 }
@@ -204,9 +210,17 @@ fn growth(rig: &Rig) {
     assert_eq!(reports.iter().map(held).collect::<Vec<_>>(), [(0, 0), (20, 10)]);
     for report in &reports {
         is_exact(report);
-        for figure in ["empty_claim_ms", "task_claim_ms", "sweep_ms", "empty_per_s", "ratio_to_empty"] {
-            assert!(is_positive(&report["detail"][figure]), "{figure}: {report}");
+        for figure in ["empty_claim", "task_claim", "sweep"] {
+            let (time, of_empty) = (format!("{figure}_ms"), format!("{figure}_of_empty"));
+            assert!(
+                is_positive(&report["detail"][&time]) && is_positive(&report["detail"][&of_empty]),
+                "{figure}: {report}"
+            );
         }
+        assert!(
+            is_positive(&report["detail"]["empty_per_s"]) && is_positive(&report["detail"]["ratio_to_empty"]),
+            "{report}"
+        );
     }
 }
 
@@ -219,7 +233,7 @@ fn rot(rig: &Rig) {
 }
 
 fn timers(rig: &Rig) {
-    let report = Site::new(rig).measure_one(&["w10", "--timers", "150", "--lead", "3"]);
+    let report = Site::new(rig).measure_one(&["w10", "--timers", "150", "--lead", "5"]);
     is_exact(&report);
     let detail = &report["detail"];
     assert!(is_positive(&report["wall_s"]) && is_positive(&detail["quiet_p99_ms"]), "{report}");
@@ -346,10 +360,12 @@ fn sizes_that_measure_nothing_are_refused() {
         ["w4", "--tasks", "0"],
         ["w9", "--seconds", "0"],
         ["w11", "--processes", "1,0"],
+        ["w1", "--peers", "peers.json"],
     ] {
         rig.fails(&[&["bench"], &args[..]].concat(), 2, "CLI005");
     }
     rig.fails(&["bench", "w1", "--world", "sqlite::memory:"], 1, "CLI014");
+    rig.fails(&["bench", "w1", "--markdown", "--output", "json"], 2, "CLI008");
 }
 
 #[test]

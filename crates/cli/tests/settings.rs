@@ -69,15 +69,20 @@ fn the_worker_table_sets_up_workers() {
         "rhythm.toml",
         "[worker]\nqueues = [\"mail:5\", \"print\"]\nconcurrency = 3\nthreads = 5\npoll_interval = \"200ms\"\n",
     );
-    let worker = rig.worker(&[]);
+    let mut worker = rig.worker(&[]);
     let row = rig.json(&["workers"])["rows"][0].clone();
     assert_eq!(row["card"]["queues"], serde_json::json!(["mail", "print"]));
     assert_eq!(row["card"]["concurrency"], 3);
-    #[cfg(target_os = "linux")]
-    assert_eq!(worker.threads("tokio-rt-worker"), 5);
-    drop(worker);
-    #[cfg(target_os = "linux")]
-    assert_eq!(rig.worker(&["--threads", "3"]).threads("tokio-rt-worker"), 3, "flags come first");
+    worker.logs("threads=5");
+    rig.worker(&["--threads", "3"]).logs("threads=3"); // flags come first
+    rig.write("rhythm.toml", "[worker]\nthreads = 0\n");
+    rig.fails(&["worker"], 2, "CLI008");
+}
+
+#[test]
+fn a_worker_has_half_of_the_processors() {
+    let processors = std::thread::available_parallelism().unwrap().get();
+    Rig::sqlite().worker(&[]).logs(&format!("threads={}", (processors / 2).max(1)));
 }
 
 fn the_database_commands_tell_how_it_is(rig: &Rig) {

@@ -161,6 +161,9 @@ macro_rules! conformance_tests {
                 a_delayed_new_task_is_not_claimed
                 a_repeated_fused_commit_gets_its_claims_again
                 a_fused_commit_may_end_its_run
+                a_run_that_ends_with_a_fused_commit_is_kept_like_any_other
+                a_fused_commit_that_ends_its_run_is_refused_when_anything_moved
+                of_runs_that_end_together_each_ends_or_is_refused_alone
                 a_fused_commit_may_finish_a_task_for_good
                 a_fused_commit_that_cancels_a_task_is_ready_for_the_answer
                 a_fused_commit_racing_a_delivery_loses_nothing
@@ -365,6 +368,7 @@ macro_rules! conformance_tests {
                 an_annotation_is_one_row_of_history
                 an_annotation_refuses_the_transition_under_way
                 an_unblocked_run_is_tried_again
+                an_unblocked_run_refuses_a_fused_commit_that_did_not_see_it
                 pausing_does_not_hide_lost_claims
             }
             node_types {

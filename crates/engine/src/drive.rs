@@ -3,6 +3,7 @@
 //! simulator can replay them.
 
 mod line;
+mod pace;
 mod patch;
 
 use std::sync::{Arc, OnceLock};
@@ -15,6 +16,7 @@ use rhythm_core::{Failure, Millis, Payload, RunId, TaskId, TenantId};
 use tokio::sync::{Notify, mpsc, watch};
 
 use self::line::{Line, runs_of};
+use self::pace::Pace;
 pub use self::patch::{Sent, patch_run};
 use crate::client::{Client, Decide};
 use crate::engine::Engine;
@@ -32,8 +34,6 @@ const WATCH_EVERY: Millis = Millis(100);
 const MIN_SWEEP_PAUSE: Millis = Millis(10);
 /// How often it is swept while more is due than one sweep takes.
 const SWEEP_IN_STORM: Millis = Millis(50);
-/// So many runs a second a process wakes up then: what is due at once, up to a hundred thousand of them, is over within half a minute.
-const STORM_PACE: u64 = 3_800;
 /// Processes that want the same line look for one in so many.
 const CROWD: u64 = 7;
 /// The time between two attempts that may be what kills their workers.
@@ -90,6 +90,7 @@ struct Storm {
     skip: usize,
     /// Much of what is due can be woken up.
     wakes_much: bool,
+    pace: Pace,
 }
 
 /// An attempt under way.
@@ -292,10 +293,8 @@ impl Driver {
     /// that others have the time in between. Now and then a sweep looks after everything else. Gives the pause before that, or
     /// nothing when the world is in trouble.
     async fn weather(self: &Arc<Self>, storm: &mut Storm) -> Option<Millis> {
-        let began = self.own_millis();
-        let until = began.saturating_add(SWEEP_IN_STORM.as_u64());
-        // Runs, not milliseconds: rounded line by line the pace would be another.
-        let mut paced = 0;
+        let until = self.own_millis().saturating_add(SWEEP_IN_STORM.as_u64());
+        storm.pace.go_on(self.own_millis());
         storm.wakes_much = false;
         // Those who met have moved apart by now; nobody leaves what is due first to others for long.
         storm.skip /= 2;
@@ -321,10 +320,9 @@ impl Driver {
             }
             // What is late waits for nobody any more, and what cannot be woken up waits for the next sweep.
             if storm.wakes_much && line <= short {
-                paced += line as u64;
+                storm.pace.woke(line);
             }
-            let next = began.saturating_add(paced * 1_000 / STORM_PACE);
-            let pause = Millis(next.saturating_sub(self.own_millis()).max(1));
+            let pause = storm.pace.pause(self.own_millis());
             if !storm.wakes_much || self.own_millis() >= until {
                 return Some(pause);
             }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rhythm_core::message::{Actor, Message, MessageBody, Start, TimerFired};
 use rhythm_core::{Blobs, Blocked, BlockedCode, CommandId, MessageId, Millis, TenantId, Timestamp};
 
+use crate::breath::Breath;
 use crate::plan::{Folding, Planned};
 use crate::process::{Aftermath, Process, Settled};
 use crate::programs::Lookup;
@@ -97,7 +98,9 @@ impl Engine {
         process.time.observe(found.at, asked);
         let mut slots = self.worker.slots_for_new();
         let mut commits = Vec::new();
+        let mut breath = Breath::new(&process.time);
         for DueRun { run, timer } in found.runs {
+            breath.take().await;
             let woken = woken(run, timer, found.at);
             // What cannot be stepped is left to a sweep, and to whoever claims it then.
             let stepped = self.step(woken, Fence::Fused, &mut |task| slots.take(task)).await;
@@ -141,7 +144,9 @@ impl Engine {
         }
         let (mut commits, mut released) = (Vec::new(), Vec::new());
         let mut slots = self.worker.slots_for_new();
+        let mut breath = Breath::new(&self.process.time);
         for run in claimed {
+            breath.take().await;
             let (id, claim) = (run.run.id.clone(), run.claim);
             match self.step(run, Fence::Claim(claim), &mut |task| slots.take(task)).await {
                 Ok(Verdict::Commit(commit)) => commits.push(*commit),

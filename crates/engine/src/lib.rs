@@ -5,6 +5,7 @@
 //! or reads a clock: [`drive`] is the only file that does, and the simulator replaces it.
 
 pub mod approval_link;
+mod breath;
 mod children;
 pub mod client;
 pub mod config;

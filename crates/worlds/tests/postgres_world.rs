@@ -53,6 +53,25 @@ async fn a_database_nobody_migrated_is_refused_unless_asked_to() {
     PostgresWorld::connect(&database.url, careful).await.unwrap();
 }
 
+/// The statement that ends runs with their commits names columns: one that is added later must not get lost there.
+#[tokio::test]
+async fn no_column_of_a_run_is_left_behind_by_its_last_commit() {
+    let statement = include_str!("../src/postgres/sql/commit_end.sql");
+    let (_, rest) = statement.split_once("INSERT INTO ended_run (").expect("it keeps the run");
+    let (named, _) = rest.split_once(')').expect("it names the columns");
+    let mut named: Vec<&str> = named.split(',').map(str::trim).collect();
+    let database = Database::create().await;
+    migrate(&database.url).await.unwrap();
+    let query = "SELECT column_name::text FROM information_schema.columns \
+        WHERE table_schema = 'rhythm' AND table_name = 'ended_run' ORDER BY 1";
+    let rows = database.client().await.query(query, &[]).await.unwrap();
+    let columns: Vec<&str> = rows.iter().map(|row| row.get(0)).collect();
+    // Nobody holds a run that has ended.
+    named.push("claimed_by");
+    named.sort_unstable();
+    assert_eq!(named, columns);
+}
+
 #[tokio::test]
 async fn a_newer_database_and_a_changed_step_are_refused() {
     let database = Database::create().await;

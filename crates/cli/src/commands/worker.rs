@@ -11,6 +11,9 @@ use crate::errors::{CliError, CliResult};
 use crate::input;
 use crate::session::Session;
 
+/// More would only wait for each other.
+const MOST_THREADS: usize = 1_024;
+
 /// Run a worker: it steps runs and does the built-in tasks
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -48,6 +51,9 @@ impl Worker {
     pub fn threads(&self, file: &WorkerSettings) -> CliResult<Option<usize>> {
         match self.threads.or(file.threads) {
             Some(0) => Err(CliError::BadValue("a worker with 0 threads would do nothing".into())),
+            Some(many) if many > MOST_THREADS => {
+                Err(CliError::BadValue(format!("{many} threads are too many, {MOST_THREADS} are the most")))
+            }
             threads => Ok(threads),
         }
     }
@@ -80,7 +86,9 @@ impl Worker {
         let worker = self.allowed.add_to(worker, &settings.worker)?.start().await?;
         let queues: Vec<&str> = plan.queues.iter().map(|(name, _)| name.as_str()).collect();
         let queues = if queues.is_empty() { "default".to_owned() } else { queues.join(",") };
-        tracing::info!(worker = %worker.id(), world = redacted(&settings.world), queues, "worker started");
+        let threads = tokio::runtime::Handle::current().metrics().num_workers();
+        let world = redacted(&settings.world);
+        tracing::info!(worker = %worker.id(), world, queues, threads, "worker started");
         let asked = async {
             stop.await;
             tracing::info!("worker stops; a second signal ends it at once");

@@ -138,14 +138,6 @@ impl Rig {
 }
 
 impl Worker {
-    /// How many threads of a name it has; those for work that blocks have the name of the others.
-    #[cfg(target_os = "linux")]
-    pub fn threads(&self, name: &str) -> usize {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
-        let names = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")).unwrap());
-        names.filter(|comm| comm.trim() == name).count()
-    }
-
     pub fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());

@@ -158,6 +158,24 @@ pub async fn an_unblocked_run_is_tried_again(stage: &dyn Stage) {
     assert_eq!(play.claim().await.run.id, run);
 }
 
+/// It would end the run beside the place in the queue that it has now.
+pub async fn an_unblocked_run_refuses_a_fused_commit_that_did_not_see_it(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.awaiting(&["go"]).task(1)).await;
+    let task = play.take().await;
+    play.deliver(&run, signal("s1", "go")).await;
+    play.release(&play.claim().await, ReleaseOutcome::Aside(blocked(BlockedCode::Quarantined))).await;
+    let before = play.picture(&run).await.row;
+    play.order(Control::Unblock { run: run.clone() }).await;
+    play.refused(&Draft::fused(&before, &task).completed()).await;
+    let seen = play.picture(&run).await.row;
+    assert_eq!((seen.arrived, seen.revision), (before.arrived + 1, before.revision));
+    play.done(&Draft::fused(&seen, &task).completed()).await;
+    let picture = play.picture(&run).await;
+    assert_eq!((picture.ready_since, picture.inbox), (None, vec![]));
+    play.nothing_to_claim().await;
+}
+
 /// Only a commit or an orderly release ends the count of claims: a run that kills its holders stays suspect.
 pub async fn pausing_does_not_hide_lost_claims(stage: &dyn Stage) {
     let play = Play::on(stage).await;

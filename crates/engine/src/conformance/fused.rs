@@ -1,6 +1,6 @@
 //! Promise 5: a worker that finished a task may step its run in the same commit, unless anything moved.
 
-use rhythm_core::{CommandId, Status, TaskId};
+use rhythm_core::{CommandId, Message, Status, TaskId};
 
 use super::Stage;
 use super::play::*;
@@ -190,6 +190,94 @@ pub async fn a_fused_commit_may_end_its_run(stage: &dyn Stage) {
     let first = play.done(&draft).await;
     assert_eq!(play.picture(&row.id).await.summary.status, Status::Completed);
     assert_eq!(play.done(&draft).await, first);
+}
+
+/// Whichever way it ended, it is one and the same run afterwards.
+pub async fn a_run_that_ends_with_a_fused_commit_is_kept_like_any_other(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let due = play.now().await.plus(secs(90));
+    let tags = std::collections::BTreeMap::from([("team".to_owned(), "blue".to_owned())]);
+    let mut tasks = Vec::new();
+    for id in ["claimed", "fused"] {
+        let new = NewRun { tags: tags.clone(), priority: 2, deadline: Some(secs(99)), ..new_run(id) };
+        play.start_as(new).await;
+        let draft = Draft::of(&play.claim().await).timer(2, due).awaiting(&["go"]).task(1);
+        play.done(&draft).await;
+        play.deliver(&id.into(), signal("s1", "not yet")).await;
+        tasks.push(play.take().await);
+    }
+    stage.clock().advance(secs(5));
+    assert_eq!(play.complete(&tasks[0]).await, Finish::Done);
+    let claimed = play.claim().await;
+    let answer: Vec<Message> =
+        claimed.messages.iter().filter(|message| message.id.0 == "task:1").cloned().collect();
+    play.done(&Draft::of(&claimed).only(&answer).completed()).await;
+    let row = play.picture(&"fused".into()).await.row;
+    play.done(&Draft::fused(&row, &tasks[1]).completed()).await;
+
+    let (ordinary, mut fused) = (play.picture(&"claimed".into()).await, play.picture(&"fused".into()).await);
+    let history = play.history(&"fused".into()).await;
+    assert_eq!(history.len(), play.history(&"claimed".into()).await.len());
+    assert_eq!((fused.inbox.len(), fused.timers.len()), (0, 0));
+    // An answer that went with the commit never arrived.
+    assert_eq!(fused.row.arrived + 1, ordinary.row.arrived);
+    fused.row.arrived = ordinary.row.arrived;
+    (fused.summary.id, fused.row.id) = (ordinary.summary.id.clone(), ordinary.row.id.clone());
+    assert_eq!(fused, ordinary);
+    play.pass(secs(100)).await;
+    play.nothing_to_claim().await;
+}
+
+/// Their rows leave together, and no fence is weaker for that.
+pub async fn a_fused_commit_that_ends_its_run_is_refused_when_anything_moved(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let (task, row) = ready_to_fuse(&play).await;
+    let ending = |row: &RunRow, task: &ClaimedTask| Draft::fused(row, task).completed();
+    play.refused(&ending(&row, &ClaimedTask { claim: 2, ..task.clone() })).await;
+    play.another("w2").await.refused(&ending(&row, &task)).await;
+    play.refused(&ending(&row, &task).with(|item| item.revision = 2)).await;
+    play.order(Control::PauseWorkflow { workflow: "drill".to_owned() }).await;
+    play.refused(&ending(&row, &task)).await;
+    play.order(Control::ResumeWorkflow { workflow: "drill".to_owned() }).await;
+    play.order(Control::PauseRun { run: row.id.clone(), reason: "look".to_owned() }).await;
+    let paused = play.picture(&row.id).await.row;
+    play.refused(&ending(&paused, &task)).await;
+    play.order(Control::ResumeRun { run: row.id.clone(), reason: "seen".to_owned() }).await;
+    let row = play.picture(&row.id).await.row;
+    play.deliver(&row.id, signal("s1", "go")).await;
+    play.refused(&ending(&row, &task)).await;
+    let claimed = play.another("w2").await.claim().await;
+    play.refused(&ending(&claimed.run, &task)).await;
+    assert_eq!(play.complete(&task).await, Finish::Done);
+}
+
+pub async fn of_runs_that_end_together_each_ends_or_is_refused_alone(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let due = play.now().await.plus(secs(10));
+    let mut drafts = Vec::new();
+    for id in ["a", "b", "c", "d"] {
+        play.waiting(id, |draft| draft.awaiting(&["go"]).timer(2, due).task(1)).await;
+        let (task, row) = play.take_with_run().await;
+        drafts.push(Draft::fused(&row, &task).completed());
+    }
+    drafts[3] = drafts.remove(3).with(|item| item.finished[0].claim = 7);
+    play.deliver(&"b".into(), signal("s1", "go")).await;
+    let all: Vec<&Draft> = drafts.iter().collect();
+    let first = play.commit(&all).await;
+    assert!(matches!(
+        first[..],
+        [CommitOutcome::Done(_), CommitOutcome::Stale, CommitOutcome::Done(_), CommitOutcome::Stale]
+    ));
+    assert_eq!(play.commit(&all).await, first, "also when it is asked again");
+    for (id, status) in [("a", Status::Completed), ("b", Status::Waiting), ("c", Status::Completed)] {
+        let picture = play.picture(&id.into()).await;
+        let over = status == Status::Completed;
+        assert_eq!((picture.summary.status, picture.timers.is_empty()), (status, over), "{id}");
+        assert_eq!(play.history(&id.into()).await.len(), if over { 3 } else { 1 }, "{id}");
+    }
+    assert_eq!(ids(&play.claim().await.messages), ["s1"]);
+    play.pass(secs(10)).await;
+    assert_eq!(ids(&play.claim().await.messages), ["timer:2"], "only of d");
 }
 
 pub async fn a_fused_commit_may_finish_a_task_for_good(stage: &dyn Stage) {

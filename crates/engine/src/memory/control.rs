@@ -24,6 +24,8 @@ impl State {
                 live.blocked = None;
                 live.aside = false;
                 live.deliveries = 0;
+                // To a fused commit this is as good as a delivery: the run has a place in the queue that it has not seen.
+                live.row.arrived += 1;
                 // It may have been put off until later.
                 if let Some(place) = tenant.queue.get_mut(&run) {
                     place.ready_at = place.ready_at.min(now);

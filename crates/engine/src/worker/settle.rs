@@ -11,6 +11,7 @@ use rhythm_core::task::MAX_DELIVERIES;
 use rhythm_core::{Blobs, Failure, MessageId, OnExhausted, Payload, RunId, Timestamp, WorkerId};
 
 use super::{Attempt, Cancellation, TURN, Turns, Worker};
+use crate::breath::Breath;
 use crate::plan::{Folding, Planned, panic_text};
 use crate::process::Aftermath;
 use crate::programs::Lookup;
@@ -126,7 +127,9 @@ impl Worker {
             }
         }
         let (mut items, mut after) = (Vec::new(), Vec::new());
+        let mut breath = Breath::new(&self.process.time);
         for (run, finished) in by_run {
+            breath.take().await;
             // A result must never get lost: when fusing fails it takes the ordinary way.
             let messages: Vec<Message> = finished.iter().filter_map(|task| task.message.clone()).collect();
             match self.fuse(&run, &messages, &mut slots).await {

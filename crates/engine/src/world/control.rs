@@ -31,7 +31,7 @@ pub enum Control {
         run: RunId,
         reason: String,
     },
-    /// Makes a run that was set aside (quarantined, no version) ready again.
+    /// Makes a run that was set aside (quarantined, no version) ready again. To a fused commit that is a delivery.
     Unblock {
         run: RunId,
     },

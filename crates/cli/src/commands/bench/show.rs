@@ -19,6 +19,11 @@ pub struct Printer {
 impl Printer {
     /// Reads the peers first: a mistake in their file is better told before an hour of measuring.
     pub fn new(out: Output, markdown: bool, peers: Option<PathBuf>) -> CliResult<Self> {
+        if markdown && out.is_json() {
+            return Err(CliError::BadValue(
+                "--markdown and --output json are two forms of one answer; choose one".into(),
+            ));
+        }
         let usual = Path::new(PEERS).is_file().then(|| PEERS.into());
         let peers = match peers.or(usual).filter(|_| markdown) {
             Some(path) => read_peers(&path)?,

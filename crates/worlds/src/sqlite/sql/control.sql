@@ -11,7 +11,7 @@ SELECT EXISTS (SELECT 1 FROM timer WHERE run_key = ?1 AND message = 'start');
 -- name: unblock
 UPDATE live_run SET blocked_code = NULL, blocked_since = NULL, blocked_detail = NULL, aside = 0 WHERE key = ?1;
 -- name: forgive
-UPDATE run_queue SET deliveries = 0, place = CASE place WHEN 3 THEN 0 ELSE place END WHERE key = ?1;
+UPDATE run_queue SET deliveries = 0, arrived = arrived + 1, place = CASE place WHEN 3 THEN 0 ELSE place END WHERE key = ?1;
 -- name: ended
 SELECT key, status, revision FROM ended_run WHERE run = ?1 AND tenant = ?2;
 -- name: open_task

@@ -1,0 +1,65 @@
+//! A pause in loops that reckon much. Heartbeats, answers of the database and other runs may wait for the same thread.
+
+use rhythm_core::Millis;
+
+use crate::time::WorldTime;
+
+/// So long others wait at most, and for one step.
+const LENGTH: Millis = Millis(10);
+
+pub struct Breath<'a> {
+    time: &'a WorldTime,
+    since: u64,
+}
+
+impl<'a> Breath<'a> {
+    pub fn new(time: &'a WorldTime) -> Self {
+        Self { time, since: time.own_millis() }
+    }
+
+    /// Lets others have the thread, if they have waited for long.
+    pub async fn take(&mut self) {
+        if self.time.own_millis().saturating_sub(self.since) >= LENGTH.as_u64() {
+            tokio::task::yield_now().await;
+            self.since = self.time.own_millis();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::time::Monotonic;
+
+    #[derive(Default)]
+    struct Counter(AtomicU64);
+
+    impl Monotonic for Counter {
+        fn millis(&self) -> u64 {
+            self.0.load(Ordering::SeqCst)
+        }
+    }
+
+    #[test]
+    fn others_have_their_turn_after_a_while_and_not_before() {
+        let counter = Arc::new(Counter::default());
+        let time = WorldTime::new(counter.clone());
+        let mut breath = Breath::new(&time);
+        let mut waits = |own: u64| {
+            counter.0.store(own, Ordering::SeqCst);
+            let mut taken = std::pin::pin!(breath.take());
+            let first = taken.as_mut().now_or_never().is_none();
+            assert!(!first || taken.now_or_never().is_some(), "one turn is enough");
+            first
+        };
+        assert!(!waits(9));
+        assert!(waits(10));
+        assert!(!waits(19));
+        assert!(waits(35));
+    }
+}
