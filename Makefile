@@ -1,6 +1,6 @@
 # The commands people type. Each one calls the real tool; nothing is decided here.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench flowbench instructions sim replay agree fuzz crash mutants fmt
+.PHONY: help run test lint bench costs flowbench instructions sim replay agree fuzz crash mutants fmt
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -17,6 +17,10 @@ lint: ## formatting and clippy only, warnings denied
 bench: ## all benchmarks, durable settings, as a Markdown table in bench/results.md
 	cargo build --release --locked -p rhythm-cli
 	@scripts/with-postgres.sh target/release/rhythm bench all --markdown >target/results.md && mv target/results.md bench/results.md && cat bench/results.md
+
+costs: ## what each kind of work writes into the logs of SQLite and PostgreSQL
+	cargo build --release --locked -p rhythm-cli
+	@scripts/with-postgres.sh python3 bench/costs.py
 
 flowbench: ## the .flow language: compiling, stepping, a thousand scenarios
 	cargo bench --locked -p rhythm-bench --bench flow

@@ -38,8 +38,8 @@ fn jq(filter: &str) -> Request {
 }
 
 /// One hostile program a line: `p` a body of `evaluate`, `m` a whole module, `j` a jq filter; then what becomes of it:
-/// `refused`, `answered`, which is merely strange, or `limit`, ended by whichever limit it meets first. `\n` stands for a new
-/// line, `@N@text@` for a text N times.
+/// `refused`, `answered`, which is merely strange, or `limit`, ended by whichever limit it meets first; what would end by itself meets
+/// one of size, steps or memory, however fast the machine is. `\n` stands for a new line, `@N@text@` for a text N times.
 const CORPUS: &str = include_str!("hostile.txt");
 
 fn expanded(text: &str) -> String {

@@ -175,6 +175,27 @@ async fn a_stranger_who_writes_the_file_is_waited_for() {
     assert_eq!(world.health().await.unwrap().live_runs, 200);
 }
 
+/// An old snapshot keeps the log from being moved into the database. What it grew to is not kept for ever.
+#[tokio::test]
+async fn a_log_that_grew_beside_an_old_snapshot_shrinks_again() {
+    const KEPT: u64 = 64 << 20;
+    let place = Place::new();
+    let world = place.open();
+    create(&world, &["first"]).await.unwrap();
+    let log = || std::fs::metadata(place.file().with_extension("db-wal")).unwrap().len();
+    let old = place.sqlite();
+    old.execute_batch("BEGIN; SELECT count(*) FROM live_run").unwrap();
+    for call in 0..24 {
+        let runs = (call * 100..(call + 1) * 100).map(|id| sized_run(id, 32_000)).collect();
+        world.create_runs(CreateRuns { tenant: tenant(), runs }).await.unwrap();
+    }
+    assert!(log() > KEPT, "{} bytes", log());
+    old.execute_batch("COMMIT").unwrap();
+    create(&world, &["moves the log"]).await.unwrap();
+    create(&world, &["begins it again"]).await.unwrap();
+    assert!(log() <= KEPT, "{} bytes", log());
+}
+
 #[tokio::test]
 async fn a_request_that_fails_spoils_no_other_of_its_batch() {
     let place = Place::new();

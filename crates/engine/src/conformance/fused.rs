@@ -213,12 +213,15 @@ pub async fn a_run_that_ends_with_a_fused_commit_is_kept_like_any_other(stage: &
         claimed.messages.iter().filter(|message| message.id.0 == "task:1").cloned().collect();
     play.done(&Draft::of(&claimed).only(&answer).completed()).await;
     let row = play.picture(&"fused".into()).await.row;
-    play.done(&Draft::fused(&row, &tasks[1]).completed()).await;
+    let draft = Draft::fused(&row, &tasks[1]).completed();
+    play.done(&draft).await;
 
     let (ordinary, mut fused) = (play.picture(&"claimed".into()).await, play.picture(&"fused".into()).await);
     let history = play.history(&"fused".into()).await;
     assert_eq!(history.len(), play.history(&"claimed".into()).await.len());
     assert_eq!((fused.inbox.len(), fused.timers.len()), (0, 0));
+    assert_eq!(fused.row.state, draft.item.state);
+    fused.row.state = ordinary.row.state.clone();
     // An answer that went with the commit never arrived.
     assert_eq!(fused.row.arrived + 1, ordinary.row.arrived);
     fused.row.arrived = ordinary.row.arrived;
@@ -260,7 +263,7 @@ pub async fn of_runs_that_end_together_each_ends_or_is_refused_alone(stage: &dyn
         let (task, row) = play.take_with_run().await;
         drafts.push(Draft::fused(&row, &task).completed());
     }
-    drafts[3] = drafts.remove(3).with(|item| item.finished[0].claim = 7);
+    drafts[3].item.finished[0].claim = 7;
     play.deliver(&"b".into(), signal("s1", "go")).await;
     let all: Vec<&Draft> = drafts.iter().collect();
     let first = play.commit(&all).await;

@@ -9,6 +9,9 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::errors;
 
+/// While somebody keeps an old snapshot open the log only grows. Afterwards so much of it is kept: far more than it is otherwise.
+const LOG_KEPT_BYTES: i64 = 64 << 20;
+
 /// Where the data is.
 #[derive(Clone, Debug)]
 pub enum Place {
@@ -89,6 +92,7 @@ impl Place {
                 use_write_ahead_log(connection, patience)?;
                 connection.pragma_update(None, "synchronous", "full")?;
                 connection.pragma_update(None, "wal_autocheckpoint", 4_000)?;
+                connection.pragma_update(None, "journal_size_limit", LOG_KEPT_BYTES)?;
             }
         }
         if access == Access::Read {
