@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rhythm_engine::client::Client;
 use rhythm_engine::world::World;
 use serde_json::json;
 
@@ -50,21 +51,25 @@ pub async fn hops(world: &Arc<dyn World>, runs: u32, steps: u32) -> Result<Measu
     Ok(measured)
 }
 
-/// In turn by a client that has the worker beside it and by one that knows of no worker: its runs go through the queue.
+/// By a client that has the worker beside it, then by one that knows of no worker: its runs go through the queue.
 pub async fn starts(world: &Arc<dyn World>, samples: u32) -> Result<Measured, BenchError> {
     let (worker, mut entries) = InProcess::watched(world, CONCURRENCY).await?;
     STEPS.register(&worker.client).await?;
     let apart = client(world.clone(), worker.client.tenant().clone());
-    let (mut times, mut apart_times) = (Samples::default(), Samples::default());
+    let mut ended = 0;
+    let mut starts_of = async |client: &Client| {
+        let mut times = Samples::default();
+        for _ in 0..samples {
+            times.add(start_latency(client, &mut entries).await?);
+            ended += 1;
+            worker.until_ended(ended).await?;
+            tokio::time::sleep(PAUSE).await;
+        }
+        Ok::<_, BenchError>(times)
+    };
     let began = Instant::now();
-    for sample in 1..=samples {
-        times.add(start_latency(&worker.client, &mut entries).await?);
-        worker.until_ended(u64::from(sample) * 2 - 1).await?;
-        tokio::time::sleep(PAUSE).await;
-        apart_times.add(start_latency(&apart, &mut entries).await?);
-        worker.until_ended(u64::from(sample) * 2).await?;
-        tokio::time::sleep(PAUSE).await;
-    }
+    let times = starts_of(&worker.client).await?;
+    let apart_times = starts_of(&apart).await?;
     let runs = u64::from(samples) * 2;
     let measured = Measured {
         p50_ms: times.p50(),
