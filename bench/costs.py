@@ -45,13 +45,13 @@ def bench(world, load, folder):
 
 
 def postgres(load):
-    """Records and bytes of the write-ahead log, and transactions, of the whole server, which does nothing else."""
+    """Records and bytes of the write-ahead log, and transactions that wrote, of the whole server, which does nothing else."""
 
     def counted():
         # Every session tells what it did when it ends, at the latest.
         time.sleep(2)
         query = (
-            "SELECT wal_records, wal_bytes, (SELECT sum(xact_commit) FROM pg_stat_database), wal_fpi FROM pg_stat_wal"
+            "SELECT wal_records, wal_bytes, pg_snapshot_xmax(pg_current_snapshot()), wal_fpi FROM pg_stat_wal"
         )
         answer = subprocess.run(["psql", "-XAtd", SERVER, "-c", query], check=True, capture_output=True, text=True)
         return [float(figure) for figure in answer.stdout.split("|")]
@@ -71,21 +71,22 @@ class OldSnapshot(threading.Thread):
     def run(self):
         reader = None
         while not self.over.is_set():
-            for log in self.folder.glob("**/bench.db-wal"):
-                try:
+            # The folder comes and goes meanwhile.
+            try:
+                for log in self.folder.glob("**/bench.db-wal"):
                     self.longest = max(self.longest, log.stat().st_size)
                     if reader is None:
                         reader = sqlite3.connect(str(log)[: -len("-wal")], isolation_level=None)
                         reader.execute("BEGIN")
                         reader.execute("SELECT count(*) FROM live_run").fetchone()
-                except (OSError, sqlite3.Error):
-                    reader = None
+            except (OSError, sqlite3.Error):
+                reader = None
             time.sleep(0.001)
 
 
 def sqlite(load):
     """Pages and bytes of the log."""
-    with tempfile.TemporaryDirectory(dir=".") as folder:
+    with tempfile.TemporaryDirectory(dir="target") as folder:
         folder = pathlib.Path(folder).resolve()
         snapshot = OldSnapshot(folder)
         snapshot.start()
@@ -112,7 +113,7 @@ def table(name, columns, count):
 def main():
     table("SQLite", ["pages of the log", "bytes of the log"], sqlite)
     if SERVER:
-        table("PostgreSQL", ["records of the log", "bytes of the log", "commits", "full pages"], postgres)
+        table("PostgreSQL", ["records of the log", "bytes of the log", "transactions", "full pages"], postgres)
 
 
 if __name__ == "__main__":

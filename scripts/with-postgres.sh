@@ -11,7 +11,7 @@ set -euo pipefail
 bin=$("$(dirname "${BASH_SOURCE[0]}")/setup.sh" postgres-bin)
 # In memory nothing is durable, whatever the server is told.
 place=${TMPDIR:-/tmp}
-if [[ ${RHYTHM_PG_FAST:-} != 1 && $(stat -f -c %T "$place") == tmpfs ]]; then place=/var/tmp; fi
+if [[ ${RHYTHM_PG_FAST:-} != 1 && $(stat -f -c %T "$place" 2>/dev/null) == @(tmpfs|ramfs) ]]; then place=/var/tmp; fi
 home=$(mktemp -d "$place/rhythm-pg.XXXXXX")
 server=$home/server # data, socket and log: all that the server's user may touch
 child=

@@ -110,7 +110,7 @@ impl Ground {
                 let name = database_name();
                 let url = database_named(server, &name);
                 let place = Place::Database { server: server.clone(), name: name.clone() };
-                // It is known before it is made: whoever is interrupted meanwhile takes it away.
+                // It is known before it is made: whoever is interrupted from here on takes it away, if it is there by then.
                 let url = keep(Self { url, place, server: None, others: Mutex::default() });
                 let server = database::connect(server).await.map_err(unreachable_server)?;
                 server.batch_execute(&format!("CREATE DATABASE {name}")).await?;

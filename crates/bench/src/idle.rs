@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rhythm_core::TenantId;
 use serde_json::json;
 
 use crate::BenchError;
@@ -9,6 +10,7 @@ use crate::database;
 use crate::ground::{Ground, fresh_tenant};
 use crate::processes::OwnProcess;
 use crate::report::{Measured, object};
+use crate::wait::{Look, until};
 
 /// Watches a worker such as an operator would start. `settle` is what it gets before: the server's counters lag by up to
 /// ten seconds, and what the start did must be in them already.
@@ -17,6 +19,7 @@ pub async fn measure(ground: &Ground, watch: Duration, settle: Duration) -> Resu
     drop(ground.open().await?);
     let fresh = fresh_tenant();
     let worker = OwnProcess::rhythm(ground.url(), &["worker", "--tenant", &fresh.0])?;
+    comes_up(ground, &fresh).await?;
     tokio::time::sleep(settle).await;
     let (transactions, cpu) = (transactions(ground).await?, worker.cpu_seconds()?);
     tokio::time::sleep(watch).await;
@@ -25,10 +28,6 @@ pub async fn measure(ground: &Ground, watch: Duration, settle: Duration) -> Resu
     let rss_mb = worker.rss_mb()?;
     // Our own first look at the counter is a transaction too.
     let after = self::transactions(ground).await?;
-    let world = ground.open().await?;
-    if world.workers(&fresh).await?.is_empty() {
-        return Err(BenchError::NotMeasured("the worker did not come up".into()));
-    }
     let queries = after.zip(transactions).map(|(after, before)| (after - before - 1).max(0) as f64);
     Ok(Measured {
         rss_mb: Some(rss_mb),
@@ -36,6 +35,21 @@ pub async fn measure(ground: &Ground, watch: Duration, settle: Duration) -> Resu
         detail: object(json!({ "seconds": seconds, "cpu_percent": cpu / seconds * 100.0 })),
         ..Measured::default()
     })
+}
+
+/// Nobody else may be there afterwards.
+async fn comes_up(ground: &Ground, tenant: &TenantId) -> Result<(), BenchError> {
+    let world = ground.open().await?;
+    let mut known = false;
+    until(async || {
+        known = !world.workers(tenant).await?.is_empty();
+        Ok(Look { done: known, moved: 0 })
+    })
+    .await?;
+    match known {
+        true => Ok(()),
+        false => Err(BenchError::NotMeasured("the worker did not come up".into())),
+    }
 }
 
 /// Transactions the server counted; SQLite counts none.

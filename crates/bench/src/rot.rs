@@ -25,7 +25,8 @@ pub async fn measure(
 ) -> Result<Measured, BenchError> {
     let worker = InProcess::start(&ground.open().await?, load.concurrency).await?;
     STEPS.register(&worker.client).await?;
-    let first = Rounds::run(load, &worker, Duration::from_nanos(1), progress).await?;
+    // The first one opens connections and prepares statements.
+    load.round(&worker).await?;
     progress.say("quiet, before");
     let quiet = Rounds::run(load, &worker, QUIET.max(lasting / 50), progress).await?;
     let old = OldSnapshot::open(ground).await?;
@@ -33,7 +34,7 @@ pub async fn measure(
     let rot = Rounds::run(load, &worker, lasting, progress).await?;
     old.close().await?;
     let (quiet_per_s, per_s) = (quiet.per_s(0.0), rot.per_s(0.8));
-    let rounds = first.rounds + quiet.rounds + rot.rounds;
+    let rounds = 1 + quiet.rounds + rot.rounds;
     let mut detail = load.detail();
     detail.extend(object(json!({
         "rounds": rounds,

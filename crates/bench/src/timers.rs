@@ -47,13 +47,16 @@ pub async fn measure(
     let now = world.now().await?;
     let tried = worker.written().ended;
     let (due, due_at) = (now.plus(millis(lead)), Instant::now() + lead);
-    let asleep = sleep_all(&worker, timers, json!({ "due": due.millis() }), progress);
+    let asleep = async {
+        let filled = sleep_all(&worker, timers, json!({ "due": due.millis() }), progress).await?;
+        // What filling left behind is cleaned up now, and not beside the quiet work.
+        ground.rest().await?;
+        Ok::<_, BenchError>(filled)
+    };
     let Ok(asleep) = tokio::time::timeout_at(due_at.into(), asleep).await else {
         return Err(too_late(timers, lead));
     };
     let filled = asleep?;
-    // What filling left behind is cleaned up now, and not beside the quiet work.
-    ground.rest().await?;
     let mut probes = Probes { worker: &worker, entries: &mut entries };
     progress.say("all of them sleep; other work, quiet");
     let over = |count| count >= MOST_QUIET_PROBES || Instant::now() + MARGIN >= due_at;

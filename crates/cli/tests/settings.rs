@@ -73,8 +73,8 @@ fn the_worker_table_sets_up_workers() {
     let row = rig.json(&["workers"])["rows"][0].clone();
     assert_eq!(row["card"]["queues"], serde_json::json!(["mail", "print"]));
     assert_eq!(row["card"]["concurrency"], 3);
-    worker.logs("threads=5");
-    rig.worker(&["--threads", "3"]).logs("threads=3"); // flags come first
+    worker.logs("threads=5\n");
+    rig.worker(&["--threads", "3"]).logs("threads=3\n"); // flags come first
     rig.write("rhythm.toml", "[worker]\nthreads = 0\n");
     rig.fails(&["worker"], 2, "CLI008");
 }
@@ -82,7 +82,7 @@ fn the_worker_table_sets_up_workers() {
 #[test]
 fn a_worker_has_half_of_the_processors() {
     let processors = std::thread::available_parallelism().unwrap().get();
-    Rig::sqlite().worker(&[]).logs(&format!("threads={}", (processors / 2).max(1)));
+    Rig::sqlite().worker(&[]).logs(&format!("threads={}\n", (processors / 2).max(1)));
 }
 
 fn the_database_commands_tell_how_it_is(rig: &Rig) {

@@ -1,5 +1,7 @@
 //! What every step executes must find its rows by an index, whatever else the database holds.
 
+use rhythm_core::{Actor, Millis, Payload, TenantId, Version, WorkflowKind};
+use rhythm_engine::world::{CreateRuns, NewRun, World};
 use rhythm_worlds::sqlite::{SqliteOptions, SqliteWorld};
 
 /// The statements behind runs, tasks, claims and commits, and the heartbeat every process runs each second.
@@ -55,6 +57,56 @@ fn no_statement_of_the_hot_path_scans_a_table() {
         }
     }
     assert!(scans.is_empty(), "{scans:#?}");
+}
+
+/// An index is no use to a statement that reads all of it: what a claim looks up must take as long beside thousands of ready runs.
+#[tokio::test]
+async fn claims_take_no_longer_beside_many_ready_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plans.db");
+    let world = SqliteWorld::open(&file, SqliteOptions::default()).unwrap();
+    let connection = rusqlite::Connection::open(&file).unwrap();
+    let mut before: Option<Vec<i32>> = None;
+    for ready in [10, 3_000] {
+        let runs = (0..ready).map(|id| new_run(&format!("{ready}-{id}"))).collect();
+        world.create_runs(CreateRuns { tenant: TenantId::default(), runs }).await.unwrap();
+        let tenant = TenantId::default();
+        let first = effort(&connection, "next_program", rusqlite::params![tenant.as_str(), "", ""]);
+        let last = effort(&connection, "next_program", rusqlite::params![tenant.as_str(), "drill", "order"]);
+        let some = effort(&connection, "ready", rusqlite::params![tenant.as_str(), "drill", "order", 5]);
+        let now = vec![first, last, some];
+        assert!(now.iter().all(|steps| (1..500).contains(steps)), "{now:?}");
+        assert_eq!(before.get_or_insert_with(|| now.clone()), &now, "with {ready} more");
+    }
+}
+
+/// How many instructions of SQLite's machine a statement of the claims takes.
+fn effort(connection: &rusqlite::Connection, name: &str, of: &[&dyn rusqlite::ToSql]) -> i32 {
+    let text = include_str!("../src/sqlite/sql/claim_runs.sql");
+    let mut sections = text.split("-- name: ").filter_map(|section| section.split_once('\n'));
+    let (_, statement) = sections.find(|(section, _)| *section == name).unwrap();
+    let mut statement = connection.prepare(statement).unwrap();
+    let mut rows = statement.query(of).unwrap();
+    while rows.next().unwrap().is_some() {}
+    drop(rows);
+    statement.get_status(rusqlite::StatementStatus::VmStep)
+}
+
+fn new_run(id: &str) -> NewRun {
+    NewRun {
+        id: id.into(),
+        workflow: "order".into(),
+        version: Version::of(b"order"),
+        kind: WorkflowKind::Drill,
+        input: Payload::null(),
+        priority: 0,
+        delay: Millis::ZERO,
+        deadline: None,
+        tags: Default::default(),
+        parent: None,
+        actor: Actor("user:ann".into()),
+        trace: None,
+    }
 }
 
 #[test]

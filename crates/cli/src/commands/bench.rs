@@ -25,7 +25,7 @@ pub struct Bench {
     #[arg(long, global = true)]
     markdown: bool,
     /// With --markdown: other engines' figures to show beside ours [default: bench/peers.json if there is one]
-    #[arg(long, global = true, value_name = "FILE", requires = "markdown")]
+    #[arg(long, global = true, value_name = "FILE")]
     peers: Option<PathBuf>,
     /// How long each of the two raw limits is measured, in milliseconds
     #[arg(long, global = true, value_name = "MS", default_value_t = 1_500)]

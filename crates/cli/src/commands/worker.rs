@@ -27,7 +27,7 @@ pub struct Worker {
     /// The most tasks to run at once [default: 100]
     #[arg(long, value_name = "N")]
     concurrency: Option<usize>,
-    /// Threads that step runs and do tasks [default: half of the processors]
+    /// Threads that step runs and do tasks, 1,024 at most [default: half of the processors]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// Shorter claims and heartbeats: a hung worker is given up after 5 s instead of 30 s

@@ -141,7 +141,7 @@ pub struct RunRow {
     pub state: RunState,
     /// Counts commits and operators' writes.
     pub revision: u64,
-    /// Counts deliveries.
+    /// Counts deliveries, and whatever else a fused commit must have seen.
     pub arrived: u64,
     pub paused: bool,
     pub priority: i32,

@@ -24,6 +24,9 @@ impl Printer {
                 "--markdown and --output json are two forms of one answer; choose one".into(),
             ));
         }
+        if peers.is_some() && !markdown {
+            return Err(CliError::BadValue("--peers is shown with --markdown only".into()));
+        }
         let usual = Path::new(PEERS).is_file().then(|| PEERS.into());
         let peers = match peers.or(usual).filter(|_| markdown) {
             Some(path) => read_peers(&path)?,

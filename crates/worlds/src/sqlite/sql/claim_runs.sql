@@ -1,9 +1,14 @@
 -- name: ready_due
 UPDATE run_queue SET place = 1 WHERE place = 3 AND ready_at <= ?1;
 -- name: next_program
-SELECT kind, workflow FROM run_queue
-WHERE place = 1 AND tenant = ?1 AND (kind, workflow) > (?2, ?3)
-ORDER BY kind, workflow LIMIT 1;
+-- Not `(kind, workflow) > (?2, ?3)`: that would read past every run that is ready of the program before.
+SELECT * FROM (
+    SELECT kind, workflow FROM run_queue WHERE place = 1 AND tenant = ?1 AND kind = ?2 AND workflow > ?3
+    ORDER BY workflow LIMIT 1)
+UNION ALL
+SELECT * FROM (
+    SELECT kind, workflow FROM run_queue WHERE place = 1 AND tenant = ?1 AND kind > ?2 ORDER BY kind, workflow LIMIT 1)
+LIMIT 1;
 -- name: ready
 SELECT priority, ready_at, ticket, key FROM run_queue
 WHERE place = 1 AND tenant = ?1 AND kind = ?2 AND workflow = ?3
