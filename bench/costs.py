@@ -47,14 +47,20 @@ def bench(world, load, folder):
 def postgres(load):
     """Records and bytes of the write-ahead log, and transactions that wrote, of the whole server, which does nothing else."""
 
-    def counted():
-        # Every session tells what it did when it ends, at the latest.
-        time.sleep(2)
+    def look():
         query = (
             "SELECT wal_records, wal_bytes, pg_snapshot_xmax(pg_current_snapshot()), wal_fpi FROM pg_stat_wal"
         )
         answer = subprocess.run(["psql", "-XAtd", SERVER, "-c", query], check=True, capture_output=True, text=True)
         return [float(figure) for figure in answer.stdout.split("|")]
+
+    def counted():
+        """Sessions tell what they did a moment after it, so it is looked at until nothing is added any more."""
+        last, seen = look(), None
+        while last != seen:
+            time.sleep(1)
+            seen, last = last, look()
+        return last
 
     before = counted()
     bench(SERVER, load, ".")

@@ -29,21 +29,12 @@ impl<'a> Breath<'a> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::atomic::Ordering;
 
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::time::Monotonic;
-
-    #[derive(Default)]
-    struct Counter(AtomicU64);
-
-    impl Monotonic for Counter {
-        fn millis(&self) -> u64 {
-            self.0.load(Ordering::SeqCst)
-        }
-    }
+    use crate::time::tests::Counter;
 
     #[test]
     fn others_have_their_turn_after_a_while_and_not_before() {

@@ -129,13 +129,14 @@ impl Agenda {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
 
+    /// Stands still unless it is told otherwise.
     #[derive(Default)]
-    struct Counter(AtomicU64);
+    pub struct Counter(pub AtomicU64);
 
     impl Monotonic for Counter {
         fn millis(&self) -> u64 {

@@ -1,7 +1,8 @@
 //! What every step executes must find its rows by an index, whatever else the database holds.
 
-use rhythm_core::{Actor, Millis, Payload, TenantId, Version, WorkflowKind};
-use rhythm_engine::world::{CreateRuns, NewRun, World};
+use rhythm_core::TenantId;
+use rhythm_engine::conformance::play::new_run;
+use rhythm_engine::world::{CreateRuns, World};
 use rhythm_worlds::sqlite::{SqliteOptions, SqliteWorld};
 
 /// The statements behind runs, tasks, claims and commits, and the heartbeat every process runs each second.
@@ -72,8 +73,8 @@ async fn claims_take_no_longer_beside_many_ready_runs() {
         world.create_runs(CreateRuns { tenant: TenantId::default(), runs }).await.unwrap();
         let tenant = TenantId::default();
         let first = effort(&connection, "next_program", rusqlite::params![tenant.as_str(), "", ""]);
-        let last = effort(&connection, "next_program", rusqlite::params![tenant.as_str(), "drill", "order"]);
-        let some = effort(&connection, "ready", rusqlite::params![tenant.as_str(), "drill", "order", 5]);
+        let last = effort(&connection, "next_program", rusqlite::params![tenant.as_str(), "drill", "drill"]);
+        let some = effort(&connection, "ready", rusqlite::params![tenant.as_str(), "drill", "drill", 5]);
         let now = vec![first, last, some];
         assert!(now.iter().all(|steps| (1..500).contains(steps)), "{now:?}");
         assert_eq!(before.get_or_insert_with(|| now.clone()), &now, "with {ready} more");
@@ -90,23 +91,6 @@ fn effort(connection: &rusqlite::Connection, name: &str, of: &[&dyn rusqlite::To
     while rows.next().unwrap().is_some() {}
     drop(rows);
     statement.get_status(rusqlite::StatementStatus::VmStep)
-}
-
-fn new_run(id: &str) -> NewRun {
-    NewRun {
-        id: id.into(),
-        workflow: "order".into(),
-        version: Version::of(b"order"),
-        kind: WorkflowKind::Drill,
-        input: Payload::null(),
-        priority: 0,
-        delay: Millis::ZERO,
-        deadline: None,
-        tags: Default::default(),
-        parent: None,
-        actor: Actor("user:ann".into()),
-        trace: None,
-    }
 }
 
 #[test]
