@@ -1,0 +1,124 @@
+//! Databases that an earlier state of Rhythm wrote, with runs of every kind under way, open and finish.
+//!
+//! `stored/make.sh` made them with the binary of commit 32670a4: snapshots of flows and graphs of format 1, schema 5
+//! (PostgreSQL) and 4 (SQLite). They are never made anew; a later format adds files of its own.
+
+mod rig;
+
+use rig::Rig;
+use serde_json::{Value, json};
+
+/// What each run comes to once it has what it waits for.
+fn outcomes() -> Vec<(&'static str, Value)> {
+    vec![
+        (
+            "gather",
+            json!({
+                "got": { "early": { "n": 1 }, "late": { "n": 2 }, "third": [3] },
+                "signal": { "by": "ann" }, "code": "FAILED", "count": 20000,
+            }),
+        ),
+        ("outer", json!(42)),
+        ("held", json!(0)),
+        ("broken", json!(["kept", 0])),
+        ("timed", json!("slow")),
+        ("claim", json!("approve")),
+        ("crowd", json!({ "total": 30 })),
+        ("cycle", json!({ "state": "done" })),
+    ]
+}
+
+/// The one run of a workflow that was started by hand.
+fn run_of(rig: &Rig, workflow: &str) -> String {
+    let runs = rig.json(&["runs", "list", "--workflow", workflow]);
+    runs["rows"].as_array().unwrap().last().unwrap()["id"].as_str().unwrap().to_owned()
+}
+
+/// The dead letter a run is held for.
+fn letter_of(rig: &Rig, run: &str) -> String {
+    let letters = rig.json(&["dead", "list"]);
+    let letter = letters["rows"].as_array().unwrap().iter().find(|letter| letter["run"] == run);
+    letter.unwrap_or_else(|| panic!("{run}: {letters}"))["task"].as_str().unwrap().to_owned()
+}
+
+fn signal(rig: &Rig, run: &str, name: &str, payload: &Value) {
+    rig.ok(&["runs", "signal", run, name, "--payload", &payload.to_string()]);
+}
+
+fn ended(rig: &Rig, run: &str, status: &str) -> Value {
+    rig.until(&["runs", "show", run], |shown| shown["status"] == status)
+}
+
+fn everything_that_waited_ends(rig: &Rig) {
+    rig.write("ready", "");
+    // Whoever reads first brings the schema up to date.
+    rig.ok(&["db", "migrate"]);
+    let _worker = rig.worker(&["--allow-shell", "--queue", "default", "--queue", "later"]);
+    signal(rig, &run_of(rig, "gather"), "go", &json!({ "by": "ann" }));
+    for child in
+        rig.json(&["runs", "list", "--workflow", "inner", "--status", "waiting"])["rows"].as_array().unwrap()
+    {
+        signal(rig, child["id"].as_str().unwrap(), "inner", &json!("late"));
+    }
+    rig.ok(&["runs", "retry", &run_of(rig, "broken"), "--reason", "it is there now"]);
+    rig.ok(&["dead", "requeue", &letter_of(rig, &run_of(rig, "held"))]);
+    let config = json!({ "task": "echo", "again": true }).to_string();
+    rig.ok(&[
+        "runs",
+        "retry",
+        &run_of(rig, "hold"),
+        "--node",
+        "fragile",
+        "--config",
+        &config,
+        "--reason",
+        "mended",
+    ]);
+    rig.ok(&["approvals", "approve", &format!("{}/manager", run_of(rig, "claim")), "--as", "ann"]);
+    signal(rig, &run_of(rig, "cycle"), "state", &json!({ "state": "done" }));
+    let rounds = run_of(rig, "rounds");
+    signal(rig, &rounds, "turn", &json!(1000));
+    signal(rig, &rounds, "turn", &json!(10000));
+    let paused =
+        rig.json(&["runs", "list", "--workflow", "rounds"])["rows"][0]["id"].as_str().unwrap().to_owned();
+    rig.ok(&["runs", "resume", &paused]);
+    signal(rig, &paused, "turn", &json!(6));
+
+    for (name, output) in outcomes() {
+        let run = run_of(rig, name);
+        let shown = ended(rig, &run, "completed");
+        assert_eq!(shown["output"], output, "{name}: {shown}");
+    }
+    let mended = ended(rig, &run_of(rig, "hold"), "completed");
+    assert!(mended["output"].to_string().contains("again"), "{mended}");
+    let undone = ended(rig, &run_of(rig, "undo"), "cancelled");
+    assert_eq!(
+        ended(rig, &rounds, "completed")["output"],
+        json!({ "sum": 43_210, "names": [1, 2, 3, 4] }),
+        "{undone}"
+    );
+    assert_eq!(ended(rig, &paused, "completed")["output"], json!({ "sum": 42, "names": [7] }));
+
+    // The histories, of which most rows were written before, fold to what is stored.
+    for run in rig.json(&["runs", "list"])["rows"].as_array().unwrap() {
+        rig.ok(&["verify", run["id"].as_str().unwrap()]);
+    }
+}
+
+#[test]
+fn runs_in_an_older_sqlite_file_finish() {
+    let rig = Rig::sqlite();
+    std::fs::copy(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stored/waiting.sqlite"),
+        rig.path().join("rhythm.db"),
+    )
+    .unwrap();
+    everything_that_waited_ends(&rig);
+}
+
+#[test]
+fn runs_in_an_older_postgres_database_finish() {
+    let rig = Rig::postgres();
+    rig::postgres::execute(&rig.world, include_str!("stored/waiting.postgres.sql"));
+    everything_that_waited_ends(&rig);
+}
