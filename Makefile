@@ -1,6 +1,6 @@
 # The commands people type. Each one calls the real tool; nothing is decided here.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench costs flowbench instructions sim replay agree fuzz crash mutants fmt
+.PHONY: help run test lint bench costs flowbench instructions sim replay agree random fuzz crash mutants fmt
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -36,6 +36,10 @@ replay: ## tell what happens under one seed: make replay SEED=7
 
 agree: ## the same seeds on every world, byte-equal histories: make agree SEEDS=100
 	SIM_WORLD_SEEDS=$(or $(SEEDS),50) RHYTHM_PG_FAST=1 scripts/with-postgres.sh cargo test --release --locked -p rhythm-sim --test worlds_agree -- --nocapture
+
+random: ## generated programs and graphs, long, in memory and on both databases: make random PROGRAMS=100000
+	RHYTHM_RANDOM_PROGRAMS=$(or $(PROGRAMS),100000) cargo nextest run --release --locked -p rhythm-core random_programs
+	RHYTHM_WORLD_PROGRAMS=$(or $(COPIES),1000) RHYTHM_WORLD_GRAPHS=$(or $(COPIES),1000) RHYTHM_PG_FAST=1 scripts/with-postgres.sh cargo nextest run --release --locked -p rhythm-worlds the_same_as_in_memory
 
 fuzz: ## feed mutated programs to the .flow language: make fuzz MINUTES=60
 	scripts/fuzz.sh $(or $(MINUTES),5)

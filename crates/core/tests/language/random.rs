@@ -7,7 +7,7 @@ use crate::made::{Dice, Reply, Schedule};
 use crate::stage::{Answer, Ending, Script, Way, play};
 
 /// In all; `RHYTHM_RANDOM_PROGRAMS` asks for more.
-const PROGRAMS: u64 = 10_000;
+const PROGRAMS: u64 = 1_500;
 const SHARDS: u64 = 10;
 
 /// Each shard plays its part of the programs; they run side by side.
@@ -41,7 +41,7 @@ fn play_shard(shard: u64) {
         endings[play_seed(seed)] += 1;
     }
     // Else the dice are loaded and nothing was tested.
-    assert!(endings.iter().all(|count| *count >= 5), "{endings:?}");
+    assert!(endings.iter().all(|count| *count >= 2), "{endings:?}");
 }
 
 fn play_seed(seed: u64) -> usize {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::agreeing::{self, NOON};
 
 /// Of each world; `RHYTHM_WORLD_PROGRAMS` asks for more.
-const PROGRAMS: u64 = 300;
+const PROGRAMS: u64 = 100;
 
 /// Plays the seeds of a shard in memory and on worlds that are opened for them, with what has to outlast each.
 pub async fn play<K>(shard: u64, open: impl AsyncFn(Arc<ManualClock>) -> (Arc<dyn World>, K)) {

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::agreeing::{self, NOON};
 
 /// Of each world; `RHYTHM_WORLD_GRAPHS` asks for more.
-const GRAPHS: u64 = 99;
+const GRAPHS: u64 = 60;
 const MOST_NODES: usize = 7;
 const EXPRESSIONS: [&str; 4] =
     ["output.n > 1", "output.n == 0", "ctx.n0.output.n < 2", "output.missing.n > 1"];
