@@ -22,6 +22,7 @@ pub mod library;
 pub mod limits;
 pub mod lines;
 pub mod machine;
+pub mod numbers;
 pub mod operators;
 pub mod option;
 pub mod parser;

@@ -11,7 +11,7 @@ use crate::event::{
 };
 use crate::failure::{Failure, codes};
 use crate::message::{Cancel, Message, MessageBody};
-use crate::payload::{BlobRef, Blobs, INLINE_MAX_BYTES, Payload};
+use crate::payload::{BlobRef, Blobs, Contents, INLINE_MAX_BYTES, Payload};
 use crate::program::{
     Program, ProgramError, Progress, RunFacts, Session, Snapshot, Step, StepInput, Transition,
 };
@@ -54,7 +54,7 @@ pub struct Advanced {
     pub cancel_open: bool,
     pub end: Option<End>,
     /// Contents that left their inline place; they must be stored before the commit.
-    pub blobs: Vec<(BlobRef, Arc<[u8]>)>,
+    pub blobs: Contents,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -112,6 +112,39 @@ pub fn advance(
     }
 }
 
+/// As [`advance`]; what the step looks into may also be among `made`, and only what is neither here nor there is asked for.
+pub fn advance_with(
+    program: &dyn Program,
+    facts: &RunFacts,
+    state: &RunState,
+    message: &Message,
+    (now, blobs): (Timestamp, &Blobs),
+    made: &Blobs,
+) -> Result<Advance, ProgramError> {
+    let mut all: Option<Blobs> = None;
+    loop {
+        let known = all.as_ref().unwrap_or(blobs);
+        let wanted = match advance(program, facts, state, message, now, known)? {
+            Advance::NeedBlobs(wanted) => wanted,
+            advanced => return Ok(advanced),
+        };
+        let found: Blobs = wanted
+            .iter()
+            .filter_map(|blob| Some((blob.hash.clone(), made.get(&blob.hash)?.clone())))
+            .collect();
+        let is_missing = |blob: &BlobRef| !found.contains_key(&blob.hash);
+        if wanted.iter().any(is_missing) {
+            return Ok(Advance::NeedBlobs(wanted.into_iter().filter(is_missing).collect()));
+        }
+        all.get_or_insert_with(|| blobs.clone()).extend(found);
+    }
+}
+
+/// Contents as steps look for them.
+pub fn by_hash(blobs: &[(BlobRef, Arc<[u8]>)]) -> impl Iterator<Item = (String, Arc<[u8]>)> {
+    blobs.iter().map(|(blob, content)| (blob.hash.clone(), content.clone()))
+}
+
 /// The run fails, whatever its program thinks of it; what can be taken back first, is.
 fn give_up(
     program: &dyn Program,
@@ -146,6 +179,8 @@ pub struct Fold<'a> {
     program: &'a dyn Program,
     facts: RunFacts,
     session: Option<Box<dyn Session + 'a>>,
+    /// Contents that left the snapshot with a message of this commit: no world has them yet.
+    made: Blobs,
 }
 
 /// With fewer messages to come it is not worth it to keep the snapshot read.
@@ -153,7 +188,7 @@ const WORTH_A_SESSION: usize = 2;
 
 impl<'a> Fold<'a> {
     pub fn new(program: &'a dyn Program, facts: RunFacts) -> Self {
-        Self { program, facts, session: None }
+        Self { program, facts, session: None, made: Blobs::new() }
     }
 
     /// Applies one message; `more` may follow. The snapshot of `state` is right again only after [`Self::settle`].
@@ -176,15 +211,27 @@ impl<'a> Fold<'a> {
                 return Ok(page.close(state.snapshot.clone(), state.awaiting.clone(), Vec::new(), None));
             }
         }
-        self.settle(state);
-        advance(self.program, &self.facts, state, message, now, blobs)
+        let settled = self.settle(state);
+        let step = advance_with(self.program, &self.facts, state, message, (now, blobs), &self.made)?;
+        Ok(match step {
+            Advance::Advanced(mut advanced) => {
+                self.made.extend(by_hash(&advanced.blobs));
+                advanced.blobs.splice(0..0, settled);
+                Advance::Advanced(advanced)
+            }
+            wanted => wanted,
+        })
     }
 
-    /// Brings the snapshot up to date.
-    pub fn settle(&mut self, state: &mut RunState) {
-        if let Some(snapshot) = self.session.take().and_then(|session| session.snapshot()) {
-            state.snapshot = Some(snapshot);
-        }
+    /// Brings the snapshot up to date. Gives the contents that left it: they must be stored before the commit.
+    #[must_use]
+    pub fn settle(&mut self, state: &mut RunState) -> Contents {
+        let Some((snapshot, blobs)) = self.session.take().and_then(|mut session| session.snapshot()) else {
+            return Vec::new();
+        };
+        state.snapshot = Some(snapshot);
+        self.made.extend(by_hash(&blobs));
+        blobs
     }
 }
 
@@ -195,7 +242,7 @@ struct Page {
     at: Timestamp,
     cancel_open: bool,
     cancelling: bool,
-    blobs: Vec<(BlobRef, Arc<[u8]>)>,
+    blobs: Contents,
 }
 
 impl Page {
@@ -239,6 +286,7 @@ impl Page {
         }
         self.blobs.append(&mut transition.blobs);
         let size = transition.snapshot.bytes.len();
+        let was_large = state.snapshot.as_ref().is_some_and(|last| last.bytes.len() > SNAPSHOT_WARN_BYTES);
         match transition.progress {
             Progress::Completed(_) | Progress::Failed(_) if self.cancelling => {
                 self.describe(facts, state, &transition);
@@ -257,7 +305,7 @@ impl Page {
             }
             Progress::Waiting => {
                 self.describe(facts, state, &transition);
-                if size > SNAPSHOT_WARN_BYTES {
+                if size > SNAPSHOT_WARN_BYTES && !was_large && !transition.warned {
                     self.write(EventData::Warning(Warning {
                         code: codes::LARGE_SNAPSHOT.into(),
                         message: format!("the snapshot has {size} bytes; keep large values in blobs"),
@@ -466,6 +514,7 @@ pub fn replay<E: From<Divergence>>(
     mut load: impl FnMut(&[BlobRef]) -> Result<Blobs, E>,
 ) -> Result<RunState, E> {
     let mut state = RunState::default();
+    let mut made = Blobs::new();
     let mut expected: std::collections::VecDeque<Event> = std::collections::VecDeque::new();
     for row in history {
         if row.seq != state_seq(&state, &expected) + 1 {
@@ -485,13 +534,15 @@ pub fn replay<E: From<Divergence>>(
         };
         let mut blobs = Blobs::new();
         let advanced = loop {
-            match advance(program, facts, &state, &message, row.at, &blobs) {
+            match advance_with(program, facts, &state, &message, (row.at, &blobs), &made) {
                 Ok(Advance::Advanced(advanced)) => break advanced,
                 Ok(Advance::NeedBlobs(wanted)) => blobs.extend(load(&wanted)?),
                 Err(error) => return Err(Divergence::Unsteppable { seq: row.seq, error }.into()),
             }
         };
         state = advanced.state;
+        // Nobody else may have what an earlier step made and a later one let go.
+        made.extend(by_hash(&advanced.blobs));
         expected.extend(advanced.events.into_iter().skip(1));
     }
     match expected.front() {

@@ -35,6 +35,9 @@ impl BlobRef {
 /// The blobs a step asked for, by hash.
 pub type Blobs = BTreeMap<String, Arc<[u8]>>;
 
+/// Contents that left their inline place for a reference: to be stored before anything that holds the reference.
+pub type Contents = Vec<(BlobRef, Arc<[u8]>)>;
+
 /// A JSON value, inline or by reference.
 ///
 /// In JSON a reference is `{"$blob": hash, "bytes": n}`; an inline object whose first key starts with `$` is

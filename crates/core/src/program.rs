@@ -10,7 +10,7 @@ use crate::event::EventData;
 use crate::failure::Failure;
 use crate::id::{RunId, TenantId, Version};
 use crate::message::Message;
-use crate::payload::{BlobRef, Blobs, Payload};
+use crate::payload::{BlobRef, Blobs, Contents, Payload};
 use crate::time::Timestamp;
 
 /// All state of a run between transitions. Only its program looks inside; `format` tells which reader.
@@ -97,7 +97,9 @@ pub struct Transition {
     pub awaiting: BTreeSet<String>,
     pub progress: Progress,
     /// Contents that left the snapshot for a reference to them.
-    pub blobs: Vec<(BlobRef, Arc<[u8]>)>,
+    pub blobs: Contents,
+    /// The run knows that its history has been warned of a large snapshot.
+    pub warned: bool,
 }
 
 /// The answer of a step.
@@ -135,6 +137,12 @@ pub trait Program: Send + Sync {
         Ok(None)
     }
 
+    /// The blobs a snapshot refers to, in order and each once. A program whose snapshots hold no references has none.
+    fn blob_refs(&self, snapshot: &Snapshot) -> Result<Vec<BlobRef>, ProgramError> {
+        let _ = snapshot;
+        Ok(Vec::new())
+    }
+
     /// A run whose snapshot is read once for several messages. Nothing when stepping is as good, or when the snapshot
     /// cannot be read: stepping says why.
     fn session<'a>(&'a self, snapshot: &Snapshot) -> Option<Box<dyn Session + 'a>>;
@@ -146,6 +154,6 @@ pub trait Session {
     /// Nothing when it does more, or may: nothing was applied then, and it is to be stepped from [`Self::snapshot`].
     fn note(&mut self, input: StepInput<'_>) -> Option<Vec<EventData>>;
 
-    /// The snapshot as it is now, if any message has changed it.
-    fn snapshot(&self) -> Option<Snapshot>;
+    /// The snapshot as it is now, if any message has changed it, and the contents that left it.
+    fn snapshot(&mut self) -> Option<(Snapshot, Contents)>;
 }

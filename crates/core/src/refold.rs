@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::command::{ChildSpec, Command, TimerSpec};
 use crate::event::{Event, EventData};
-use crate::fold::{Advance, Divergence, End, RunState, advance};
+use crate::fold::{Advance, Divergence, End, RunState, advance_with, by_hash};
 use crate::id::CommandId;
 use crate::message::MessageBody;
 use crate::payload::{BlobRef, Blobs};
@@ -54,6 +54,7 @@ pub fn refold<E: From<Divergence>>(
     mut load: impl FnMut(&[BlobRef]) -> Result<Blobs, E>,
 ) -> Result<Past, E> {
     let mut past = Past::default();
+    let mut made = Blobs::new();
     let mut rows = history.iter().peekable();
     while let Some(row) = rows.next() {
         let Some(message) = row.to_message() else {
@@ -68,7 +69,7 @@ pub fn refold<E: From<Divergence>>(
         };
         let mut blobs = Blobs::new();
         let advanced = loop {
-            match advance(program, facts, &past.state, &message, row.at, &blobs) {
+            match advance_with(program, facts, &past.state, &message, (row.at, &blobs), &made) {
                 Ok(Advance::Advanced(advanced)) => break advanced,
                 Ok(Advance::NeedBlobs(wanted)) => blobs.extend(load(&wanted)?),
                 Err(error) => return Err(Divergence::Unsteppable { seq: row.seq, error }.into()),
@@ -90,6 +91,7 @@ pub fn refold<E: From<Divergence>>(
         past.state = advanced.state;
         past.end = advanced.end;
         past.events.extend(advanced.events);
+        made.extend(by_hash(&advanced.blobs));
         past.blobs.extend(advanced.blobs);
     }
     Ok(past)

@@ -83,7 +83,8 @@ impl Folding<'_> {
         if sheet.item.consumed.is_empty() {
             return Planned::Idle;
         }
-        fold.settle(&mut sheet.state);
+        let settled = fold.settle(&mut sheet.state);
+        sheet.blobs.extend(settled);
         let fused = self.fence == Fence::Fused;
         let more = self.more || next_consumable(&waiting, &sheet.state).is_some();
         sheet.finish(self.row, fused, more)

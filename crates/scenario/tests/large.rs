@@ -37,5 +37,9 @@ fn large_values_are_kept_while_a_program_waits() {
         "let l = await Task.run(\"large\", {})\nlet n = 0\nfor (let x of l) { n = n + 1  if (n == 3) { sleep(1) } }\nreturn n",
         json!(120_000),
     );
+    gives(
+        "let all = []\nfor (let i of [1, 2, 3]) { let l = await Task.run(\"large\", {})  all = all.concat(l.slice(0, 20000)) }\nreturn [all.length, all[59999]]",
+        json!([60_000, "0123456789abcdef01234567"]),
+    );
     gives("let l = await Task.run(\"large\", {})\nreturn await Task.run(\"echo\", { l })", json!(1));
 }

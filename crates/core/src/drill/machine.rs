@@ -79,6 +79,7 @@ pub fn step(plan: &Plan, input: StepInput<'_>) -> Result<Step, ProgramError> {
         awaiting,
         progress,
         blobs: Vec::new(),
+        warned: false,
     }))
 }
 

@@ -9,6 +9,7 @@ mod execute;
 mod failure;
 mod group;
 mod handle;
+mod keep;
 mod load;
 mod log;
 mod memory;
@@ -28,8 +29,9 @@ use super::thrown::Stop;
 use super::value::Value;
 use crate::command::Command;
 use crate::event::EventData;
+use crate::failure::Failure;
 use crate::fold::oversize;
-use crate::payload::BlobRef;
+use crate::payload::{BlobRef, Contents};
 use crate::program::{Program, ProgramError, Progress, Session, Snapshot, Step, StepInput, Transition};
 
 pub(super) use handle::Kind;
@@ -100,9 +102,24 @@ impl Program for Flow {
             Ok(Some(progress)) => progress,
             Err(Stop::NeedBlobs(blobs)) => return Ok(Step::NeedBlobs(blobs)),
             Err(Stop::Limit(limit)) => Progress::Failed(limit.failure()),
-            Err(Stop::Thrown(error)) => Progress::Failed(machine.failure(&error)),
+            Err(Stop::Thrown(error)) => match machine.failure(&error) {
+                Ok(failure) => Progress::Failed(failure),
+                Err(Stop::NeedBlobs(blobs)) => return Ok(Step::NeedBlobs(blobs)),
+                Err(Stop::Limit(limit)) => Progress::Failed(limit.failure()),
+                Err(Stop::Thrown(error)) => {
+                    Progress::Failed(Failure::permanent(&*error.code, &*error.message))
+                }
+            },
         };
         Ok(Step::Transition(machine.finish(progress)?))
+    }
+
+    fn blob_refs(&self, snapshot: &Snapshot) -> Result<Vec<BlobRef>, ProgramError> {
+        let mut found = BTreeSet::new();
+        Memory::load(self, snapshot)?.each_blob(&mut |blob| {
+            found.insert(blob.clone());
+        });
+        Ok(found.into_iter().collect())
     }
 
     fn session<'a>(&'a self, snapshot: &Snapshot) -> Option<Box<dyn Session + 'a>> {
@@ -123,12 +140,15 @@ struct Machine<'a> {
     awaited: Value,
     commands: Vec<Command>,
     events: Vec<EventData>,
+    /// Contents that leave the snapshot.
+    blobs: Contents,
 }
 
 /// What was read once in this transition and is not read again.
 #[derive(Default)]
 struct Loaded {
     blobs: BTreeMap<String, Value>,
+    segments: BTreeMap<String, Value>,
     weight: u64,
     inputs: Option<Value>,
     context: Option<Value>,
@@ -146,6 +166,7 @@ impl<'a> Machine<'a> {
             awaited: Value::Null,
             commands: Vec::new(),
             events: Vec::new(),
+            blobs: Vec::new(),
         }
     }
 }
@@ -157,8 +178,7 @@ impl Machine<'_> {
             Some(snapshot) => snapshot.clone(),
             None => self.memory.save(self.flow),
         };
-        let awaiting = self.awaiting();
-        self.transition(snapshot, awaiting, Progress::Waiting)
+        self.transition(snapshot, Progress::Waiting)
     }
 
     fn finish(mut self, progress: Progress) -> Result<Transition, ProgramError> {
@@ -167,12 +187,16 @@ impl Machine<'_> {
             Progress::Completed(_) => self.memory.end(),
             Progress::Failed(_) => return self.fail(progress),
         }
-        let snapshot = self.memory.save(self.flow);
+        match self.memory.keep() {
+            Ok(mut made) => self.blobs.append(&mut made),
+            Err(limit) => return self.fail(Progress::Failed(limit.failure())),
+        }
+        let warned = self.memory.warned;
+        let snapshot = self.memory.save_warned(self.flow);
         if let Some(failure) = oversize(&snapshot) {
             return self.fail(Progress::Failed(failure));
         }
-        let awaiting = self.awaiting();
-        Ok(self.transition(snapshot, awaiting, progress))
+        Ok(Transition { warned, ..self.transition(snapshot, progress) })
     }
 
     /// All is as it was before the message; only the numbers that were given out are gone.
@@ -180,13 +204,13 @@ impl Machine<'_> {
         let before = Memory::before(self.flow, self.input.snapshot)?;
         self.memory = Memory { commands: self.memory.commands, ..before };
         let snapshot = self.memory.save(self.flow);
-        let awaiting = self.awaiting();
-        Ok(self.transition(snapshot, awaiting, failed))
+        Ok(self.transition(snapshot, failed))
     }
 
-    fn transition(self, snapshot: Snapshot, awaiting: BTreeSet<String>, progress: Progress) -> Transition {
-        let (commands, events) = (self.commands, self.events);
-        Transition { snapshot, commands, events, awaiting, progress, blobs: Vec::new() }
+    fn transition(self, snapshot: Snapshot, progress: Progress) -> Transition {
+        let (awaiting, warned) = (self.awaiting(), self.memory.warned);
+        let Self { commands, events, blobs, .. } = self;
+        Transition { snapshot, commands, events, awaiting, progress, blobs, warned }
     }
 }
 

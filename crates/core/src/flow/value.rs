@@ -5,6 +5,7 @@
 mod bulk;
 mod equality;
 mod error;
+mod kept;
 mod list;
 mod number;
 mod object;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 pub use bulk::Bulk;
 pub use equality::{equal, fingerprint};
 pub use error::ErrorValue;
+pub use kept::{Kept, Located, Part, Shape, assemble};
 pub use list::List;
 pub use number::Number;
 pub use object::Object;
@@ -33,6 +35,8 @@ pub enum Value {
     Handle(u64),
     /// A large value that lives elsewhere. To a program it is the value; whoever looks inside loads it first.
     Blob(Arc<BlobRef>),
+    /// A large list or object, most of which lives elsewhere, in segments.
+    Kept(Arc<Kept>),
 }
 
 impl Value {
@@ -56,6 +60,8 @@ impl Value {
             Self::Error(_) => "error",
             Self::Handle(_) => "handle",
             Self::Blob(_) => "value",
+            Self::Kept(kept) if kept.is_list() => "list",
+            Self::Kept(_) => "object",
         }
     }
 
@@ -71,6 +77,8 @@ impl Value {
             Self::Error(_) => "an error",
             Self::Handle(_) => "a handle",
             Self::Blob(_) => "a value",
+            Self::Kept(kept) if kept.is_list() => "a list",
+            Self::Kept(_) => "an object",
         }
     }
 
@@ -94,6 +102,7 @@ impl Value {
             Self::Error(error) => error.bulk(),
             Self::Handle(_) => Bulk::HANDLE,
             Self::Blob(_) => Bulk::BLOB,
+            Self::Kept(kept) => kept.bulk(),
         }
     }
 
@@ -111,6 +120,11 @@ impl Value {
             Self::List(list) => list.items().iter().for_each(|item| item.each_handle(found)),
             Self::Object(object) => object.iter().for_each(|(_, item)| item.each_handle(found)),
             Self::Error(error) => error.fields.iter().for_each(|(_, item)| item.each_handle(found)),
+            Self::Kept(kept) => kept.parts().iter().for_each(|part| {
+                if let Part::Inline(value) = part {
+                    value.each_handle(found);
+                }
+            }),
             _ => {}
         }
     }
@@ -125,6 +139,10 @@ impl Value {
             Self::List(list) => list.items().iter().for_each(|item| item.each_blob(found)),
             Self::Object(object) => object.iter().for_each(|(_, item)| item.each_blob(found)),
             Self::Error(error) => error.fields.iter().for_each(|(_, item)| item.each_blob(found)),
+            Self::Kept(kept) => kept.parts().iter().for_each(|part| match part {
+                Part::Stored(blob, _) => found(blob),
+                Part::Inline(value) => value.each_blob(found),
+            }),
             _ => {}
         }
     }

@@ -254,7 +254,7 @@ impl Machine<'_> {
         progress: Progress,
     ) -> Transition {
         let (commands, events) = (std::mem::take(&mut self.commands), std::mem::take(&mut self.events));
-        Transition { snapshot, commands, events, awaiting, progress, blobs: Vec::new() }
+        Transition { snapshot, commands, events, awaiting, progress, blobs: Vec::new(), warned: false }
     }
 
     fn awaiting(&self) -> BTreeSet<String> {

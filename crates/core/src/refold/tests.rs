@@ -1,6 +1,7 @@
 use super::*;
 use crate::failure::Failure;
 use crate::flow::{Defaults, Flow, compile, parse};
+use crate::fold::advance;
 use crate::id::{MessageId, RunId, TenantId, Version};
 use crate::message::{Actor, Cancel, Message, Start, TaskCompleted, TaskFailed, TimerFired};
 use crate::payload::Payload;

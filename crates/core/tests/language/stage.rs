@@ -210,8 +210,9 @@ impl Stage<'_> {
                 let json = self.flow.code().to_json();
                 self.flow = Flow::load(json.as_bytes()).map_err(|error| error.to_string())?;
                 assert_eq!(Code::from_json(json.as_bytes()).as_ref(), Ok(self.flow.code()));
-                let stored = self.state.snapshot.as_ref().map(|snapshot| snapshot.bytes.to_vec());
-                self.state.snapshot = stored.map(|bytes| Snapshot { format: 1, bytes: bytes.into() });
+                let stored =
+                    self.state.snapshot.as_ref().map(|snapshot| (snapshot.format, snapshot.bytes.to_vec()));
+                self.state.snapshot = stored.map(|(format, bytes)| Snapshot { format, bytes: bytes.into() });
             }
             let now = Timestamp(self.now);
             let advanced = advance(&self.flow, &self.facts, &self.state, message, now, &loaded);

@@ -9,7 +9,8 @@ use serde::{Deserialize, de};
 
 use super::tags;
 use crate::flow::limits::{Limit, MAX_VALUE_BYTES, MAX_VALUE_DEPTH};
-use crate::flow::value::{ErrorValue, List, Number, Object, Value};
+use crate::flow::numbers::{Run, spread};
+use crate::flow::value::{ErrorValue, Kept, List, Number, Object, Part, Shape, Value};
 use crate::payload::BlobRef;
 
 /// Why a text is no value.
@@ -23,9 +24,18 @@ pub enum ReadError {
 
 /// Reads plain JSON. Of a key that is given twice the last value counts.
 pub fn read(text: &str) -> Result<Value, ReadError> {
+    read_as(text, false)
+}
+
+/// Reads a segment.
+pub fn read_stored(text: &str) -> Result<Value, ReadError> {
+    read_as(text, true)
+}
+
+fn read_as(text: &str, stored: bool) -> Result<Value, ReadError> {
     let meter = Gauge::default();
     let mut source = serde_json::Deserializer::from_str(text);
-    let read = Reader { gauge: &meter, depth: 0, stored: false }.deserialize(&mut source);
+    let read = Reader { gauge: &meter, depth: 0, stored }.deserialize(&mut source);
     let read = read.and_then(|value| source.end().map(|()| value));
     read.map_err(|error| match meter.limit.get() {
         Some(limit) => ReadError::Limit(limit),
@@ -121,14 +131,14 @@ impl Reader<'_> {
         let value = match tag {
             tags::HANDLE => Value::Handle(map.next_value()?),
             tags::ERROR => Value::Error(Arc::new(map.next_value_seed(ErrorReader(self.deeper()?))?)),
-            tags::BLOB => {
-                let hash = map.next_value()?;
-                let bytes = match map.next_key::<String>()?.as_deref() {
-                    Some("bytes") => map.next_value()?,
-                    _ => return Err(A::Error::missing_field("bytes")),
-                };
-                Value::Blob(Arc::new(BlobRef { hash, bytes }))
+            tags::HANDLES => {
+                let numbers = spread(&map.next_value::<Vec<Run>>()?)?;
+                self.weigh(24 * numbers.len() as u64)?;
+                let handles = numbers.into_iter().map(Value::Handle).collect();
+                Value::List(List::new(handles).map_err(|limit| self.stop(limit))?)
             }
+            tags::BLOB => Value::Blob(Arc::new(blob(&mut map)?)),
+            tags::KEPT => Value::Kept(Arc::new(map.next_value_seed(KeptReader(self))?)),
             _ => return Err(A::Error::custom(format_args!("an unknown tag {tag:?}"))),
         };
         match map.next_key::<String>()? {
@@ -199,6 +209,93 @@ impl<'de> Visitor<'de> for Reader<'_> {
                 self.tagged(&tag, map)
             }
             first => self.object(first, map),
+        }
+    }
+}
+
+/// What follows the tag of a reference.
+fn blob<'de, A: MapAccess<'de>>(map: &mut A) -> Result<BlobRef, A::Error> {
+    let hash = map.next_value()?;
+    match map.next_key::<String>()?.as_deref() {
+        Some("bytes") => Ok(BlobRef { hash, bytes: map.next_value()? }),
+        _ => Err(A::Error::missing_field("bytes")),
+    }
+}
+
+/// The parts of a value in segments. Those at hand are no deeper than the value itself.
+struct KeptReader<'g>(Reader<'g>);
+
+impl<'de> DeserializeSeed<'de> for KeptReader<'_> {
+    type Value = Kept;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Kept, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for KeptReader<'_> {
+    type Value = Kept;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a kind and parts of it")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Kept, A::Error> {
+        let shape = match seq.next_element::<String>()?.as_deref() {
+            Some("list") => Shape::List,
+            Some("object") => Shape::Object,
+            _ => return Err(A::Error::custom("a list or an object is kept in segments, nothing else")),
+        };
+        let mut parts = Vec::new();
+        while let Some(part) = seq.next_element_seed(PartReader(self.0))? {
+            match (&part, shape) {
+                (Part::Stored(..), _)
+                | (Part::Inline(Value::List(_)), Shape::List)
+                | (Part::Inline(Value::Object(_)), Shape::Object) => parts.push(part),
+                _ => return Err(A::Error::custom("a part of another kind")),
+            }
+        }
+        Kept::new(shape, parts).map_err(|limit| self.0.stop(limit))
+    }
+}
+
+struct PartReader<'g>(Reader<'g>);
+
+impl<'de> DeserializeSeed<'de> for PartReader<'_> {
+    type Value = Part;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Part, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for PartReader<'_> {
+    type Value = Part;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a segment, a list or an object")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Part, A::Error> {
+        self.0.visit_seq(seq).map(Part::Inline)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Part, A::Error> {
+        let first: Option<String> = map.next_key()?;
+        match first {
+            Some(tag) if tag == tags::BLOB => {
+                let blob = blob(&mut map)?;
+                let Some(tags::OF) = map.next_key::<String>()?.as_deref() else {
+                    return Err(A::Error::missing_field(tags::OF));
+                };
+                let part = Part::Stored(Arc::new(blob), map.next_value()?);
+                match map.next_key::<String>()? {
+                    None => Ok(part),
+                    Some(key) => Err(A::Error::custom(format_args!("{key:?} beside a segment"))),
+                }
+            }
+            Some(tag) if tag == tags::HANDLES => self.0.tagged(&tag, map).map(Part::Inline),
+            first => self.0.object(first, map).map(Part::Inline),
         }
     }
 }

@@ -2,7 +2,12 @@
 
 use super::tags;
 use crate::flow::limits::{Limit, MAX_VALUE_BYTES};
-use crate::flow::value::{ErrorValue, Number, Object, Value};
+use crate::flow::numbers::runs;
+use crate::flow::value::{ErrorValue, Kept, List, Number, Object, Part, Value};
+use crate::payload::BlobRef;
+
+/// So many handles and nothing else are written as runs of numbers.
+const MANY_HANDLES: usize = 8;
 
 /// What becomes of handles and unread large values in plain JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +28,13 @@ pub fn write_plain(value: &Value, handles: Handles, out: &mut Vec<u8>) -> Result
 /// Writes a value as a snapshot keeps it.
 pub fn write_stored(value: &Value, out: &mut Vec<u8>) {
     Writer { out, form: Form::Stored }.value(value);
+}
+
+/// Writes a field of an object as a snapshot keeps it.
+pub fn write_stored_entry(key: &str, value: &Value, out: &mut Vec<u8>) {
+    let mut writer = Writer { out, form: Form::Stored };
+    writer.key(key);
+    writer.value(value);
 }
 
 /// Writes an error without its tag, where only an error can stand.
@@ -59,16 +71,7 @@ impl Writer<'_> {
             Value::Boolean(false) => self.raw("false"),
             Value::Number(number) => self.number(*number),
             Value::Text(text) => write_text(text, self.out),
-            Value::List(list) => {
-                self.raw("[");
-                for (place, item) in list.items().iter().enumerate() {
-                    if place > 0 {
-                        self.raw(",");
-                    }
-                    self.value(item);
-                }
-                self.raw("]");
-            }
+            Value::List(list) => self.list(list),
             Value::Object(object) => {
                 self.raw("{");
                 self.fields(object, true);
@@ -81,17 +84,68 @@ impl Writer<'_> {
             }
             Value::Error(error) => self.error_fields(error),
             Value::Handle(handle) => self.handle(*handle),
+            Value::Blob(_) | Value::Kept(_) if self.form == Form::Plain(Handles::Absent) => self.raw("null"),
             Value::Blob(blob) => {
-                if self.form == Form::Plain(Handles::Absent) {
-                    return self.raw("null");
-                }
-                self.tag(tags::BLOB);
-                write_text(&blob.hash, self.out);
-                self.raw(",\"bytes\":");
-                self.raw(&blob.bytes.to_string());
+                self.blob(blob);
                 self.raw("}");
             }
+            Value::Kept(kept) if self.form == Form::Stored => self.kept(kept),
+            Value::Kept(kept) => {
+                let (what, len) = (value.kind(), kept.count());
+                let of = if kept.is_list() { "items" } else { "fields" };
+                write_text(&format!("[{what} of {len} {of}]"), self.out);
+            }
         }
+    }
+
+    fn list(&mut self, list: &List) {
+        let is_handle = |item: &Value| matches!(item, Value::Handle(_));
+        if self.form == Form::Stored && list.len() >= MANY_HANDLES && list.items().iter().all(is_handle) {
+            return self.handles(list);
+        }
+        self.raw("[");
+        for (place, item) in list.items().iter().enumerate() {
+            if place > 0 {
+                self.raw(",");
+            }
+            self.value(item);
+        }
+        self.raw("]");
+    }
+
+    fn handles(&mut self, list: &List) {
+        let numbers = list.items().iter().filter_map(|item| match item {
+            Value::Handle(number) => Some(*number),
+            _ => None,
+        });
+        self.tag(tags::HANDLES);
+        // Writing to memory cannot fail.
+        let _ = serde_json::to_writer(&mut *self.out, &runs(numbers));
+        self.raw("}");
+    }
+
+    /// Without its closing brace: of a segment more is said.
+    fn blob(&mut self, blob: &BlobRef) {
+        self.tag(tags::BLOB);
+        write_text(&blob.hash, self.out);
+        self.raw(",\"bytes\":");
+        self.raw(&blob.bytes.to_string());
+    }
+
+    fn kept(&mut self, kept: &Kept) {
+        self.tag(tags::KEPT);
+        self.raw(if kept.is_list() { "[\"list\"" } else { "[\"object\"" });
+        for part in kept.parts() {
+            self.raw(",");
+            match part {
+                Part::Stored(blob, len) => {
+                    self.blob(blob);
+                    self.raw(&format!(",\"{}\":{len}}}", tags::OF));
+                }
+                Part::Inline(value) => self.value(value),
+            }
+        }
+        self.raw("]}");
     }
 
     fn handle(&mut self, handle: u64) {
@@ -123,14 +177,18 @@ impl Writer<'_> {
                 self.raw(",");
             }
             first = false;
-            if self.form == Form::Stored && key.starts_with('$') {
-                write_text(&format!("${key}"), self.out);
-            } else {
-                write_text(key, self.out);
-            }
-            self.raw(":");
+            self.key(key);
             self.value(value);
         }
+    }
+
+    fn key(&mut self, key: &str) {
+        if self.form == Form::Stored && key.starts_with('$') {
+            write_text(&format!("${key}"), self.out);
+        } else {
+            write_text(key, self.out);
+        }
+        self.raw(":");
     }
 
     fn number(&mut self, number: Number) {

@@ -1,10 +1,12 @@
 //! Reading parts of values, and calling what can be called.
 
+use std::sync::Arc;
+
 use super::Machine;
 use crate::flow::code::{Access, Index};
 use crate::flow::library::{self, Body, Call, Function};
 use crate::flow::thrown::{Evaluated, codes, short, throw, type_error};
-use crate::flow::value::{Object, Value};
+use crate::flow::value::{Kept, Object, Value};
 
 impl Machine<'_> {
     #[inline(never)]
@@ -12,7 +14,13 @@ impl Machine<'_> {
         let mut value = self.evaluate(base)?;
         for access in accesses {
             self.meter.node()?;
-            value = self.look(value)?;
+            value = match self.read_kept(&value, access)? {
+                Some(read) => {
+                    value = read;
+                    continue;
+                }
+                None => self.look(value)?,
+            };
             value = match access {
                 // Nothing is read of null: the rest of the chain is skipped.
                 Access::MaybeField(_) | Access::MaybeMethod(..) if matches!(value, Value::Null) => {
@@ -30,6 +38,59 @@ impl Machine<'_> {
             };
         }
         Ok(value)
+    }
+
+    /// What can be read of a value in segments without loading all of it.
+    #[inline(never)]
+    fn read_kept(&mut self, value: &Value, access: &Access) -> Evaluated<Option<Value>> {
+        let Value::Kept(kept) = value else { return Ok(None) };
+        match access {
+            Access::Field(name) | Access::MaybeField(name) if !kept.is_list() => {
+                self.meter.scan(key_cost(name))?;
+                Ok(kept.field_at_hand(name).cloned())
+            }
+            Access::Field(name) | Access::MaybeField(name) if **name == *"length" => {
+                Ok(Some(Value::integer(kept.count() as i64)))
+            }
+            Access::At(index) if kept.is_list() => {
+                let index = self.looked(*index)?;
+                let Value::Number(number) = &index else { return self.item(value, &index).map(Some) };
+                let found = match number.as_index() {
+                    Some(place) => self.kept_item(kept, place)?,
+                    None => None,
+                };
+                found.map_or_else(|| no_item(&number.to_string(), kept.count(), "item"), Ok).map(Some)
+            }
+            Access::Method(name, more) | Access::MaybeMethod(name, more)
+                if kept.is_list() && **name == *"concat" =>
+            {
+                let more = self.arguments(more)?;
+                self.joined(Kept::clone(kept), more).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// A list in segments with more behind it. What is there already is not loaded.
+    pub fn joined(&mut self, mut kept: Kept, more: Vec<Value>) -> Evaluated {
+        for item in more {
+            let item = match item {
+                Value::Blob(_) => self.look(item)?,
+                item => item,
+            };
+            match item {
+                Value::List(list) => {
+                    self.meter.allocate(24 * list.len() as u64)?;
+                    list.items().iter().try_for_each(|item| kept.push(item.clone()))?;
+                }
+                Value::Kept(list) if list.is_list() => {
+                    self.meter.allocate(128 * list.parts().len() as u64)?;
+                    kept.append(&list)?;
+                }
+                item => kept.push(item)?,
+            }
+        }
+        Ok(Value::Kept(Arc::new(kept)))
     }
 
     #[inline(never)]
@@ -70,7 +131,7 @@ impl Machine<'_> {
                 }
             }
             (Value::Object(_) | Value::Error(_), Value::Text(key)) => self.field(value, key, false),
-            (Value::List(_) | Value::Text(_), index) => type_error(format!(
+            (Value::List(_) | Value::Kept(_) | Value::Text(_), index) => type_error(format!(
                 "{} is indexed by a number, not by {}",
                 value.described(),
                 index.described()

@@ -7,7 +7,7 @@ use super::access::{key_cost, no_item, no_property};
 use crate::flow::code::{Access, Index, Node, Part};
 use crate::flow::limits::Meter;
 use crate::flow::thrown::{Evaluated, codes, short, throw, type_error};
-use crate::flow::value::Value;
+use crate::flow::value::{Kept, Shape, Value};
 
 /// Where to go inside a value.
 enum Key {
@@ -23,7 +23,11 @@ impl<'m> Machine<'m> {
         let Some(Node::Path(base, accesses)) = node(value) else { return None };
         let [Access::Method(name, more)] = accesses.as_slice() else { return None };
         let own = matches!(node(*base), Some(Node::Local(from)) if *from == slot);
-        let list = matches!(self.memory.slots.get(slot as usize), Some(Some(Value::List(_))));
+        let list = match self.memory.slots.get(slot as usize) {
+            Some(Some(Value::List(_))) => true,
+            Some(Some(Value::Kept(kept))) => kept.is_list(),
+            _ => false,
+        };
         (own && list && &**name == "concat").then_some(more.as_slice())
     }
 }
@@ -79,6 +83,13 @@ impl Machine<'_> {
 
     fn expand_along(&mut self, value: Value, keys: &[Key]) -> Evaluated {
         let Some((key, rest)) = keys.split_first() else { return Ok(value) };
+        // What is written behind the end of a list in segments needs none of them.
+        if let (Value::Kept(kept), Key::Item(place), []) = (&value, key, rest)
+            && kept.is_list()
+            && *place == kept.count()
+        {
+            return Ok(value);
+        }
         let mut value = self.look(value)?;
         let inner = match (&value, key) {
             (Value::Object(object), Key::Field(name)) => object.get(name).cloned(),
@@ -98,9 +109,24 @@ impl Machine<'_> {
     pub fn grow(&mut self, slot: Index, more: &[Index]) -> Evaluated<()> {
         let mut items = Vec::with_capacity(more.len());
         for argument in more {
-            items.push(self.looked(*argument)?);
+            let item = self.evaluate(*argument)?;
+            // A list in segments need not be loaded to be appended to another one.
+            items.push(match item {
+                Value::Kept(_) if self.is_kept(slot) => item,
+                item => self.look(item)?,
+            });
         }
         let Some(place) = self.memory.slots.get_mut(slot as usize) else { return Ok(()) };
+        if let Some(Value::Kept(kept)) = place {
+            let kept = std::mem::replace(kept, Arc::new(Kept::new(Shape::List, Vec::new())?));
+            let old = kept.bulk().weight;
+            let grown = self.joined(Arc::unwrap_or_clone(kept), items)?;
+            let new = grown.weight();
+            if let Some(place) = self.memory.slots.get_mut(slot as usize) {
+                *place = Some(grown);
+            }
+            return self.weigh(old, new);
+        }
         let Some(Value::List(mut list)) = place.take() else { return Ok(()) };
         let old = list.bulk().weight;
         if list.is_shared() {
@@ -118,6 +144,10 @@ impl Machine<'_> {
         let new = list.bulk().weight;
         *place = Some(Value::List(list));
         self.weigh(old, new)
+    }
+
+    fn is_kept(&self, slot: Index) -> bool {
+        matches!(self.memory.slots.get(slot as usize), Some(Some(Value::Kept(_))))
     }
 
     pub fn take_fields(&mut self, fields: &[(Arc<str>, Index)], value: Index) -> Evaluated<()> {
@@ -190,6 +220,7 @@ fn write(target: &mut Value, keys: &[Key], value: Value, meter: &mut Meter) -> E
                 None => no_item(&place.to_string(), length, "item"),
             }
         }
+        (Value::Kept(kept), Key::Item(_)) if kept.is_list() => Ok(Arc::make_mut(kept).push(value)?),
         (Value::Object(_), Key::Item(_)) => type_error("an object is indexed by a string, not by a number"),
         (Value::List(_), Key::Field(name)) => {
             type_error(format!("`{}` of a list cannot be written: it is indexed by a number", short(name)))

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::flow::option::WORK;
 use crate::flow::thrown::{Evaluated, codes, wrong_argument};
 use crate::flow::value::{ErrorValue, Value};
+use crate::fold::spill;
 use crate::id::CommandId;
 use crate::payload::Payload;
 use crate::retry::{RetryPolicy, Verdict};
@@ -68,6 +69,10 @@ impl Again {
         self.stopped = true;
     }
 
+    pub fn input(&self) -> &Payload {
+        &self.input
+    }
+
     fn spec(&self, number: CommandId, workflow: &str, at: Timestamp) -> ChildSpec {
         let left = self.until.map(|until| until.since(at));
         ChildSpec {
@@ -96,7 +101,12 @@ impl Machine<'_> {
             let (other, taken) = (other.key, taken.collect::<Vec<_>>().join(", "));
             return wrong_argument(format!("{function} takes no option `{other}`; it takes {taken}"));
         }
-        let input = self.payload(input.unwrap_or(Value::Null), "the inputs", function)?;
+        let mut input = self.payload(input.unwrap_or(Value::Null), "the inputs", function)?;
+        // The run may have to remember it.
+        if let Some((blob, content)) = spill(&input) {
+            input = Payload::Blob(blob.clone());
+            self.blobs.push((blob, content));
+        }
         let given = |key: &str| options.given.iter().any(|choice| choice.key == key);
         let number = self.number();
         let mut again = Again {

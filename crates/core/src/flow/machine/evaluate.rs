@@ -53,7 +53,16 @@ impl Machine<'_> {
 
     #[inline(never)]
     pub fn truthy(&mut self, index: Index) -> Evaluated<bool> {
-        Ok(self.looked(index)?.is_truthy())
+        let value = self.evaluate(index)?;
+        Ok(self.judged(value)?.is_truthy())
+    }
+
+    /// A value whose kind is known. One in segments need not be loaded for that.
+    fn judged(&mut self, value: Value) -> Evaluated {
+        match value {
+            Value::Kept(_) => Ok(value),
+            value => self.look(value),
+        }
     }
 
     #[inline(never)]
@@ -117,7 +126,7 @@ impl Machine<'_> {
         let mut last = Value::Null;
         for (place, operand) in operands.iter().enumerate() {
             last = self.evaluate(*operand)?;
-            if place + 1 < operands.len() && settles(&self.look(last.clone())?) {
+            if place + 1 < operands.len() && settles(&self.judged(last.clone())?) {
                 break;
             }
         }

@@ -156,7 +156,16 @@ impl Machine<'_> {
     /// Loops walk what was there at their start.
     fn walk(&mut self, walk: &Walk) -> Evaluated<()> {
         let given = self.evaluate(walk.items)?;
-        let items = match (self.look(given.clone())?, walk.keys) {
+        let seen = match &given {
+            Value::Kept(kept) if kept.is_list() => given.clone(),
+            given => self.look(given.clone())?,
+        };
+        let items = match (seen, walk.keys) {
+            (Value::Kept(_), false) => given,
+            (Value::Kept(kept), true) => {
+                self.meter.allocate(24 * kept.count() as u64)?;
+                Value::List(List::new((0..kept.count()).map(|place| Value::integer(place as i64)).collect())?)
+            }
             // What lives elsewhere stays there: only the way to it is remembered.
             (Value::List(_), false) => given,
             (Value::List(list), true) => {
@@ -185,10 +194,14 @@ impl Machine<'_> {
         let (Some(list), Some(Value::Number(Number::Integer(place)))) = (list, place) else {
             return throw(codes::UNDEFINED_VARIABLE, "the loop has lost its place");
         };
-        let Value::List(list) = self.look(list)? else {
-            return throw(codes::UNDEFINED_VARIABLE, "the loop has lost its list");
+        let at = usize::try_from(place).unwrap_or(usize::MAX);
+        let item = match list {
+            Value::Kept(kept) => self.kept_item(&kept, at)?,
+            list => match self.look(list)? {
+                Value::List(list) => list.items().get(at).cloned(),
+                _ => return throw(codes::UNDEFINED_VARIABLE, "the loop has lost its list"),
+            },
         };
-        let item = usize::try_from(place).ok().and_then(|at| list.items().get(at)).cloned();
         let Some(item) = item else { return Ok(Outcome::Next) };
         self.set(next.variable, item)?;
         self.set(next.place, Value::integer(place + 1))?;

@@ -69,7 +69,7 @@ impl Machine<'_> {
     }
 
     /// How the run fails when nobody caught the error. What it carries goes along, if it can.
-    pub fn failure(&mut self, error: &ErrorValue) -> Failure {
+    pub fn failure(&mut self, error: &ErrorValue) -> Evaluated<Failure> {
         let mut failure = Failure::permanent(&*error.code, &*error.message);
         failure.kind = error.kind.to_string();
         if let Some(Value::Number(Number::Integer(attempts))) = error.fields.get("attempts") {
@@ -77,14 +77,20 @@ impl Machine<'_> {
         }
         failure.data = match error.fields.get("data") {
             Some(Value::Blob(blob)) => Some(Payload::Blob(BlobRef::clone(blob))),
-            Some(data) => self.written(data, Handles::Shown).ok(),
+            Some(data) => {
+                let data = self.look_inside(data.clone())?;
+                self.written(&data, Handles::Shown).ok()
+            }
             None => None,
         };
         let more = error.fields.iter().filter(|(key, _)| !matches!(&***key, "attempts" | "data"));
         let more = Object::new(more.map(|(key, value)| (key.clone(), value.clone()))).ok();
         let more = more.filter(|more| !more.is_empty()).map(Value::Object);
-        failure.fields = more.and_then(|more| self.written(&more, Handles::Shown).ok()).map(Box::new);
-        failure
+        if let Some(more) = more {
+            let more = self.look_inside(more)?;
+            failure.fields = self.written(&more, Handles::Shown).ok().map(Box::new);
+        }
+        Ok(failure)
     }
 }
 

@@ -5,17 +5,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Machine;
-use crate::flow::json::{Handles, ReadError, read, write_plain};
+use crate::flow::json::{Handles, ReadError, read, read_stored, write_plain};
 use crate::flow::limits::{Limit, MAX_VALUE_BYTES};
 use crate::flow::thrown::{Evaluated, Stop, codes, type_error, wrong_argument};
-use crate::flow::value::{ErrorValue, List, Object, Value};
+use crate::flow::value::{ErrorValue, Kept, List, Located, Object, Part, Shape, Value, assemble};
 use crate::payload::{BlobRef, Payload};
 
-impl Machine<'_> {
+impl<'m> Machine<'m> {
     /// The value itself, when this is a reference to it.
     pub fn look(&mut self, value: Value) -> Evaluated {
         match value {
             Value::Blob(blob) => self.load(&blob),
+            Value::Kept(kept) => self.whole(&kept),
             value => Ok(value),
         }
     }
@@ -27,18 +28,102 @@ impl Machine<'_> {
         }
         let mut missing = BTreeSet::new();
         value.each_blob(&mut |blob| {
-            let known =
-                self.loaded.blobs.contains_key(&blob.hash) || self.input.blobs.contains_key(&blob.hash);
-            if !known {
+            if !self.is_at_hand(blob) {
                 missing.insert(BlobRef::clone(blob));
             }
         });
-        // All at once: each answer starts the step over.
-        if !missing.is_empty() {
-            self.refuse_large(missing.iter().map(|blob| blob.bytes).fold(0, u64::saturating_add))?;
-            return Err(Stop::NeedBlobs(missing.into_iter().collect()));
-        }
+        self.ask_for(missing)?;
         self.expand(value)
+    }
+
+    pub fn is_at_hand(&self, blob: &BlobRef) -> bool {
+        let loaded = &self.loaded;
+        self.input.blobs.contains_key(&blob.hash)
+            || loaded.blobs.contains_key(&blob.hash)
+            || loaded.segments.contains_key(&blob.hash)
+    }
+
+    /// All at once: each answer starts the step over.
+    pub fn ask_for(&self, missing: BTreeSet<BlobRef>) -> Evaluated<()> {
+        if missing.is_empty() {
+            return Ok(());
+        }
+        self.refuse_large(missing.iter().map(|blob| blob.bytes).fold(0, u64::saturating_add))?;
+        Err(Stop::NeedBlobs(missing.into_iter().collect()))
+    }
+
+    /// A value in segments, in one piece.
+    #[inline(never)]
+    fn whole(&mut self, kept: &Kept) -> Evaluated {
+        let stored = kept.parts().iter().filter_map(|part| match part {
+            Part::Stored(blob, _) if !self.is_at_hand(blob) => Some(BlobRef::clone(blob)),
+            _ => None,
+        });
+        self.ask_for(stored.collect())?;
+        self.meter.allocate(if kept.is_list() { 24 } else { 64 } * kept.count() as u64)?;
+        let mut parts = Vec::with_capacity(kept.parts().len());
+        for part in kept.parts() {
+            parts.push(match part {
+                Part::Stored(blob, len) => self.segment(blob, kept.shape(), *len)?,
+                Part::Inline(value) => value.clone(),
+            });
+        }
+        Ok(assemble(kept.shape(), parts)?)
+    }
+
+    /// An item of a list in segments; only its segment is loaded.
+    pub fn kept_item(&mut self, kept: &Kept, place: usize) -> Evaluated<Option<Value>> {
+        match kept.item(place) {
+            None => Ok(None),
+            Some(Located::Here(item)) => Ok(Some(item)),
+            Some(Located::Stored(blob, place)) => match self.segment(&blob, Shape::List, place + 1)? {
+                Value::List(list) => Ok(list.items().get(place).cloned()),
+                _ => Ok(None),
+            },
+        }
+    }
+
+    /// The items or fields of one segment: at least so many.
+    fn segment(&mut self, blob: &BlobRef, shape: Shape, least: usize) -> Evaluated {
+        if let Some(value) = self.loaded.segments.get(&blob.hash) {
+            return Ok(value.clone());
+        }
+        let text = self.content(blob)?;
+        self.meter.scan(text.len() as u64)?;
+        let value = match read_stored(text) {
+            Ok(value) => value,
+            Err(ReadError::Limit(limit)) => return Err(limit.into()),
+            Err(_) => return type_error("a segment of a large value is damaged"),
+        };
+        let fits = match (&value, shape) {
+            (Value::List(list), Shape::List) => list.len() >= least,
+            (Value::Object(object), Shape::Object) => object.len() >= least,
+            _ => false,
+        };
+        if !fits {
+            return type_error("a segment of a large value is not what it was");
+        }
+        self.note_loaded(&value)?;
+        self.loaded.segments.insert(blob.hash.clone(), value.clone());
+        Ok(value)
+    }
+
+    fn note_loaded(&mut self, value: &Value) -> Evaluated<()> {
+        self.loaded.weight = self.loaded.weight.saturating_add(value.weight());
+        if self.loaded.weight > MAX_VALUE_BYTES { Err(Limit::Memory.into()) } else { Ok(()) }
+    }
+
+    /// What the engine has loaded for this step.
+    fn content(&self, blob: &BlobRef) -> Evaluated<&'m str> {
+        self.refuse_large(blob.bytes)?;
+        let blobs = self.input.blobs;
+        let Some(content) = blobs.get(&blob.hash) else {
+            return Err(Stop::NeedBlobs(vec![blob.clone()]));
+        };
+        match std::str::from_utf8(content) {
+            Ok(text) => Ok(text),
+            Err(_) => type_error("a large value is not text"),
+        }
     }
 
     fn expand(&mut self, value: Value) -> Evaluated {
@@ -47,6 +132,10 @@ impl Machine<'_> {
         }
         match value {
             Value::Blob(blob) => self.load(&blob),
+            Value::Kept(kept) => {
+                let whole = self.whole(&kept)?;
+                self.expand(whole)
+            }
             Value::List(list) => {
                 self.meter.allocate(24 * list.len() as u64)?;
                 let items = list.items().iter().map(|item| self.expand(item.clone()));
@@ -71,18 +160,9 @@ impl Machine<'_> {
         if let Some(value) = self.loaded.blobs.get(&blob.hash) {
             return Ok(value.clone());
         }
-        self.refuse_large(blob.bytes)?;
-        let Some(content) = self.input.blobs.get(&blob.hash) else {
-            return Err(Stop::NeedBlobs(vec![blob.clone()]));
-        };
-        let Ok(text) = std::str::from_utf8(content) else {
-            return type_error("a large value is not text");
-        };
+        let text = self.content(blob)?;
         let value = self.parse(text)??;
-        self.loaded.weight = self.loaded.weight.saturating_add(value.weight());
-        if self.loaded.weight > MAX_VALUE_BYTES {
-            return Err(Limit::Memory.into());
-        }
+        self.note_loaded(&value)?;
         self.loaded.blobs.insert(blob.hash.clone(), value.clone());
         Ok(value)
     }

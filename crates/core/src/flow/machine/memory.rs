@@ -1,16 +1,21 @@
 //! Everything a run remembers between messages, as one flat object.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::handle::Handle;
+use super::handle::{Handle, Kind, State};
+use super::keep::Keeper;
 use super::{Flow, stored};
+use crate::flow::limits::Limit;
 use crate::flow::value::Value;
-use crate::payload::Payload;
+use crate::fold::SNAPSHOT_WARN_BYTES;
+use crate::payload::{BlobRef, Contents, Payload};
 use crate::program::{ProgramError, Snapshot};
 use crate::time::Timestamp;
 
 /// The snapshot format this build writes and reads.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
+/// The oldest it reads.
+pub const OLDEST: u32 = 1;
 
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
@@ -28,8 +33,12 @@ pub struct Memory {
     pub input: Option<Payload>,
     /// The last signal consumed, so that a repeated delivery is no second signal.
     pub last_signal: Option<String>,
+    /// The snapshot was large once, and the history says so.
+    pub warned: bool,
     pub slots: Vec<Option<Value>>,
     pub handles: BTreeMap<u64, Handle>,
+    /// The blobs that what was read refers to.
+    pub known: BTreeSet<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,10 +61,15 @@ impl Memory {
     }
 
     pub fn load(flow: &Flow, snapshot: &Snapshot) -> Result<Self, ProgramError> {
-        if snapshot.format != FORMAT {
+        if !(OLDEST..=FORMAT).contains(&snapshot.format) {
             return Err(ProgramError::UnknownFormat { found: snapshot.format, known: FORMAT });
         }
-        let memory = stored::read(flow, snapshot.open()?)?;
+        let mut memory = stored::read(flow, snapshot.open()?)?;
+        let mut known = BTreeSet::new();
+        memory.each_blob(&mut |blob| {
+            known.insert(blob.hash.clone());
+        });
+        memory.known = known;
         if memory.position >= flow.code.steps.len() {
             return Err(ProgramError::BadSnapshot(format!("there is no step {}", memory.position)));
         }
@@ -64,6 +78,56 @@ impl Memory {
 
     pub fn save(&self, flow: &Flow) -> Snapshot {
         Snapshot::seal(FORMAT, stored::write(flow, self))
+    }
+
+    /// The same, and remembers that the history was told when it is large.
+    pub fn save_warned(&mut self, flow: &Flow) -> Snapshot {
+        let snapshot = self.save(flow);
+        if self.warned || snapshot.bytes.len() <= SNAPSHOT_WARN_BYTES {
+            return snapshot;
+        }
+        self.warned = true;
+        self.save(flow)
+    }
+
+    /// Moves what is large out of the snapshot. Gives the contents that have to be stored.
+    pub fn keep(&mut self) -> Result<Contents, Limit> {
+        let mut keeper = Keeper::knowing(std::mem::take(&mut self.known));
+        self.slots.iter_mut().flatten().try_for_each(|value| keeper.keep(value))?;
+        for handle in self.handles.values_mut() {
+            match &mut handle.state {
+                State::Open => {}
+                State::Done(value, _) => keeper.keep(value)?,
+                State::Failed(error, _) => {
+                    let mut value = Value::Error(error.clone());
+                    keeper.keep(&mut value)?;
+                    if let Value::Error(kept) = value {
+                        *error = kept;
+                    }
+                }
+            }
+        }
+        Ok(keeper.made())
+    }
+
+    /// Calls `found` with every blob the snapshot refers to.
+    pub fn each_blob(&self, found: &mut impl FnMut(&BlobRef)) {
+        if let Some(Payload::Blob(blob)) = &self.input {
+            found(blob);
+        }
+        self.slots.iter().flatten().for_each(|value| value.each_blob(&mut |blob| found(blob)));
+        for handle in self.handles.values() {
+            match &handle.state {
+                State::Open => {}
+                State::Done(value, _) => value.each_blob(&mut |blob| found(blob)),
+                State::Failed(error, _) => Value::Error(error.clone()).each_blob(&mut |blob| found(blob)),
+            }
+            if let Kind::Child { again: Some(again), .. } = &handle.kind
+                && let Payload::Blob(blob) = again.input()
+            {
+                found(blob);
+            }
+        }
     }
 
     /// Nothing of a run that has ended is needed any more.

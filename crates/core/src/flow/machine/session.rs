@@ -10,6 +10,7 @@ use crate::event::EventData;
 use crate::flow::library::Combinator;
 use crate::fold::SNAPSHOT_WARN_BYTES;
 use crate::message::MessageBody;
+use crate::payload::Contents;
 use crate::program::{Session, Snapshot, StepInput};
 
 /// A byte that came from outside takes at most this many in a snapshot.
@@ -88,7 +89,12 @@ impl Session for FlowSession<'_> {
         }
     }
 
-    fn snapshot(&self) -> Option<Snapshot> {
-        self.changed.then(|| self.memory.save(self.flow))
+    fn snapshot(&mut self) -> Option<(Snapshot, Contents)> {
+        if !self.changed {
+            return None;
+        }
+        // It holds less than would have to leave: what is noted fits.
+        let blobs = self.memory.keep().unwrap_or_default();
+        Some((self.memory.save(self.flow), blobs))
     }
 }

@@ -2,7 +2,6 @@
 //! `{"format":1,"position":3,"wait":2,"commands":2,"locals":{"order":..},"handles":{"2":{"task":"ship","step":3}}}`.
 //! What is absent is what it is by default; most snapshots have a few hundred bytes.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use serde::{Deserialize, de};
 use super::Flow;
 use super::child::Again;
 use super::handle::{Group, Handle, Kind, Manner, State};
-use super::memory::{FORMAT, Memory, Stage};
+use super::memory::{FORMAT, Memory, OLDEST, Stage};
 use crate::flow::json::{Stored, StoredError, write_stored, write_stored_error, write_text};
 use crate::flow::library::Combinator;
 use crate::payload::Payload;
@@ -43,6 +42,9 @@ pub fn write(flow: &Flow, memory: &Memory) -> Vec<u8> {
     if let Some(signal) = &memory.last_signal {
         put(&mut out, format_args!(",\"last_signal\":"));
         write_text(signal, &mut out);
+    }
+    if memory.warned {
+        put(&mut out, format_args!(",\"warned\":true"));
     }
     if let Some(input) = &memory.input {
         put(&mut out, format_args!(",\"input\":{}", input.to_stored()));
@@ -187,6 +189,8 @@ struct StoredMemory {
     started_at: Timestamp,
     #[serde(default)]
     last_signal: Option<String>,
+    #[serde(default)]
+    warned: bool,
     #[serde(default, deserialize_with = "present")]
     input: Option<Payload>,
     #[serde(default)]
@@ -240,7 +244,7 @@ fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> R
 pub fn read(flow: &Flow, bytes: &[u8]) -> Result<Memory, ProgramError> {
     let bad = |error: serde_json::Error| ProgramError::BadSnapshot(error.to_string());
     let stored: StoredMemory = serde_json::from_slice(bytes).map_err(bad)?;
-    if stored.format != FORMAT {
+    if !(OLDEST..=FORMAT).contains(&stored.format) {
         return Err(ProgramError::UnknownFormat { found: stored.format, known: FORMAT });
     }
     let mut memory = Memory {
@@ -257,8 +261,9 @@ pub fn read(flow: &Flow, bytes: &[u8]) -> Result<Memory, ProgramError> {
         started_at: stored.started_at,
         input: stored.input,
         last_signal: stored.last_signal,
+        warned: stored.warned,
         slots: vec![None; flow.code.slots.len()],
-        handles: BTreeMap::new(),
+        ..Memory::default()
     };
     for (key, Stored(value)) in stored.locals.0 {
         let slot = flow.slots.get(&key).and_then(|&slot| memory.slots.get_mut(slot));

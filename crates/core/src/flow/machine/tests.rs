@@ -3,6 +3,7 @@
 
 mod arbitrary;
 mod depth;
+mod gathered;
 mod messages;
 mod options;
 mod session;
@@ -13,7 +14,7 @@ use super::Flow;
 use crate::command::Command;
 use crate::event::Event;
 use crate::flow::{Defaults, compile, parse};
-use crate::fold::{Advance, Advanced, End, RunState, advance};
+use crate::fold::{Advance, Advanced, End, RunState, advance, by_hash, spill};
 use crate::id::{CommandId, MessageId, RunId, TenantId, Version};
 use crate::message::*;
 use crate::payload::{Blobs, Payload};
@@ -25,6 +26,8 @@ pub struct Rehearsal {
     pub flow: Flow,
     pub state: RunState,
     pub blobs: Blobs,
+    /// Contents that left the run: a world would have them.
+    pub stored: Blobs,
     pub now: i64,
     facts: RunFacts,
 }
@@ -49,6 +52,7 @@ impl Rehearsal {
             flow: Flow::new(code).unwrap(),
             state: RunState::default(),
             blobs: Blobs::new(),
+            stored: Blobs::new(),
             now: 0,
             facts,
         }
@@ -62,13 +66,33 @@ impl Rehearsal {
     }
 
     pub fn send(&mut self, id: &str, body: MessageBody) -> Advanced {
-        match self.try_send(id, body) {
-            Ok(Advance::Advanced(advanced)) => {
-                self.state = advanced.state.clone();
-                *advanced
+        let before = self.blobs.clone();
+        let advanced = loop {
+            self.now -= if self.blobs.len() > before.len() { 10 } else { 0 };
+            match self.try_send(id, body.clone()) {
+                Ok(Advance::Advanced(advanced)) => break advanced,
+                Ok(Advance::NeedBlobs(wanted))
+                    if wanted.iter().all(|b| self.stored.contains_key(&b.hash)) =>
+                {
+                    let found =
+                        wanted.into_iter().map(|blob| (blob.hash.clone(), self.stored[&blob.hash].clone()));
+                    self.blobs.extend(found.collect::<Vec<_>>());
+                }
+                other => panic!("{other:?}"),
             }
-            other => panic!("{other:?}"),
-        }
+        };
+        self.blobs = before;
+        self.state = advanced.state.clone();
+        self.stored.extend(by_hash(&advanced.blobs));
+        *advanced
+    }
+
+    /// As a worker hands over what a task returned.
+    pub fn returned(&mut self, output: &str) -> Payload {
+        let output = json(output);
+        let Some((blob, content)) = spill(&output) else { return output };
+        self.stored.insert(blob.hash.clone(), content);
+        Payload::Blob(blob)
     }
 
     pub fn start(&mut self, input: &str) -> Advanced {
@@ -76,7 +100,8 @@ impl Rehearsal {
     }
 
     pub fn complete(&mut self, task: u64, output: &str) -> Advanced {
-        let body = TaskCompleted { task: CommandId(task), attempt: 1, output: json(output) };
+        let output = self.returned(output);
+        let body = TaskCompleted { task: CommandId(task), attempt: 1, output };
         self.send(&format!("task:{task}"), MessageBody::TaskCompleted(body))
     }
 
@@ -95,7 +120,10 @@ impl Rehearsal {
     }
 
     pub fn set_snapshot(&mut self, text: &str) {
-        self.state.snapshot = Some(crate::program::Snapshot::seal(1, text.into()));
+        self.state.snapshot = Some(crate::program::Snapshot::seal(
+            if text.starts_with("{\"format\":2") { 2 } else { 1 },
+            text.into(),
+        ));
     }
 }
 

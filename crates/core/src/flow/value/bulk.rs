@@ -20,6 +20,8 @@ impl Bulk {
     pub const HANDLE: Self = Self { weight: 24, depth: 0, holds: HANDLES };
     /// What it refers to counts once it is loaded. A reference is written as an object.
     pub const BLOB: Self = Self { weight: 128, depth: 1, holds: BLOBS };
+    /// A segment of a list or object: at least one item lies in it.
+    pub const SEGMENT: Self = Self { weight: 128, depth: 2, holds: BLOBS };
     /// A list or object without members.
     pub const EMPTY: Self = Self { weight: 64, depth: 1, holds: 0 };
 
@@ -40,6 +42,12 @@ impl Bulk {
         let weight = self.weight.saturating_add(member.weight).saturating_add(extra);
         let depth = self.depth.max(member.depth.saturating_add(1));
         Self { weight, depth, holds: self.holds | member.holds }.checked()
+    }
+
+    /// The container's bulk with more of the same container.
+    pub fn beside(self, more: Self) -> Result<Self, Limit> {
+        let weight = self.weight.saturating_add(more.weight);
+        Self { weight, depth: self.depth.max(more.depth), holds: self.holds | more.holds }.checked()
     }
 
     /// Whether a container may shrink in depth or lose a mark when `old` is replaced by `new`: then all its members

@@ -1,6 +1,7 @@
 //! Equality by structure. Kinds that differ are unequal; the order of an object's keys does not matter.
 
 use std::hash::{DefaultHasher, Hasher};
+use std::sync::Arc;
 
 use super::{ErrorValue, Number, Value};
 
@@ -21,6 +22,7 @@ pub fn equal(left: &Value, right: &Value) -> bool {
         (Value::Error(a), Value::Error(b)) => errors_equal(a, b),
         (Value::Handle(a), Value::Handle(b)) => a == b,
         (Value::Blob(a), Value::Blob(b)) => a == b,
+        (Value::Kept(a), Value::Kept(b)) => Arc::ptr_eq(a, b),
         _ => false,
     }
 }
@@ -78,6 +80,10 @@ fn mix(value: &Value, hasher: &mut DefaultHasher) {
             hasher.write_u64(*handle);
         }
         Value::Blob(blob) => mix_text(10, &blob.hash, hasher),
+        Value::Kept(kept) => {
+            hasher.write_u8(11);
+            hasher.write_usize(kept.count());
+        }
     }
 }
 

@@ -23,7 +23,8 @@ fn fold(stage: &Stage, messages: &[Message], together: bool) -> (RunState, Vec<A
             break;
         }
     }
-    fold.settle(&mut state);
+    let settled = fold.settle(&mut state);
+    assert!(settled.is_empty(), "a graph's values leave with their message");
     (state, all)
 }
 

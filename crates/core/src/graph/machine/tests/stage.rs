@@ -281,7 +281,7 @@ impl Stage {
             let answer = fold.advance(&mut state, message, (now, &self.blobs), 5);
             answer.map(|answer| match answer {
                 Advance::Advanced(mut advanced) => {
-                    fold.settle(&mut advanced.state);
+                    advanced.blobs.extend(fold.settle(&mut advanced.state));
                     Advance::Advanced(advanced)
                 }
                 other => other,
