@@ -20,6 +20,8 @@ pub const MIGRATIONS: &[Migration] = &[
     migration!(3, "0003_views"),
     migration!(4, "0004_approvals"),
     migration!(5, "0005_artifacts"),
+    migration!(6, "0006_repairs"),
+    migration!(7, "0007_views"),
 ];
 
 /// The schema version this build needs.

@@ -16,6 +16,8 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 2, name: "views", sql: include_str!("migrations/0002_views.sql") },
     Migration { version: 3, name: "approvals", sql: include_str!("migrations/0003_approvals.sql") },
     Migration { version: 4, name: "artifacts", sql: include_str!("migrations/0004_artifacts.sql") },
+    Migration { version: 5, name: "repairs", sql: include_str!("migrations/0005_repairs.sql") },
+    Migration { version: 6, name: "views", sql: include_str!("migrations/0006_views.sql") },
 ];
 
 const PATIENCE: Duration = Duration::from_secs(10);

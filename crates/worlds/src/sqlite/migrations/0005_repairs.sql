@@ -1,0 +1,1 @@
+-- What the repairs of letters, retention, blobs, versions and artifacts need. Views that people read are in the next file.

@@ -1,0 +1,1 @@
+-- The views that people read, once more from the beginning.
