@@ -16,7 +16,11 @@ const UNITS: [(&str, u64); 6] =
 pub enum DurationError {
     #[error("a duration cannot be empty: write a number and a unit, such as \"10s\" or \"1h30m\"")]
     Empty,
-    #[error("a duration has no spaces: write {0:?} without them, such as \"1h30m\"")]
+    #[error("a duration is numbers and units without spaces: write {0:?}")]
+    Meant(String),
+    #[error(
+        "a duration has no spaces, and {0:?} is not understood: write a number and a unit, such as \"1h30m\""
+    )]
     Space(String),
     #[error("a duration has no sign: {0:?} must begin with a digit, such as \"10s\"")]
     Sign(String),
@@ -42,6 +46,9 @@ pub enum DurationError {
 pub fn parse(text: &str) -> Result<Millis, DurationError> {
     if text.is_empty() {
         return Err(DurationError::Empty);
+    }
+    if let Some(meant) = in_words(text) {
+        return Err(DurationError::Meant(meant.to_string()));
     }
     if text.contains(char::is_whitespace) {
         return Err(DurationError::Space(text.to_owned()));
@@ -77,6 +84,37 @@ pub fn parse(text: &str) -> Result<Millis, DurationError> {
         rest = after;
     }
     Ok(Millis(total))
+}
+
+/// What `1 hour` and `2 days 3 hours` mean; nothing for a duration as it should be written.
+fn in_words(text: &str) -> Option<Millis> {
+    const LONGEST: usize = 100;
+    if text.len() > LONGEST || !text.contains(|c: char| c.is_whitespace() || c.is_alphabetic()) {
+        return None;
+    }
+    let mut total = 0_u64;
+    let mut rest = text.trim();
+    let mut spelled = text.contains(char::is_whitespace);
+    while !rest.is_empty() {
+        let (number, after) = split_where(rest, |c| !c.is_ascii_digit());
+        let (word, after) = split_where(after.trim_start(), |c| !c.is_alphabetic());
+        // `M` may mean minutes, months or a million: letters alone are not guessed at.
+        let word = if word.len() > 1 { word.to_ascii_lowercase() } else { word.to_owned() };
+        let unit = match word.as_str() {
+            "w" | "week" | "weeks" => "w",
+            "d" | "day" | "days" => "d",
+            "h" | "hr" | "hrs" | "hour" | "hours" => "h",
+            "m" | "min" | "mins" | "minute" | "minutes" => "m",
+            "s" | "sec" | "secs" | "second" | "seconds" => "s",
+            "ms" | "msec" | "millis" | "millisecond" | "milliseconds" => "ms",
+            _ => return None,
+        };
+        spelled |= word != unit;
+        let (_, size) = UNITS.iter().find(|(name, _)| *name == unit)?;
+        total = total.checked_add(number.parse::<u64>().ok()?.checked_mul(*size)?)?;
+        rest = after.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
+    }
+    spelled.then_some(Millis(total))
 }
 
 fn split_where(text: &str, stop: impl Fn(char) -> bool) -> (&str, &str) {

@@ -32,6 +32,13 @@ fn survives(source: &str) -> usize {
     parsed.diagnostics.len()
 }
 
+#[test]
+fn a_title_stays_on_one_line_whatever_stands_between_its_signs() {
+    for source in ["async?.#\n(", "a?.// note\n(b)", "a?./* note\n */[b]"] {
+        assert!(survives(source) > 0, "{source}");
+    }
+}
+
 const SOUP: &[&str] = &[
     "let",
     "const",

@@ -55,7 +55,7 @@ pub fn define_with(
         format: 1,
     };
     match kind {
-        WorkflowKind::Flow => define_flow(plain),
+        WorkflowKind::Flow => define_flow(plain, around),
         WorkflowKind::Graph => graph::define(plain, around),
         WorkflowKind::Code | WorkflowKind::Drill => {
             let (remarks, tasks) = (Vec::new(), Vec::new());
@@ -99,9 +99,10 @@ fn check_schema(examined: &Examined) -> Option<Diagnostic> {
     }
 }
 
-fn define_flow(plain: Definition) -> Result<Defined, Refused> {
+fn define_flow(plain: Definition, around: &Surroundings) -> Result<Defined, Refused> {
     let Examined { file, settings, checked } = examine(&plain.source, false);
-    if checked.has_errors() {
+    let accepted = if around.sure_to_throw { checked.compiles() } else { !checked.has_errors() };
+    if !accepted {
         return Err(Refused { diagnostics: checked.diagnostics });
     }
     let defaults = Defaults {

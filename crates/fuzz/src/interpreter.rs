@@ -9,7 +9,7 @@ use crate::stage::{Answer, ENDLESS, Script, Way, play};
 const PATIENCE: usize = 60;
 
 pub fn interpreter(source: &str, answers: &[u8]) {
-    if examine(source, false).checked.has_errors() {
+    if !examine(source, false).checked.compiles() {
         return;
     }
     let script = script(answers);

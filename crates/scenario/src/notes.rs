@@ -32,7 +32,8 @@ pub fn about(scenario: &Scenario, known: &BTreeSet<String>) -> Vec<String> {
 /// Warnings about a workflow: of a graph by the paths of its document, of a flow by the lines of its text.
 pub fn of_compiler(subject: &Subject, remarks: &[Diagnostic]) -> Vec<String> {
     let root = document::read(&subject.source).ok().filter(|_| subject.kind == WorkflowKind::Graph);
-    let warnings = remarks.iter().filter(|remark| remark.severity == Severity::Warning);
+    let warnings =
+        remarks.iter().filter(|remark| matches!(remark.severity, Severity::SureToThrow | Severity::Warning));
     let told = warnings.map(|warning| {
         let start = warning.span.range().start;
         let place = match &root {

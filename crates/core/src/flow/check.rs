@@ -7,8 +7,10 @@
 mod call;
 mod closure;
 mod condition;
+mod constant;
 mod expression;
 mod function_text;
+mod handle;
 mod javascript;
 mod known;
 mod misuse;
@@ -24,11 +26,14 @@ mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::codes::{self, Code};
 use super::diagnostic::{Diagnostic, Severity};
 use super::front_matter::{self, Failures, Reading, Settings};
+use super::lexer::continues_name;
 use super::lines::Lines;
-use super::parser::parse;
+use super::parser::{Parsed, parse};
 use super::tree::{File, Form, Span};
+use handle::Handles;
 use name::Pending;
 use report::Report;
 use scope::{Kind, Scopes};
@@ -40,8 +45,45 @@ pub struct Options {
     pub strict: bool,
     /// What a failed task gives, as the front matter says.
     pub failures: Failures,
-    /// Only what would be refused. For a file with syntax errors: what could not be read would make warnings lie.
+    /// Only what would be refused, and names that are certainly unknown. For a file with syntax errors: what could
+    /// not be read would make other warnings lie.
     pub errors_only: bool,
+}
+
+/// What is not known of a file with syntax errors.
+struct Doubt<'t> {
+    /// The lines of the errors, as people count. What else is found there may follow from them.
+    lines: BTreeSet<usize>,
+    /// Words that may be declared by what could not be read.
+    words: BTreeSet<&'t str>,
+}
+
+impl<'t> Doubt<'t> {
+    /// Nothing when so much is not known that only errors are worth telling.
+    fn of(source: &'t str, parsed: &Parsed) -> Option<Self> {
+        const HOPELESS: [Code; 4] =
+            [codes::TOO_LONG, codes::TOO_DEEP, codes::OPEN_COMMENT, codes::FRONT_MATTER];
+        let errors = || parsed.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+        if errors().any(|found| HOPELESS.iter().any(|code| code.id == found.code)) {
+            return None;
+        }
+        let lines = Lines::of(source);
+        let mut doubt = Self { lines: BTreeSet::new(), words: BTreeSet::new() };
+        for found in errors() {
+            let (start, end) = (found.span.range().start, found.span.range().end);
+            let first = lines.position(start).line;
+            doubt.lines.extend(first..=lines.position(end).line.max(first));
+            doubt.note(source.get(lines.around(found.span)).unwrap_or_default());
+        }
+        parsed.skipped.iter().for_each(|span| doubt.note(span.text(source)));
+        Some(doubt)
+    }
+
+    fn note(&mut self, text: &'t str) {
+        let words = text.split(|letter| !continues_name(letter));
+        let words = words.map(|word| word.trim_start_matches(|letter: char| letter.is_ascii_digit()));
+        self.words.extend(words.filter(|word| !word.is_empty()));
+    }
 }
 
 /// What the checker found.
@@ -58,8 +100,14 @@ pub struct Checked {
 }
 
 impl Checked {
+    /// Whether `rhythm check` and registration refuse it.
     pub fn has_errors(&self) -> bool {
-        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+        self.diagnostics.iter().any(|diagnostic| diagnostic.severity.refuses())
+    }
+
+    /// Whether it can be compiled, though calls in it may be sure to throw.
+    pub fn compiles(&self) -> bool {
+        self.diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error)
     }
 }
 
@@ -72,14 +120,26 @@ pub struct Mention {
 
 /// Checks what the parser could read.
 pub fn check(source: &str, file: &File, options: Options) -> Checked {
+    check_in_doubt(source, file, options, None)
+}
+
+fn check_in_doubt<'t>(
+    source: &'t str,
+    file: &'t File,
+    options: Options,
+    doubt: Option<Doubt<'t>>,
+) -> Checked {
+    let report = Report::new(options, doubt.is_some());
     let mut checker = Checker {
+        doubt,
         source,
         lines: Lines::of(source),
         scopes: Scopes::default(),
-        report: Report::new(options),
+        report,
         checked: Checked::default(),
         pending: BTreeMap::new(),
         offences: Vec::new(),
+        handles: Handles::default(),
         loops: Vec::new(),
         effect: false,
         failures: options.failures,
@@ -105,7 +165,8 @@ pub fn examine(source: &str, strict: bool) -> Examined {
     let Reading { settings, diagnostics } =
         parsed.file.front_matter.as_ref().map(front_matter::read).unwrap_or_default();
     let options = Options { strict, failures: settings.failures, errors_only: parsed.has_errors() };
-    let mut checked = check(source, &parsed.file, options);
+    let doubt = if parsed.has_errors() { Doubt::of(source, &parsed) } else { None };
+    let mut checked = check_in_doubt(source, &parsed.file, options, doubt);
     for more in [parsed.diagnostics, diagnostics] {
         checked.diagnostics.extend(report::severe_if(strict, more));
     }
@@ -114,6 +175,7 @@ pub fn examine(source: &str, strict: bool) -> Examined {
 }
 
 struct Checker<'t> {
+    doubt: Option<Doubt<'t>>,
     source: &'t str,
     lines: Lines<'t>,
     scopes: Scopes<'t>,
@@ -123,6 +185,7 @@ struct Checker<'t> {
     pending: BTreeMap<&'t str, Vec<Pending>>,
     /// Waits that cannot be where they are, of the statement at hand.
     offences: Vec<Offence<'t>>,
+    handles: Handles<'t>,
     /// The loops around, innermost last, and whether something breaks out of them.
     loops: Vec<bool>,
     /// The statement at hand does more than compute.
@@ -156,7 +219,14 @@ impl<'t> Checker<'t> {
     }
 
     fn finish(self) -> Checked {
-        Checked { diagnostics: self.report.finish(), ..self.checked }
+        let mut diagnostics = self.report.finish();
+        if let Some(doubt) = &self.doubt {
+            let lines = &self.lines;
+            let line = |found: &Diagnostic| lines.position(found.span.range().start).line;
+            diagnostics
+                .retain(|found| found.severity == Severity::Error || !doubt.lines.contains(&line(found)));
+        }
+        Checked { diagnostics, ..self.checked }
     }
 
     fn text(&self, span: Span) -> &'t str {

@@ -1,5 +1,5 @@
 //! Every code a `.flow` diagnostic can have, with its title: FLOW001-019 syntax, front matter and where `await` may stand,
-//! FLOW020-059 what else is refused, FLOW100-199 warnings, FLOW200-299 hints. A code is never given a second meaning.
+//! FLOW020-059 what else is refused, FLOW100-199 what compiles: warnings, and what is sure to throw; FLOW200-299 hints. A code is never given a second meaning.
 
 use super::diagnostic::Severity;
 
@@ -9,6 +9,13 @@ pub struct Code {
     pub severity: Severity,
     /// What is wrong, in general; a diagnostic may say it more precisely.
     pub title: &'static str,
+}
+
+impl Code {
+    /// The same where nothing else can happen, whatever the data.
+    pub fn sure_to_throw(self) -> Self {
+        Self { severity: Severity::SureToThrow, ..self }
+    }
 }
 
 /// One line a code, so that none can be left out of the table.
@@ -50,21 +57,22 @@ codes! {
     UNKNOWN_KEY = Warning "FLOW100" "the front matter has an unknown key",
     UNKNOWN_NAME = Warning "FLOW101" "a name is read that nothing assigns",
     NOT_VISIBLE = Warning "FLOW102" "a name is used where it is not known",
-    UNKNOWN_MEMBER = Warning "FLOW103" "the library has no such function",
+    UNKNOWN_MEMBER = SureToThrow "FLOW103" "the library has no such function",
     ARGUMENT_COUNT = Warning "FLOW104" "a function is given too few or too many arguments",
     NOT_A_FUNCTION = Warning "FLOW105" "something is called that is not a function",
     FUNCTION_VALUE = Warning "FLOW106" "a function of the library cannot be used as a value",
     UNREACHABLE = Warning "FLOW107" "this is never reached",
     UNUSED = Warning "FLOW108" "a variable is never read",
     NO_EFFECT = Warning "FLOW109" "this statement does nothing",
-    UNKNOWN_OPTION = Warning "FLOW110" "there is no such option",
-    OPTION_VALUE = Warning "FLOW111" "this value cannot be understood",
+    UNKNOWN_OPTION = SureToThrow "FLOW110" "there is no such option",
+    OPTION_VALUE = SureToThrow "FLOW111" "this value cannot be understood",
     CONSTANT_CONDITION = Warning "FLOW112" "a condition is always the same",
     DECLARED_TWICE = Warning "FLOW113" "a name is declared twice in one block",
     CONST_VALUE = Warning "FLOW114" "a `const` has no value",
     HANDLE_VALUE = Warning "FLOW115" "a handle is used as if it were its value",
     AWAITS_NOTHING = Warning "FLOW116" "`await` waits for nothing",
     KEY_TWICE = Warning "FLOW117" "an object has a key twice",
+    HANDLE_DROPPED = Warning "FLOW118" "a statement makes a handle and drops it",
     RACE = Hint "FLOW200" "`race` ends with the first failure too",
 }
 
@@ -88,6 +96,7 @@ mod tests {
             let number: u32 = code.id.strip_prefix("FLOW").unwrap().parse().unwrap();
             let expected = match number {
                 1..100 => Severity::Error,
+                100..200 if code.severity == Severity::SureToThrow => Severity::SureToThrow,
                 100..200 => Severity::Warning,
                 _ => Severity::Hint,
             };

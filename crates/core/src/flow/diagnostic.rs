@@ -10,6 +10,9 @@ pub const DIAGNOSTIC_LIMIT: usize = 500;
 pub enum Severity {
     /// Registration is refused.
     Error,
+    /// The program can be compiled, but what stands here throws whenever it is reached, whatever the data. To
+    /// `rhythm check` and at registration this is an error; a scenario plays it.
+    SureToThrow,
     /// Registration goes on; `rhythm check --strict` refuses it.
     Warning,
     /// Advice; never refused.
@@ -28,6 +31,22 @@ pub struct Diagnostic {
     pub label: String,
     /// What to write instead, or why; may have several lines.
     pub help: Option<String>,
+}
+
+impl Severity {
+    /// Whether `rhythm check` and registration refuse it.
+    pub fn refuses(self) -> bool {
+        matches!(self, Self::Error | Self::SureToThrow)
+    }
+
+    /// For people and machines.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Error | Self::SureToThrow => "error",
+            Self::Warning => "warning",
+            Self::Hint => "hint",
+        }
+    }
 }
 
 impl Diagnostic {

@@ -16,6 +16,7 @@ use super::tree::{Comment, FrontMatter, Span};
 pub const SOURCE_LIMIT: usize = 1 << 20;
 
 const FENCE: &str = "```";
+const DASHES: &str = "---";
 
 pub struct Lexed {
     /// Never empty: the last one is [`TokenKind::End`].
@@ -92,6 +93,7 @@ impl Lexer<'_> {
                 '/' if self.operand_expected() => self.slash(),
                 '"' | '\'' => self.text(character),
                 '`' if self.fence_expected() => self.front_matter(),
+                '-' if self.dashes_expected() => self.dashed_front_matter(),
                 '`' => self.template(),
                 _ if self.number_begins() => self.number(),
                 _ if begins_name(character) => self.word(),
@@ -166,6 +168,36 @@ impl Lexer<'_> {
             && self.lexed.tokens.is_empty()
             && self.lexed.front_matter.is_none()
             && self.lexed.diagnostics.is_empty()
+    }
+
+    /// `---` as other tools write it, alone on its line.
+    fn dashes_expected(&self) -> bool {
+        let line = self.rest().lines().next().unwrap_or_default();
+        line.trim_end() == DASHES
+            && self.lexed.tokens.is_empty()
+            && self.lexed.front_matter.is_none()
+            && self.lexed.diagnostics.is_empty()
+    }
+
+    /// Refused, and read up to the next such line all the same: what it says is meant.
+    fn dashed_front_matter(&mut self) {
+        let fence = Span::new(self.position, self.position + DASHES.len());
+        self.report(
+            Diagnostic::new(codes::FRONT_MATTER, fence, "other tools write it like this")
+                .titled("front matter stands between triple backticks")
+                .helped("write ``` on a line of its own instead of ---, before it and behind it"),
+        );
+        self.take_while(|character| character != '\n');
+        let start = (self.position + 1).min(self.source.len());
+        let mut end = start;
+        for line in self.source.get(start..).unwrap_or_default().split_inclusive('\n') {
+            if line.trim_end() == DASHES {
+                self.position = end + DASHES.len();
+                self.keep_front_matter(start, end);
+                return;
+            }
+            end += line.len();
+        }
     }
 
     /// From one line of three backticks to the next; the first may name the language.

@@ -37,6 +37,7 @@ use crate::program::{Program, ProgramError, Progress, Session, Snapshot, Step, S
 pub(super) use handle::Kind;
 pub use memory::FORMAT;
 pub(super) use memory::{Memory, Stage};
+pub(super) use options::{Unit, length_refusal, refusal};
 use session::FlowSession;
 
 /// A compiled program, ready to be stepped.

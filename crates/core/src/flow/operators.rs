@@ -126,8 +126,16 @@ fn add(left: &Value, right: &Value, meter: &mut Meter) -> Evaluated {
 
 /// Equality, paid for by the smaller side: the comparison ends where that one does.
 pub fn same(left: &Value, right: &Value, meter: &mut Meter) -> Evaluated<bool> {
+    if let Some(handle) = [left, right].into_iter().find(|side| matches!(side, Value::Handle(_))) {
+        return type_error(format!("{} cannot be compared", handle.described()));
+    }
     meter.scan(left.weight().min(right.weight()))?;
     Ok(equal(left, right))
+}
+
+/// Whether a condition holds, and which operand `&&` and its like give, is decided by values, not by handles.
+pub fn undecided<T>(handle: &Value) -> Evaluated<T> {
+    type_error(format!("{} decides nothing", handle.described()))
 }
 
 pub fn negate(operand: &Value) -> Evaluated {
@@ -152,7 +160,7 @@ pub fn text_of(value: &Value, meter: &mut Meter) -> Evaluated<Arc<str>> {
             Arc::from(format!("{}: {}", error.code, error.message))
         }
         value if value.bulk().holds_handles() => {
-            return type_error("a handle cannot be part of a string: `await` it first");
+            return type_error(format!("{} cannot be part of a string", Value::Handle(0).described()));
         }
         value => {
             meter.scan(value.weight())?;

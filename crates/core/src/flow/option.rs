@@ -61,6 +61,24 @@ const fn of_tasks(key: &'static str, takes: Takes) -> Choice {
 }
 
 impl Choice {
+    /// The option with a value it takes, for messages.
+    pub fn example(&self) -> String {
+        let value = match (self.takes, self.key) {
+            (Takes::Duration, _) => "\"10s\"",
+            (Takes::OneOf(values), _) => {
+                return format!("{}: \"{}\"", self.key, values.first().unwrap_or(&""));
+            }
+            (Takes::Retries, _) => "{ max_attempts: 5 }",
+            (Takes::Anything, "settle" | "cancel") => "true",
+            (Takes::Anything, "queue" | "key") => "\"name\"",
+            (Takes::Anything, "no_retry_on") => "[\"Declined\"]",
+            (Takes::Anything, "multiplier") => "2",
+            (Takes::Anything, "jitter") => "0.1",
+            (Takes::Anything, _) => "5",
+        };
+        format!("{}: {value}", self.key)
+    }
+
     /// Whether a key as it is written means this one.
     pub fn is_written(&self, written: &str) -> bool {
         let plain = match self.takes {

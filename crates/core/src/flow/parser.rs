@@ -15,6 +15,8 @@ mod pattern;
 mod program;
 mod statement;
 
+pub use foreign::ELSE_IFS;
+
 use super::codes;
 use super::diagnostic::{DIAGNOSTIC_LIMIT, Diagnostic, Severity};
 use super::lexer::{self, Lexed};
@@ -31,6 +33,8 @@ pub struct Parsed {
     pub file: File,
     /// In the order of the source.
     pub diagnostics: Vec<Diagnostic>,
+    /// What was passed over: no part of the file.
+    pub skipped: Vec<Span>,
 }
 
 impl Parsed {
@@ -50,13 +54,14 @@ pub fn parse(source: &str) -> Parsed {
         position: 0,
         depth: 0,
         diagnostics,
+        skipped: Vec::new(),
         complained_at: None,
         lost: false,
         too_deep: false,
     };
-    let (form, body, mut diagnostics) = parser.program();
+    let (form, body, mut diagnostics, skipped) = parser.program();
     diagnostics.sort_by_key(|diagnostic| diagnostic.span);
-    Parsed { file: File { front_matter, form, body, comments }, diagnostics }
+    Parsed { file: File { front_matter, form, body, comments }, diagnostics, skipped }
 }
 
 struct Parser<'a> {
@@ -67,6 +72,7 @@ struct Parser<'a> {
     position: usize,
     depth: u32,
     diagnostics: Vec<Diagnostic>,
+    skipped: Vec<Span>,
     /// Where the last error was found: a second one at the same token would only follow from the first.
     complained_at: Option<usize>,
     /// Something was not understood and nobody has found a place to go on yet.

@@ -5,18 +5,24 @@
 pub fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let letters: Vec<char> = word.chars().take(LONGEST).flat_map(char::to_lowercase).collect();
     let allowed = (letters.len() / 3).max(1);
-    let mut best: Option<(usize, &str)> = None;
+    let mut best: Option<((usize, bool), &str)> = None;
     for candidate in candidates {
         let other: Vec<char> = candidate.chars().take(LONGEST).flat_map(char::to_lowercase).collect();
         let cut_short = letters.len() >= SHORTEST && other.starts_with(&letters);
         let distance = if cut_short { 1 } else { distance(&letters, &other) };
         // A word of one or two letters is like everything.
         let alike = distance <= allowed && distance < letters.len().max(other.len());
-        if alike && best.is_none_or(|(least, _)| distance < least) {
-            best = Some((distance, candidate));
+        // Of two that differ in their capitals, the one that begins like the word.
+        let ranked = (distance, !begins_alike(word, candidate));
+        if alike && best.is_none_or(|(least, _)| ranked < least) {
+            best = Some((ranked, candidate));
         }
     }
     best.map(|(_, candidate)| candidate)
+}
+
+fn begins_alike(word: &str, other: &str) -> bool {
+    word.chars().next() == other.chars().next()
 }
 
 /// The beginning of a name counts as that name if it has this many letters.
@@ -65,6 +71,8 @@ mod tests {
         ] {
             assert_eq!(closest(word, keys), expected, "{word}");
         }
+        assert_eq!(closest("input", ["Inputs", "inputs"]), Some("inputs"));
+        assert_eq!(closest("Input", ["inputs", "Inputs"]), Some("Inputs"));
         assert_eq!(closest("x", ["y", "z"]), None);
         assert_eq!(closest("ab", ["ba"]), Some("ba"));
     }

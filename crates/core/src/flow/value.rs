@@ -65,7 +65,7 @@ impl Value {
         }
     }
 
-    /// With its article, for messages.
+    /// With its article, for messages; with what to do, where it is always the same.
     pub fn described(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -75,7 +75,7 @@ impl Value {
             Self::List(_) => "a list",
             Self::Object(_) => "an object",
             Self::Error(_) => "an error",
-            Self::Handle(_) => "a handle",
+            Self::Handle(_) => "a handle (`await` it first)",
             Self::Blob(_) => "a value",
             Self::Kept(kept) if kept.is_list() => "a list",
             Self::Kept(_) => "an object",

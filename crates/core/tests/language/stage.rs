@@ -94,7 +94,7 @@ impl Report {
 /// Runs a program to its end, or until nothing more can happen.
 pub fn play(source: &str, script: &Script, way: Way) -> Result<Report, String> {
     let examined = examine(source, false);
-    if examined.checked.has_errors() {
+    if !examined.checked.compiles() {
         let errors = examined.checked.diagnostics.iter().filter(|found| found.severity == Severity::Error);
         return Err(format!("not a program: {:#?}", errors.collect::<Vec<_>>()));
     }

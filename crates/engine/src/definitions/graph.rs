@@ -26,11 +26,18 @@ pub struct Surroundings {
     pub content: Content,
     pub registry: Registry,
     pub programs: ReadProgram,
+    /// Takes flows with calls that are sure to throw, as scenarios do.
+    pub sure_to_throw: bool,
 }
 
 impl Default for Surroundings {
     fn default() -> Self {
-        Self { content: Content::new(), registry: Registry::default(), programs: unread }
+        Self {
+            content: Content::new(),
+            registry: Registry::default(),
+            programs: unread,
+            sure_to_throw: false,
+        }
     }
 }
 

@@ -84,6 +84,9 @@ impl<'t> Checker<'t> {
             _ => {
                 self.context_field(name, steps);
                 self.read(name, span);
+                if !steps.is_empty() && !is_promise(steps) {
+                    self.handle_read(name, span, context.within(Place::Accessed));
+                }
                 0
             }
         }
@@ -130,6 +133,7 @@ impl<'t> Checker<'t> {
         }
         self.mention(call);
         self.call_options(call);
+        self.constant_arguments(call);
         self.race(call);
         self.call_placed(function, span, whole, arguments.len(), context);
         self.arguments(arguments, Callee::Library(function), context);

@@ -6,7 +6,9 @@ use super::Checker;
 use super::place::{Context, Place};
 use crate::flow::codes;
 use crate::flow::diagnostic::Diagnostic;
-use crate::flow::tree::{Binary, Expression, ExpressionKind, Link, Property, PropertyValue};
+use crate::flow::tree::{
+    Binary, Expression, ExpressionKind, Link, PathStepKind, Property, PropertyValue, Span,
+};
 
 impl<'t> Checker<'t> {
     pub(super) fn expression(&mut self, expression: &'t Expression, context: Context<'t>) {
@@ -21,7 +23,10 @@ impl<'t> Checker<'t> {
                 }
             }
             ExpressionKind::Object(properties) => self.object(properties, context),
-            ExpressionKind::Name(name) => self.read(name, expression.span),
+            ExpressionKind::Name(name) => {
+                self.read(name, expression.span);
+                self.handle_read(name, expression.span, context);
+            }
             ExpressionKind::Group(inner) => self.expression(inner, context),
             ExpressionKind::Unary { operand, .. } => {
                 self.expression(operand, context.within(Place::Operand));
@@ -63,12 +68,61 @@ impl<'t> Checker<'t> {
     }
 
     fn chain(&mut self, first: &'t Expression, rest: &'t [Link], context: Context<'t>) {
-        self.expression(first, context.within(Place::Operand));
+        let mut left = first;
+        self.operand(first, rest.first().map(|link| (link.operator, &link.operand)), context, Place::Operand);
         for (index, link) in rest.iter().enumerate() {
             let chooses = matches!(link.operator, Binary::And | Binary::Or | Binary::Coalesce);
             let place = if chooses && index + 1 == rest.len() { Place::Branch } else { Place::Operand };
-            self.expression(&link.operand, context.within(place));
+            self.operand(&link.operand, Some((link.operator, left)), context, place);
+            left = &link.operand;
         }
+    }
+
+    fn operand(
+        &mut self,
+        operand: &'t Expression,
+        compared: Option<(Binary, &'t Expression)>,
+        context: Context<'t>,
+        place: Place,
+    ) {
+        if let (Some((operator @ (Binary::Equal | Binary::NotEqual), other)), ExpressionKind::Name(name)) =
+            (compared, &bare(operand).kind)
+            && name == "undefined"
+            && !self.scopes.hides(name)
+        {
+            return self.compared_with_undefined(operand.span, operator, other);
+        }
+        self.expression(operand, context.within(place));
+    }
+
+    /// `x.name === undefined`: what is missing is asked for by `?.` and is null.
+    fn compared_with_undefined(&mut self, span: Span, operator: Binary, other: &'t Expression) {
+        let asked = optional_path(other).unwrap_or_else(|| self.brief(other.span, "value").to_owned());
+        let sign = if operator == Binary::Equal { "==" } else { "!=" };
+        self.report.add(codes::UNKNOWN_NAME, || {
+            Diagnostic::new(codes::UNKNOWN_NAME, span, "no such value")
+                .titled("there is no `undefined`")
+                .helped(format!("write `{asked} {sign} null`"))
+        });
+    }
+}
+
+/// A path of names, read so that any of them may be missing.
+fn optional_path(expression: &Expression) -> Option<String> {
+    match &bare(expression).kind {
+        ExpressionKind::Name(name) => Some(name.clone()),
+        ExpressionKind::Path { base, steps } if steps.len() <= 8 => {
+            let ExpressionKind::Name(base) = &base.kind else { return None };
+            let names: Option<Vec<&str>> = steps
+                .iter()
+                .map(|step| match &step.kind {
+                    PathStepKind::Property { name, .. } => Some(name.text.as_str()),
+                    _ => None,
+                })
+                .collect();
+            names.map(|names| format!("{base}?.{}", names.join("?.")))
+        }
+        _ => None,
     }
 }
 

@@ -33,14 +33,15 @@ impl<'t> Checker<'t> {
 
     pub(super) fn unknown_method(&mut self, method: &'t Name) {
         self.effect = true;
-        self.report.add(codes::NOT_A_FUNCTION, || {
+        let code = codes::NOT_A_FUNCTION.sure_to_throw();
+        self.report.add(code, || {
             let name = method.text.as_str();
             let help = match (javascript::instead_of_method(name), closest(name, known::method_names())) {
                 (Some(instead), _) => instead.to_owned(),
                 (None, Some(near)) => format!("did you mean `{near}`?"),
                 (None, None) => "values have no functions of their own; let a task do it".to_owned(),
             };
-            Diagnostic::new(codes::NOT_A_FUNCTION, method.span, "no such method")
+            Diagnostic::new(code, method.span, "no such method")
                 .titled(format!("no value has a method `{name}`"))
                 .helped(help)
         });

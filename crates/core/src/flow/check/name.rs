@@ -6,7 +6,8 @@ use super::scope::{Binding, Kind};
 use super::{Checker, javascript, known};
 use crate::flow::codes;
 use crate::flow::diagnostic::Diagnostic;
-use crate::flow::library;
+use crate::flow::library::{self, Function};
+use crate::flow::parser::ELSE_IFS;
 use crate::flow::similar::closest;
 use crate::flow::tree::{Name, Span};
 
@@ -119,6 +120,15 @@ impl<'t> Checker<'t> {
     pub(super) fn function_as_value(&mut self, name: &str, span: Span) {
         self.report.add(codes::FUNCTION_VALUE, || {
             let help = match library::function(name) {
+                Some(Function { name: "and", .. }) => {
+                    "write `&&` between two values, or call it: `and(a, b)`".to_owned()
+                }
+                Some(Function { name: "or", .. }) => {
+                    "write `||` between two values, or call it: `or(a, b)`".to_owned()
+                }
+                Some(Function { name: "not", .. }) => {
+                    "write `!` before a value, or call it: `not(a)`".to_owned()
+                }
                 Some(function) => format!("call it: `{name}{}`", function.signature),
                 None => {
                     let members: Vec<String> =
@@ -152,6 +162,7 @@ impl<'t> Checker<'t> {
         let name = binding.name;
         let value = binding.value.map_or("", |value| self.brief(value, ""));
         let help = match binding.effect && !value.is_empty() {
+            true if binding.only_waited_for => format!("write `await {value}` to wait for it"),
             true => format!("write `{value}` alone, or call it `_{name}` to say that it is not needed"),
             false => format!("remove it, or call it `_{name}` to say that it is not needed"),
         };
@@ -166,12 +177,24 @@ impl<'t> Checker<'t> {
         let mut suggested: BTreeMap<&str, Option<&str>> = BTreeMap::new();
         let mut compared = 0;
         for (name, places) in pending {
-            if self.scopes.is_created(name) || name.is_empty() {
+            let doubtful = self.doubt.as_ref().is_some_and(|doubt| {
+                doubt.words.contains(name) || self.scopes.declared_anywhere(name).is_some()
+            });
+            if self.scopes.is_created(name) || name.is_empty() || doubtful {
                 continue;
             }
             for Pending { span, called } in places {
+                if called && ELSE_IFS.contains(&name) {
+                    let code = codes::UNKNOWN_NAME.sure_to_throw();
+                    self.report.add(code, || {
+                        Diagnostic::new(code, span, "calls a function of this name")
+                            .titled(format!("there is no `{name}`"))
+                            .helped("write `else if (..) { .. }`")
+                    });
+                    continue;
+                }
                 if !self.report.wants(codes::UNKNOWN_NAME) {
-                    return;
+                    continue;
                 }
                 let diagnostic = match self.not_visible(name, span) {
                     Some(diagnostic) => diagnostic,

@@ -7,9 +7,11 @@ use crate::duration;
 use crate::flow::codes;
 use crate::flow::diagnostic::Diagnostic;
 use crate::flow::library::{Combinator, Effect};
+use crate::flow::machine::{Unit, length_refusal, refusal};
 use crate::flow::option::{Choice, GROUP, RETRIES, Takes, WHEN, WORK};
 use crate::flow::similar::closest;
 use crate::flow::tree::{Expression, ExpressionKind, Property, PropertyValue};
+use crate::flow::value::Value;
 
 impl<'t> Checker<'t> {
     /// The options of a call, and the durations it is given.
@@ -20,55 +22,86 @@ impl<'t> Checker<'t> {
             Some(Effect::RunWorkflow) => (2, WORK, |choice| choice.of_children),
             Some(Effect::SignalWhen) => (1, WHEN, any),
             Some(Effect::Group(combinator)) if combinator != Combinator::AllSettled => (1, GROUP, any),
-            Some(Effect::DelaySeconds | Effect::DelayMilliseconds) => {
-                return self.duration(call.arguments.first());
+            Some(Effect::DelaySeconds) => {
+                return self.duration(call.arguments.first(), Unit::Seconds, call.function.name);
             }
-            Some(Effect::Timeout) => return self.duration(call.arguments.get(1)),
+            Some(Effect::DelayMilliseconds) => {
+                return self.duration(call.arguments.first(), Unit::Milliseconds, call.function.name);
+            }
+            Some(Effect::Timeout) => {
+                return self.duration(call.arguments.get(1), Unit::Seconds, call.function.name);
+            }
             _ => return,
         };
         if let Some(options) = call.arguments.get(at) {
             let keys: Vec<&'static Choice> = choices.iter().filter(|choice| taken(choice)).collect();
-            self.options(options, &keys, call.function.name);
+            self.options(options, choices, &keys, call.function.name);
         }
     }
 
-    fn options(&mut self, options: &'t Expression, keys: &[&'static Choice], owner: &str) {
+    /// `keys` are those `among` the table's that the owner takes.
+    fn options(
+        &mut self,
+        options: &'t Expression,
+        among: &'static [Choice],
+        keys: &[&'static Choice],
+        owner: &str,
+    ) {
         let ExpressionKind::Object(properties) = &bare(options).kind else { return };
         for property in properties {
             match keys.iter().find(|choice| choice.is_written(&property.key.text)) {
                 None => self.unknown_option(property, keys, owner),
                 Some(choice) => match &property.value {
-                    PropertyValue::Given(value) => self.option_value(value, choice.takes),
+                    PropertyValue::Given(value) => self.option_value(property, value, among, choice),
                     PropertyValue::Shorthand(_) => {}
                 },
             }
         }
     }
 
-    fn option_value(&mut self, value: &'t Expression, takes: Takes) {
-        match takes {
-            Takes::Anything => {}
-            Takes::Duration => self.duration(Some(value)),
-            Takes::Retries => self.options(value, &RETRIES.iter().collect::<Vec<_>>(), "retries"),
-            Takes::OneOf(values) => {
-                if let ExpressionKind::Text(text) = &bare(value).kind
-                    && !values.contains(&text.as_str())
-                {
-                    let written = self.brief(value.span, "..");
-                    self.report.add(codes::OPTION_VALUE, || {
-                        let near = closest(text, values.iter().copied());
-                        let all: Vec<String> = values.iter().map(|value| format!("`\"{value}\"`")).collect();
-                        let help = match near {
-                            Some(near) => format!("did you mean `\"{near}\"`?"),
-                            None => format!("write {}", all.join(" or ")),
-                        };
-                        Diagnostic::new(codes::OPTION_VALUE, value.span, "not one of the values")
-                            .titled(format!("`{written}` means nothing here"))
-                            .helped(help)
-                    });
+    fn option_value(
+        &mut self,
+        property: &'t Property,
+        value: &'t Expression,
+        among: &'static [Choice],
+        choice: &'static Choice,
+    ) {
+        match (choice.takes, &bare(value).kind) {
+            (Takes::Retries, ExpressionKind::Object(_)) => {
+                let before = self.report.count();
+                self.options(value, RETRIES, &RETRIES.iter().collect::<Vec<_>>(), "retries");
+                if self.report.count() > before {
+                    return;
                 }
             }
+            (Takes::OneOf(values), ExpressionKind::Text(text)) if !values.contains(&text.as_str()) => {
+                return self.none_of(value, text, values);
+            }
+            _ => {}
         }
+        let Some(constant) = self.constant_value(value) else { return };
+        let Some(title) = refusal(among, &property.key.text, &constant) else { return };
+        match (choice.takes, &constant) {
+            (Takes::Duration, Value::Text(text)) if duration::parse(text).is_err() => {
+                self.no_duration(value, text);
+            }
+            _ => self.sure_to_throw(value, title, format!("write for example `{}`", choice.example())),
+        }
+    }
+
+    fn none_of(&mut self, value: &'t Expression, text: &str, values: &'static [&'static str]) {
+        let written = self.brief(value.span, "..");
+        self.report.add(codes::OPTION_VALUE, || {
+            let near = closest(text, values.iter().copied());
+            let all: Vec<String> = values.iter().map(|value| format!("`\"{value}\"`")).collect();
+            let help = match near {
+                Some(near) => format!("did you mean `\"{near}\"`?"),
+                None => format!("write {}", all.join(" or ")),
+            };
+            Diagnostic::new(codes::OPTION_VALUE, value.span, "not one of the values")
+                .titled(format!("`{written}` means nothing here"))
+                .helped(help)
+        });
     }
 
     fn unknown_option(&mut self, property: &'t Property, keys: &[&'static Choice], owner: &str) {
@@ -89,17 +122,26 @@ impl<'t> Checker<'t> {
         });
     }
 
-    fn duration(&mut self, value: Option<&'t Expression>) {
-        let Some(value) = value.map(bare) else { return };
-        if let ExpressionKind::Text(text) = &value.kind
-            && let Err(problem) = duration::parse(text)
-        {
-            self.report.add(codes::OPTION_VALUE, || {
-                Diagnostic::new(codes::OPTION_VALUE, value.span, "not a duration")
-                    .titled("this is not a duration")
-                    .helped(problem.to_string())
-            });
+    fn duration(&mut self, value: Option<&'t Expression>, unit: Unit, function: &str) {
+        let Some(value) = value else { return };
+        match self.constant_value(value) {
+            Some(Value::Text(text)) if duration::parse(&text).is_err() => self.no_duration(value, &text),
+            Some(constant) => {
+                if let Some(title) = length_refusal(&constant, unit, function) {
+                    self.sure_to_throw(value, title, "write a number, or a text such as `\"10s\"`");
+                }
+            }
+            None => {}
         }
+    }
+
+    fn no_duration(&mut self, value: &'t Expression, text: &str) {
+        let Err(problem) = duration::parse(text) else { return };
+        self.report.add(codes::OPTION_VALUE, || {
+            Diagnostic::new(codes::OPTION_VALUE, value.span, "not a duration")
+                .titled("this is not a duration")
+                .helped(problem.to_string())
+        });
     }
 }
 

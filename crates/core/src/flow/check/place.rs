@@ -71,6 +71,8 @@ pub(super) struct Context<'t> {
     pub(super) gathered: bool,
     /// It is an item of the list or object a combinator is given.
     pub(super) combined: bool,
+    /// Part of what the program gives back, which cannot hold a handle.
+    pub(super) returned: bool,
     /// The call it is an argument of.
     pub(super) call: Option<CallSite<'t>>,
 }
@@ -91,12 +93,18 @@ pub(super) enum Callee {
 
 impl<'t> Context<'t> {
     pub(super) fn at(place: Place) -> Self {
-        Self { place, inputs_of: None, gathered: false, combined: false, call: None }
+        Self { place, inputs_of: None, gathered: false, combined: false, returned: false, call: None }
+    }
+
+    /// A value the program gives back.
+    pub(super) fn returned() -> Self {
+        Self { returned: true, ..Self::at(Place::Returned) }
     }
 
     /// Somewhere within this.
     pub(super) fn within(self, place: Place) -> Self {
-        Self { place, combined: false, call: None, ..self }
+        let returned = self.returned && matches!(place, Place::Item | Place::Field | Place::Branch);
+        Self { place, combined: false, returned, call: None, ..self }
     }
 
     /// An item of a list, or a field of an object, that stands here.
@@ -115,6 +123,13 @@ impl<'t> Context<'t> {
             Callee::Library(function) => (self.inputs_of, function.combinator().is_some()),
             _ => (self.inputs_of, false),
         };
-        Self { place: Place::Argument, inputs_of, gathered, combined: false, call: Some(call) }
+        Self {
+            place: Place::Argument,
+            inputs_of,
+            gathered,
+            combined: false,
+            returned: false,
+            call: Some(call),
+        }
     }
 }

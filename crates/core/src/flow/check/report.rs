@@ -1,11 +1,13 @@
 //! Collects diagnostics, no more than anybody would read; errors come before warnings.
 
 use super::Options;
-use crate::flow::codes::Code;
+use crate::flow::codes::{self, Code};
 use crate::flow::diagnostic::{DIAGNOSTIC_LIMIT, Diagnostic, Severity};
 
 pub(super) struct Report {
     options: Options,
+    /// Unknown names are told although only errors are wanted.
+    names: bool,
     errors: Vec<Diagnostic>,
     others: Vec<Diagnostic>,
     /// Reported so far, kept or not.
@@ -13,22 +15,25 @@ pub(super) struct Report {
 }
 
 impl Report {
-    pub(super) fn new(options: Options) -> Self {
-        Self { options, errors: Vec::new(), others: Vec::new(), count: 0 }
+    pub(super) fn new(options: Options, names: bool) -> Self {
+        Self { options, names, errors: Vec::new(), others: Vec::new(), count: 0 }
     }
 
     /// Whether a diagnostic of this code would be kept; ask before words are made that cost something.
     pub(super) fn wants(&self, code: Code) -> bool {
-        match code.severity {
-            Severity::Error => self.errors.len() < DIAGNOSTIC_LIMIT,
-            _ => !self.options.errors_only && self.others.len() < DIAGNOSTIC_LIMIT,
+        match code.severity.refuses() {
+            true => self.errors.len() < DIAGNOSTIC_LIMIT,
+            false => {
+                let wanted = !self.options.errors_only || (self.names && code == codes::UNKNOWN_NAME);
+                wanted && self.others.len() < DIAGNOSTIC_LIMIT
+            }
         }
     }
 
     pub(super) fn add(&mut self, code: Code, make: impl FnOnce() -> Diagnostic) {
         self.count += 1;
         if self.wants(code) {
-            let kept = if code.severity == Severity::Error { &mut self.errors } else { &mut self.others };
+            let kept = if code.severity.refuses() { &mut self.errors } else { &mut self.others };
             kept.push(make());
         }
     }

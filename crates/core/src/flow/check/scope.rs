@@ -39,6 +39,8 @@ pub(super) struct Binding<'t> {
     pub(super) text: Option<&'t str>,
     /// Holds the handle of something that can fail.
     pub(super) can_fail: bool,
+    /// Its value is a handle of no work: of a timer, a signal or a group.
+    pub(super) only_waited_for: bool,
     /// Where its value stands, when its declaration has one.
     pub(super) value: Option<Span>,
     /// Computing that value does more than that.
@@ -94,6 +96,7 @@ impl<'t> Scopes<'t> {
             read: false,
             text: None,
             can_fail: false,
+            only_waited_for: false,
             value: None,
             effect: false,
             until: u32::MAX,

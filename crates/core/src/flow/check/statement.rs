@@ -2,6 +2,7 @@
 
 use super::closure::Defined;
 use super::expression::bare;
+use super::handle::{Changes, Variable};
 use super::place::{Context, Place};
 use super::rewrite::Head;
 use super::scope::Kind;
@@ -76,7 +77,7 @@ impl<'t> Checker<'t> {
             StatementKind::Break | StatementKind::Continue => return self.leave_loop(statement),
             StatementKind::Return(value) => {
                 self.whole(statement, |checker| {
-                    value.iter().for_each(|value| checker.expression(value, Context::at(Place::Returned)));
+                    value.iter().for_each(|value| checker.expression(value, Context::returned()));
                 });
                 return Then::Ends;
             }
@@ -120,6 +121,11 @@ impl<'t> Checker<'t> {
             (Some(value), _) => self.expression(value, Context::at(Place::Initializer)),
             (None, _) => {}
         }
+        if let (Some(value), Pattern::Object { .. } | Pattern::List { .. }) = (value, pattern) {
+            self.handle_taken_apart(value);
+        }
+        // What the value is made of is known before the name, which may hide one in it.
+        let made = value.and_then(|value| self.handle_made(value));
         let mut complained = false;
         let names = match pattern {
             Pattern::Name(name) => {
@@ -139,6 +145,8 @@ impl<'t> Checker<'t> {
         };
         for name in names {
             let binding = self.declare_name(name, kind);
+            self.handles
+                .set(Variable::Declared(binding), made.filter(|_| matches!(pattern, Pattern::Name(_))));
             // One complaint is enough.
             if complained {
                 self.scopes.mark_read(binding);
@@ -151,11 +159,13 @@ impl<'t> Checker<'t> {
                 let waits =
                     self.as_library_call(value).is_some_and(|call| WAITING.contains(&call.function.name));
                 let can_fail = !waits && self.can_fail(value);
+                let only_waited_for = self.is_only_waited_for(value);
                 let effect = self.effect;
                 let binding = self.scopes.binding_mut(binding);
                 binding.effect = effect;
                 binding.text = text;
                 binding.can_fail = can_fail;
+                binding.only_waited_for = only_waited_for;
                 binding.value = Some(value.span);
             }
         }
@@ -188,20 +198,27 @@ impl<'t> Checker<'t> {
                 }
                 self.expression(value, Context::at(Place::Assigned));
                 if path.is_empty() {
+                    let made = self.handle_made(value);
                     self.assign_name(name);
+                    self.holds(&name.text, made);
                 } else {
                     self.assign_part(name);
                 }
             }
             Target::List { names, .. } => {
                 self.expression(value, Context::at(Place::Assigned));
-                names.iter().for_each(|name| self.assign_name(name));
+                self.handle_taken_apart(value);
+                for name in names {
+                    self.assign_name(name);
+                    self.holds(&name.text, None);
+                }
             }
         }
     }
 
     fn branch(&mut self, span: Span, arms: &'t [Arm], otherwise: Option<&'t Block>) -> Then {
         let mut all_end = true;
+        let mut ways = Vec::new();
         for (index, arm) in arms.iter().enumerate() {
             let shown = Shown { span: Span { start: span.start, end: arm.body.span.start }, rest: "{ .. }" };
             let (head, shown) = match index {
@@ -211,14 +228,28 @@ impl<'t> Checker<'t> {
             self.head(head, shown, |checker| {
                 checker.condition(&arm.condition, Context::at(Place::Condition));
             });
-            all_end &= self.scoped(&arm.body) == Then::Ends;
+            all_end &= self.way(&mut ways, |checker| checker.scoped(&arm.body)) == Then::Ends;
         }
-        let rest = otherwise.map_or(Then::GoesOn, |block| self.scoped(block));
+        let rest =
+            self.way(&mut ways, |checker| otherwise.map_or(Then::GoesOn, |block| checker.scoped(block)));
+        self.handles.merge(&ways);
         Then::ends_if(all_end && rest == Then::Ends)
+    }
+
+    /// One of several ways through the program; what it changes counts where it leads on.
+    fn way(&mut self, ways: &mut Vec<Changes<'t>>, look: impl FnOnce(&mut Self) -> Then) -> Then {
+        let mark = self.handles.mark();
+        let then = look(self);
+        let changes = self.handles.undo(mark);
+        if then == Then::GoesOn {
+            ways.push(changes);
+        }
+        then
     }
 
     fn repeat(&mut self, condition: &'t Expression, body: &'t Block) -> Then {
         let endless = super::condition::constant(condition) == Some(true);
+        self.forget_assigned(body);
         self.head(Head::While(condition), None, |checker| {
             let context = Context::at(Place::Condition);
             match endless {
@@ -233,7 +264,10 @@ impl<'t> Checker<'t> {
     /// Gives whether something breaks out of it.
     fn loop_body(&mut self, body: &'t Block) -> bool {
         self.loops.push(false);
+        let mark = self.handles.mark();
         self.scoped(body);
+        // What the body assigns was forgotten before, and it may never run.
+        self.handles.undo(mark);
         self.loops.pop().unwrap_or_default()
     }
 
@@ -243,24 +277,34 @@ impl<'t> Checker<'t> {
         self.head(Head::For(span, items), Some(Shown { span, rest: "{ .. }" }), |checker| {
             checker.expression(items, Context::at(Place::Walked));
         });
+        self.forget_assigned(body);
         self.scopes.open();
         match binding {
             Some(Mutability::Let) => drop(self.declare_name(name, Kind::Loop)),
             Some(Mutability::Const) => drop(self.declare_name(name, Kind::LoopConst)),
-            None => self.assign_name(name),
+            None => {
+                self.assign_name(name);
+                self.holds(&name.text, None);
+            }
         }
         self.loop_body(body);
         self.close_scope(body.span);
     }
 
     fn attempt(&mut self, body: &'t Block, error: Option<&'t Name>, handler: &'t Block) -> Then {
-        let tried = self.scoped(body);
-        self.scopes.open();
-        if let Some(name) = error {
-            self.declare_name(name, Kind::Caught);
-        }
-        let handled = self.block(handler);
-        self.close_scope(handler.span);
+        let mut ways = Vec::new();
+        let tried = self.way(&mut ways, |checker| checker.scoped(body));
+        let handled = self.way(&mut ways, |checker| {
+            checker.forget_assigned(body);
+            checker.scopes.open();
+            if let Some(name) = error {
+                checker.declare_name(name, Kind::Caught);
+            }
+            let handled = checker.block(handler);
+            checker.close_scope(handler.span);
+            handled
+        });
+        self.handles.merge(&ways);
         Then::ends_if(tried == Then::Ends && handled == Then::Ends)
     }
 
@@ -285,6 +329,9 @@ impl<'t> Checker<'t> {
         self.whole(statement, |checker| checker.expression(expression, Context::at(Place::Statement)));
         if !self.effect && self.report.count() == before {
             self.no_effect(expression);
+        }
+        if self.report.count() == before {
+            self.dropped(expression);
         }
     }
 

@@ -114,6 +114,7 @@ impl<'t> Checker<'t> {
         // These wait by themselves wherever they can.
         let waiting = library::WAITING.contains(&function.name);
         let meant = match (place, context.call) {
+            (Place::Field | Place::Item, _) if context.returned => true,
             (Place::Field, _) => waiting && !context.gathered,
             (Place::Argument, Some(call)) => match call.callee {
                 Callee::Library(callee) if callee.effect() == Some(Effect::Timeout) => false,

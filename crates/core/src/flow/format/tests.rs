@@ -160,6 +160,10 @@ fn a_file_with_syntax_errors_is_left_alone() {
 
 #[test]
 fn statements_stand_on_lines_of_their_own_without_semicolons() {
+    formats(
+        "let o = { 'a-b': 1, 'it\\'s': 2, \"c\": { 'd': 3 } }",
+        "let o = { \"a-b\": 1, \"it's\": 2, \"c\": { \"d\": 3 } }\n",
+    );
     formats("let x=1;let y = 'a';;x\n\n\n\ny", "let x = 1\nlet y = \"a\"\nx\n\ny\n");
     formats("if(a){b}else if(c){d}else{e}", "if (a) {\n  b\n} else if (c) {\n  d\n} else {\n  e\n}\n");
     formats("try{a}catch(e){throw e}", "try {\n  a\n} catch (e) {\n  throw e\n}\n");

@@ -3,8 +3,13 @@
 use super::Lexer;
 use crate::flow::codes;
 use crate::flow::diagnostic::Diagnostic;
-use crate::flow::token::TokenKind;
+use crate::flow::token::{Token, TokenKind};
 use crate::flow::tree::Span;
+
+/// A string longer than this is not repeated in a message.
+const LONGEST_QUOTED: usize = 60;
+/// Nor is its beginning looked for further back.
+const MOST_TOKENS: usize = 200;
 
 impl Lexer<'_> {
     /// Ends at the closing quote, or at the end of the line when there is none.
@@ -31,6 +36,9 @@ impl Lexer<'_> {
             }
         }
         let (length, closed) = end.unwrap_or((rest.len(), false));
+        if !closed && self.quote_inside() {
+            return;
+        }
         self.position += length;
         let span = self.span_from(start);
         if closed {
@@ -42,6 +50,55 @@ impl Lexer<'_> {
             );
         }
         self.push(TokenKind::Text, span);
+    }
+
+    /// `'it's'`: a string on this line ended at a quote inside of it, and its own last quote now opens another.
+    fn quote_inside(&mut self) -> bool {
+        let tokens = &self.lexed.tokens;
+        if self.newline || tokens.is_empty() {
+            return false;
+        }
+        let near = tokens.len().saturating_sub(MOST_TOKENS);
+        let line = tokens[near..].iter().rposition(|token| token.newline_before).unwrap_or(0) + near;
+        let cut = |pair: &[Token]| match pair {
+            [text, word] => {
+                text.kind == TokenKind::Text
+                    && word.kind == TokenKind::Name
+                    && text.span.end == word.span.start
+            }
+            _ => false,
+        };
+        let Some(place) = tokens[line..].windows(2).position(cut).map(|place| line + place) else {
+            return false;
+        };
+        let (text, word) = (tokens[place], tokens[place + 1]);
+        let start = text.span.range().start;
+        let quote = text.span.text(self.source).chars().next().unwrap_or('"');
+        let behind = self.source.get(word.span.range().end..).unwrap_or_default();
+        let Some(length) = behind.find(quote) else { return false };
+        let end = word.span.range().end + length;
+        let meant = self.source.get(start + 1..end).unwrap_or_default();
+        // What is read again is not much, so that a line of quotes costs no more than its length.
+        if meant.len() > LONGEST_QUOTED || self.position.saturating_sub(end) > 10 * LONGEST_QUOTED {
+            return false;
+        }
+        let other = if quote == '"' { '\'' } else { '"' };
+        let written = match meant.contains(other) {
+            true => format!("{quote}{}{quote}", meant.replace(quote, &format!("\\{quote}"))),
+            false => format!("{other}{meant}{other}"),
+        };
+        let ended = text.span.text(self.source).trim_matches(quote).to_owned();
+        let span = Span::new(start, end + 1);
+        self.report(
+            Diagnostic::new(codes::OPEN_TEXT, span, format!("the string ended after `{ended}`"))
+                .titled(format!("a string ends at the first {quote} in it"))
+                .helped(format!("write {written}")),
+        );
+        self.newline = text.newline_before;
+        self.lexed.tokens.truncate(place);
+        self.position = end + 1;
+        self.push(TokenKind::Refused, span);
+        true
     }
 
     fn check_escapes(&mut self, span: Span) {

@@ -1,7 +1,7 @@
 //! The operators as functions.
 
 use super::Call;
-use crate::flow::operators::Operator;
+use crate::flow::operators::{Operator, undecided};
 use crate::flow::thrown::Evaluated;
 use crate::flow::value::Value;
 
@@ -27,17 +27,24 @@ operators! {
 }
 
 pub fn not(call: &mut Call<'_>) -> Evaluated {
-    Ok(Value::Boolean(!call.argument(0).is_truthy()))
+    Ok(Value::Boolean(!truthy(call.argument(0))?))
 }
 
 /// The value `a && b` has; both sides are evaluated here.
 pub fn and(call: &mut Call<'_>) -> Evaluated {
-    let place = usize::from(call.argument(0).is_truthy());
+    let place = usize::from(truthy(call.argument(0))?);
     Ok(call.argument(place).clone())
 }
 
 /// The value `a || b` has; both sides are evaluated here.
 pub fn or(call: &mut Call<'_>) -> Evaluated {
-    let place = usize::from(!call.argument(0).is_truthy());
+    let place = usize::from(!truthy(call.argument(0))?);
     Ok(call.argument(place).clone())
+}
+
+fn truthy(value: &Value) -> Evaluated<bool> {
+    match value {
+        Value::Handle(_) => undecided(value),
+        value => Ok(value.is_truthy()),
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Machine;
-use crate::flow::code::{Access, Index};
+use crate::flow::code::{Access, Index, Node};
 use crate::flow::library::{self, Body, Call, Function};
 use crate::flow::thrown::{Evaluated, codes, short, throw, type_error};
 use crate::flow::value::{Kept, Object, Value};
@@ -12,7 +12,7 @@ impl Machine<'_> {
     #[inline(never)]
     pub fn path(&mut self, base: Index, accesses: &[Access]) -> Evaluated {
         let mut value = self.evaluate(base)?;
-        for access in accesses {
+        for (place, access) in accesses.iter().enumerate() {
             self.meter.node()?;
             value = match self.read_kept(&value, access)? {
                 Some(read) => {
@@ -26,6 +26,9 @@ impl Machine<'_> {
                 Access::MaybeField(_) | Access::MaybeMethod(..) if matches!(value, Value::Null) => {
                     return Ok(Value::Null);
                 }
+                Access::Field(name) if place == 0 && self.lacks_input(base, &value) => {
+                    return no_input(&format!("`{}` cannot be read", short(name)));
+                }
                 Access::Field(name) => self.field(&value, name, false)?,
                 Access::MaybeField(name) => self.field(&value, name, true)?,
                 Access::At(index) => {
@@ -38,6 +41,11 @@ impl Machine<'_> {
             };
         }
         Ok(value)
+    }
+
+    /// Whether an expression is the inputs of a run that was started without any.
+    pub fn lacks_input(&self, node: Index, value: &Value) -> bool {
+        matches!(value, Value::Null) && matches!(self.flow.code.nodes.get(node as usize), Some(Node::Inputs))
     }
 
     /// What can be read of a value in segments without loading all of it.
@@ -110,7 +118,8 @@ impl Machine<'_> {
         };
         match found {
             Some(found) => Ok(found),
-            None if optional => Ok(Value::Null),
+            // What a handle will give may well have it.
+            None if optional && !matches!(value, Value::Handle(_)) => Ok(Value::Null),
             None => no_property(value, name),
         }
     }
@@ -141,7 +150,7 @@ impl Machine<'_> {
                 value.described(),
                 index.described()
             )),
-            (other, _) => type_error(format!("nothing can be read of {}{}", other.described(), hint(other))),
+            (other, _) => type_error(format!("nothing can be read of {}", other.described())),
         }
     }
 
@@ -195,6 +204,11 @@ fn not_a_function<T>(message: &str) -> Evaluated<T> {
     throw(codes::NOT_A_FUNCTION, message)
 }
 
+/// That null has no properties would be true and no help: the mistake was made where the run was started.
+pub fn no_input<T>(what: &str) -> Evaluated<T> {
+    type_error(format!("{what}: the run was started without --input, so its inputs are null"))
+}
+
 fn uncalled(name: &str) -> Evaluated {
     type_error(format!("`{name}` is a method: call it with `()`"))
 }
@@ -207,8 +221,7 @@ pub fn no_property<T>(value: &Value, name: &str) -> Evaluated<T> {
         Value::List(_) => format!("a list has no property `{name}`"),
         Value::Text(_) => format!("a string has no property `{name}`"),
         other => {
-            let message = format!("{} has no property `{name}`{}", other.described(), hint(other));
-            return type_error(message);
+            return type_error(format!("{} has no property `{name}`", other.described()));
         }
     };
     throw(codes::PROPERTY_NOT_FOUND, message)
@@ -231,12 +244,5 @@ fn known(object: &Object) -> String {
         (0, _) => String::new(),
         (shown, all) if shown < all => format!("; it has {}, ..", keys.join(", ")),
         _ => format!("; it has {}", keys.join(", ")),
-    }
-}
-
-fn hint(value: &Value) -> &'static str {
-    match value {
-        Value::Handle(_) => ": `await` it first",
-        _ => "",
     }
 }

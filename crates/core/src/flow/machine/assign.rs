@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Machine;
-use super::access::{key_cost, no_item, no_property};
+use super::access::{key_cost, no_input, no_item, no_property};
 use crate::flow::code::{Access, Index, Node, Part};
 use crate::flow::limits::Meter;
 use crate::flow::thrown::{Evaluated, codes, short, throw, type_error};
@@ -151,7 +151,12 @@ impl Machine<'_> {
     }
 
     pub fn take_fields(&mut self, fields: &[(Arc<str>, Index)], value: Index) -> Evaluated<()> {
-        let value = self.looked(value)?;
+        let given = self.looked(value)?;
+        if self.lacks_input(value, &given) {
+            let names: Vec<String> = fields.iter().take(4).map(|(key, _)| short(key)).collect();
+            return no_input(&format!("`{{ {} }}` cannot be taken", names.join(", ")));
+        }
+        let value = given;
         let mut taken = Vec::with_capacity(fields.len());
         for (key, slot) in fields {
             self.meter.scan(16 + key_cost(key))?;

@@ -57,10 +57,11 @@ impl Machine<'_> {
         Ok(self.judged(value)?.is_truthy())
     }
 
-    /// A value whose kind is known. One in segments need not be loaded for that.
+    /// A value that something is decided by. One in segments need not be loaded for that; a handle decides nothing.
     fn judged(&mut self, value: Value) -> Evaluated {
         match value {
             Value::Kept(_) => Ok(value),
+            Value::Handle(_) => operators::undecided(&value),
             value => self.look(value),
         }
     }

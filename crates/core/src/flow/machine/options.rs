@@ -5,7 +5,7 @@ use super::handle::Manner;
 use crate::duration;
 use crate::flow::limits::MAX_VALUE_DEPTH;
 use crate::flow::option::{Choice, RETRIES, WORK, written};
-use crate::flow::thrown::{Evaluated, short, wrong_argument};
+use crate::flow::thrown::{Evaluated, Stop, short, wrong_argument};
 use crate::flow::value::{Number, Object, Value};
 use crate::retry::{Backoff, RetryPolicy};
 use crate::task::{OnExhausted, TaskOptions};
@@ -57,6 +57,41 @@ impl Machine<'_> {
                 wrong_argument(format!("the options of {function} are an object, not {}", other.described()))
             }
         }
+    }
+}
+
+/// Why a call with this option throws, as far as one option decides it: the checker asks before there is a run.
+pub fn refusal(choices: &[Choice], key: &str, value: &Value) -> Option<String> {
+    let tried = match choices.first().map(|choice| choice.key) {
+        Some("retries") => {
+            let mut options =
+                Options { task: TaskOptions::default(), how: Manner::default(), given: Vec::new() };
+            let set = options.set(key, value);
+            let policy = options.task.retries.as_ref().map(RetryPolicy::check);
+            match policy.filter(|_| set.is_ok()) {
+                Some(Err(error)) => wrong_argument(format!("option `retries`: {error}")),
+                _ => set,
+            }
+        }
+        Some("max_attempts") => Object::of([(key, value.clone())])
+            .map_err(Stop::from)
+            .and_then(|policy| retries(&mut RetryPolicy::default(), &Value::Object(policy))),
+        Some("timeout") => optional_length(value, unit_of(key).1, key).map(|_| ()),
+        Some("cancel") => flag(value, key).map(|_| ()),
+        _ => Ok(()),
+    };
+    thrown_message(tried)
+}
+
+/// Why a call that is given this length of time throws.
+pub fn length_refusal(value: &Value, unit: Unit, what: &str) -> Option<String> {
+    thrown_message(length(value, unit, what))
+}
+
+fn thrown_message<T>(tried: Evaluated<T>) -> Option<String> {
+    match tried {
+        Err(Stop::Thrown(error)) => Some(error.message.to_string()),
+        _ => None,
     }
 }
 

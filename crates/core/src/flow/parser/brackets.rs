@@ -42,6 +42,11 @@ impl Partners {
         self.of.get(index).copied().filter(|partner| *partner > index)
     }
 
+    /// The index of the token that the one at `index` closes.
+    pub(super) fn open_of(&self, index: usize) -> Option<usize> {
+        self.of.get(index).copied().filter(|partner| *partner < index)
+    }
+
     /// Nothing opened it.
     pub(super) fn is_stray(&self, index: usize) -> bool {
         self.of.get(index).is_none_or(|partner| *partner >= index)

@@ -113,10 +113,12 @@ impl<'a> Parser<'a> {
 
     /// Takes a token, or a bracket with everything up to its partner.
     pub(super) fn skip(&mut self) {
+        let start = self.next_span();
         if let Some(close) = self.partners.close_of(self.position) {
             self.position = close;
         }
-        self.take();
+        let end = self.take().span;
+        self.skipped.push(start.to(end));
     }
 
     /// Goes to where a statement might begin after the one that began at `start`.

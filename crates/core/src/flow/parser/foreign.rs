@@ -6,6 +6,9 @@ use crate::flow::diagnostic::Diagnostic;
 use crate::flow::token::{Keyword, TokenKind};
 use crate::flow::tree::{Expression, Mutability, Name, Span, StatementKind};
 
+/// What other languages write for `else if`.
+pub const ELSE_IFS: &[&str] = &["elseif", "elif", "elsif", "elseIf"];
+
 impl Parser<'_> {
     fn refuse(&mut self, span: Span, title: &str, label: &str, help: &str) {
         self.report(Diagnostic::new(codes::FOREIGN, span, label).titled(title).helped(help));
@@ -160,10 +163,18 @@ impl Parser<'_> {
     /// Refuses and takes a prefix operator that does not exist.
     pub(super) fn refuse_prefix(&mut self) -> bool {
         let help = match self.kind() {
-            TokenKind::Keyword(Keyword::New) => {
-                "write data as it is: `{ .. }`, `[ .. ]`; the time is `Time.now()`"
+            TokenKind::Keyword(Keyword::New) => match self.token_at(self.position + 1).span.text(self.source)
+            {
+                "Date" => "the time is `Time.now()`",
+                "Map" | "Set" => "write an object, `{ .. }`, or a list, `[ .. ]`",
+                "Promise" => "start work and wait for it: `await Task.run(name, inputs)`",
+                name if name.ends_with("Error") => "an error is thrown as it is: `throw \"why\"`",
+                _ => "write data as it is: `{ .. }` or `[ .. ]`",
+            },
+            TokenKind::Keyword(Keyword::Typeof) => {
+                self.refuse_typeof();
+                return true;
             }
-            TokenKind::Keyword(Keyword::Typeof) => "compare with what you expect, such as `value == null`",
             TokenKind::Keyword(Keyword::Delete) => {
                 "make a new object without the property, or set it to `null`"
             }
@@ -193,6 +204,98 @@ impl Parser<'_> {
             // There is nothing it could have stood before.
             self.complained_at = Some(self.position);
         }
+        true
+    }
+
+    /// `typeof inputs.name === "undefined"`
+    fn refuse_typeof(&mut self) {
+        let asked = self.path_ahead(self.position + 1).unwrap_or_else(|| "value?.name".to_owned());
+        self.refuse_next(&format!(
+            "to ask whether a value is there write `{asked} == null`; nothing tells its kind"
+        ));
+        self.take();
+        if self.kind().closes() {
+            self.complained_at = Some(self.position);
+        }
+    }
+
+    /// The names joined by dots that begin at a token, as they are read where any of them may be missing.
+    fn path_ahead(&self, start: usize) -> Option<String> {
+        const LONGEST: usize = 8;
+        let name = |index: usize| {
+            let token = self.token_at(index);
+            (token.kind == TokenKind::Name).then(|| token.span.text(self.source))
+        };
+        let mut path = name(start)?.to_owned();
+        let mut index = start + 1;
+        while matches!(self.token_at(index).kind, TokenKind::Dot | TokenKind::OptionalDot)
+            && index < start + 2 * LONGEST
+        {
+            path.push_str("?.");
+            path.push_str(name(index + 1)?);
+            index += 2;
+        }
+        Some(path)
+    }
+
+    /// `throw new Error("boom")`, from the `new` on.
+    pub(super) fn refuse_new_error(&mut self) -> bool {
+        let name = self.token_at(self.position + 1);
+        let open = self.position + 2;
+        let is_error = name.kind == TokenKind::Name && name.span.text(self.source).ends_with("Error");
+        if !(self.at_keyword(Keyword::New) && is_error && self.token_at(open).kind == TokenKind::LeftParen) {
+            return false;
+        }
+        let Some(close) = self.partners.close_of(open) else { return false };
+        let span = self.next_span().to(self.token_at(close).span);
+        let inside = Span::new(self.token_at(open).span.range().end, self.token_at(close).span.range().start);
+        let given = match inside.text(self.source).trim() {
+            text if text.is_empty() || text.len() > 60 || text.contains('\n') => "\"why\"",
+            text => text,
+        };
+        let help = format!("write `throw {given}`");
+        self.refuse(span, "there is no `new`", "an error needs no class", &help);
+        self.take();
+        self.take();
+        self.skip();
+        true
+    }
+
+    /// `and`, `or` and `not` of other languages, where something else was expected.
+    pub(super) fn refuse_word_operator(&mut self) -> bool {
+        let previous = self.position.checked_sub(1).map(|previous| self.token_at(previous));
+        let (token, help) = match (self.kind(), previous) {
+            (TokenKind::Name, _) if matches!(self.next_text(), "and" | "AND") => (self.next(), "write `&&`"),
+            (TokenKind::Name, _) if matches!(self.next_text(), "or" | "OR") => (self.next(), "write `||`"),
+            (_, Some(previous))
+                if previous.kind == TokenKind::Name
+                    && matches!(previous.span.text(self.source), "not" | "NOT")
+                    && self.begins_expression() =>
+            {
+                (previous, "write `!`, as in `!done`")
+            }
+            _ => return false,
+        };
+        let title = format!("there is no `{}`", token.span.text(self.source));
+        self.refuse(token.span, &title, "not part of the language", help);
+        self.lost = true;
+        true
+    }
+
+    /// `} else {` after `elseif (..) {`, which is what has to be changed.
+    pub(super) fn refuse_else_after_elseif(&mut self) -> bool {
+        let brace = self.position.checked_sub(1).and_then(|close| self.partners.open_of(close));
+        let bracket = brace.and_then(|brace| brace.checked_sub(1));
+        let open = bracket.and_then(|close| self.partners.open_of(close));
+        let Some(word) = open.and_then(|open| open.checked_sub(1)).map(|index| self.token_at(index)) else {
+            return false;
+        };
+        let text = word.span.text(self.source);
+        if word.kind != TokenKind::Name || !ELSE_IFS.contains(&text) {
+            return false;
+        }
+        let title = format!("there is no `{text}`");
+        self.refuse(word.span, &title, "not part of the language", "write `else if (..) { .. }`");
         true
     }
 
@@ -232,7 +335,8 @@ impl Parser<'_> {
             _ => return false,
         };
         let span = Span::new(self.previous_end() - 2, self.next_span().range().end);
-        let title = format!("there is no `{}`", span.text(self.source));
+        // A comment or a line break may stand between the two.
+        let title = format!("there is no `?.{}`", self.next_text());
         self.refuse(span, &title, "only a name can follow `?.`", help);
         self.tokens[self.position].newline_before = false;
         true

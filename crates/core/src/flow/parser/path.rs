@@ -116,6 +116,10 @@ impl Parser<'_> {
     }
 
     fn missing_comma(&mut self, close: TokenKind) {
+        if self.on_same_line() && self.refuse_word_operator() {
+            self.lost = false;
+            return;
+        }
         let sign = close.spelling().unwrap_or_default();
         let place = if self.on_same_line() { "before this" } else { "here" };
         let diagnostic = self.missing(&format!("`,` or `{sign}`"), place);

@@ -7,7 +7,7 @@ use crate::flow::token::TokenKind;
 use crate::flow::tree::{Block, Form, Name, Span, Statement};
 
 impl Parser<'_> {
-    pub(super) fn program(mut self) -> (Form, Block, Vec<Diagnostic>) {
+    pub(super) fn program(mut self) -> (Form, Block, Vec<Diagnostic>, Vec<Span>) {
         let (form, body) = if self.at_workflow() {
             self.workflow()
         } else if self.at_main() {
@@ -27,7 +27,7 @@ impl Parser<'_> {
                     .helped("write at least one statement, such as `task(\"name\", { })` or `return null`"),
             );
         }
-        (form, body, self.diagnostics)
+        (form, body, self.diagnostics, self.skipped)
     }
 
     /// `workflow {` or `workflow(` begins the form; alone it is a name like any other.

@@ -34,7 +34,10 @@ impl Parser<'_> {
             Keyword::Try => self.attempt(),
             Keyword::Throw => {
                 self.take();
-                StatementKind::Throw(self.expression())
+                match self.refuse_new_error() {
+                    true => StatementKind::Throw(self.broken()),
+                    false => StatementKind::Throw(self.expression()),
+                }
             }
             Keyword::Break => {
                 self.take();
@@ -72,7 +75,9 @@ impl Parser<'_> {
         let diagnostic = Diagnostic::new(codes::UNEXPECTED, self.next_span(), "cannot stand here")
             .titled(format!("`{word}` begins no statement"))
             .helped(follows);
-        self.report(diagnostic);
+        if keyword != Keyword::Else || !self.refuse_else_after_elseif() {
+            self.report(diagnostic);
+        }
         self.take();
         if keyword != Keyword::In && self.at(TokenKind::LeftParen) {
             self.skip();
@@ -183,7 +188,7 @@ impl Parser<'_> {
         if let Some(close) = self.partners.close_of(open)
             && self.position < close
         {
-            if !self.lost {
+            if !self.lost && !self.refuse_word_operator() {
                 let sign = self.token_at(close).span.text(self.source);
                 let wanted = format!("`{sign}`");
                 self.unexpected(&wanted);

@@ -7,6 +7,7 @@
 
 mod evaluate;
 mod expression;
+mod foreign;
 mod functions;
 mod lower;
 mod names;
@@ -73,6 +74,11 @@ impl Cel {
             .error_reporting_limit(1)
             .max_expression_node_count(4096);
         let parsed = parser.parse(&text).map_err(|errors| {
+            if let Some(foreign::Foreign { line, column, found, instead }) = foreign::find(source) {
+                let message =
+                    format!("line {line}, column {column}: there is no `{found}`: write `{instead}`");
+                return ConditionError::new(ErrorKind::Syntax, "expression", message);
+            }
             // One without a place only says that the parser gave up.
             let placed = errors.errors.iter().find(|error| error.pos.0 > 0);
             let message = placed.map_or_else(

@@ -10,7 +10,7 @@ use crate::flow::compile::compile;
 
 fn compiles_if_passed(source: &str) -> bool {
     let Examined { file, checked, .. } = examine(source, false);
-    if checked.has_errors() {
+    if !checked.compiles() {
         return false;
     }
     if let Err(error) = compile(&file, source, Defaults::default()) {

@@ -59,6 +59,26 @@ fn warnings_are_errors_when_strict_and_hints_never_are() {
 }
 
 #[test]
+fn what_is_sure_to_throw_is_an_error_and_compiles() {
+    for (source, code) in [
+        ("await Task.rum(\"a\", { })", "FLOW103"),
+        ("return ctx.nothing", "FLOW103"),
+        ("return Inputs.list.push(1)", "FLOW105"),
+        ("await Task.run(\"a\", { }, { timeuot: 3 })", "FLOW110"),
+        ("await Task.run(\"a\", { }, { timeout: \"90\" })", "FLOW111"),
+        ("if (Inputs.a) { log(1) } elseif (Inputs.b) { log(2) }", "FLOW101"),
+    ] {
+        let checked = examine(source, false).checked;
+        let found: Vec<_> = checked.diagnostics.iter().map(|found| (found.code, found.severity)).collect();
+        assert_eq!(found, [(code, Severity::SureToThrow)], "{source}");
+        assert!(checked.has_errors() && checked.compiles(), "{source}");
+    }
+    for source in ["helper(1)", "await Task.run(\"a\")", "let x = 1; x()", "return y"] {
+        assert!(!examine(source, false).checked.has_errors(), "{source}");
+    }
+}
+
+#[test]
 fn a_file_with_syntax_errors_gets_no_warnings() {
     assert_eq!(codes_of("let unused = 1\nlet = 2\nbreak"), ["FLOW008", "FLOW026"]);
 }
