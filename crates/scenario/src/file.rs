@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rhythm_core::WorkflowKind;
+use rhythm_core::flow::similar::closest;
 use rhythm_core::graph::{Context, compile, document};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -19,6 +20,9 @@ use crate::script::{Answer, moment};
 const DEEPEST: usize = 300;
 /// Stack for so many levels, several times over.
 const ROOM_TO_READ: usize = 64 << 20;
+
+/// Some editors begin a file with it.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// One scenario as it is written.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -163,8 +167,8 @@ impl Scenario {
             return Ok(Subject { name: "main".into(), kind: WorkflowKind::Graph, source });
         }
         let path = self.folder.join(self.workflow.as_deref().unwrap_or(Path::new("")));
-        let source =
-            std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let source = std::fs::read_to_string(&path).map_err(|error| unread(&path, &error))?;
+        let source = source.strip_prefix(BYTE_ORDER_MARK).map(str::to_owned).unwrap_or(source);
         let is_flow = path.extension().is_some_and(|extension| extension == "flow");
         let kind = self.kind(if is_flow { WorkflowKind::Flow } else { WorkflowKind::Graph });
         let stem = path.file_stem().map_or("main".into(), |stem| stem.to_string_lossy().into_owned());
@@ -223,6 +227,15 @@ impl Scenario {
     }
 }
 
+fn unread(path: &Path, error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            format!("`workflow` names {}, and there is no such file", path.display())
+        }
+        _ => format!("{}: {error}", path.display()),
+    }
+}
+
 /// Which of a graph's limits is meant by a name: the one that is another where it is given.
 fn limit(name: &str, given: &Value) -> Option<String> {
     let limits = |written: Value| {
@@ -272,7 +285,8 @@ fn collect(path: &Path, named: bool, found: &mut Vec<(PathBuf, Vec<Scenario>)>) 
             _ => error.to_string(),
         })
     })?;
-    let value = parse(&text, yaml);
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text);
+    let value = parse(text, yaml);
     if !named && !value.as_ref().is_ok_and(looks_like_scenarios) && !is_called_scenario(path) {
         return Ok(());
     }
@@ -365,8 +379,9 @@ fn scenario(value: &Ordered) -> Result<Scenario, String> {
         // Where in the text made above it stands helps nobody; the key does.
         let told = error.inner().to_string();
         let problem = told.split_once(" at line ").map_or(told.as_str(), |(problem, _)| problem);
+        let problem = in_plain_words(problem);
         match error.path().to_string() {
-            path if path == "." => problem.to_owned(),
+            path if path == "." => problem,
             path => format!("{path}: {problem}"),
         }
     })?;
@@ -384,6 +399,23 @@ fn scenario(value: &Ordered) -> Result<Scenario, String> {
             Err("any_of: an empty list is never right: write what may come of it".into())
         }
         _ => Ok(scenario),
+    }
+}
+
+/// What the reader says of a word it does not know, with the word that was meant.
+fn in_plain_words(problem: &str) -> String {
+    let (what, rest) =
+        match (problem.strip_prefix("unknown field `"), problem.strip_prefix("unknown variant `")) {
+            (Some(rest), _) => ("key", rest),
+            (_, Some(rest)) => ("value", rest),
+            _ => return problem.to_owned(),
+        };
+    let Some((word, expected)) = rest.split_once('`') else { return problem.to_owned() };
+    let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+    match (closest(word, known.iter().copied()), known.as_slice()) {
+        (Some(near), _) => format!("there is no {what} `{word}`: did you mean `{near}`?"),
+        (None, []) => format!("there is no {what} `{word}`"),
+        (None, known) => format!("there is no {what} `{word}`; there are `{}`", known.join("`, `")),
     }
 }
 
@@ -412,7 +444,7 @@ mod tests {
                 {"name": "m", "source": "return 1", "expect": {}, "any_of": []}, {"source": "return 1"}]"#,
         );
         let mistake = |place: usize| found[place].mistake.as_deref().unwrap_or_default();
-        assert!(mistake(0).contains("expekt"), "{}", mistake(0));
+        assert_eq!(mistake(0), "there is no key `expekt`: did you mean `expect`?");
         assert_eq!(mistake(1), "write one of `expect` and `any_of`");
         assert_eq!((found[0].name.as_str(), mistake(2)), ("n", ""));
     }
@@ -425,7 +457,10 @@ mod tests {
         );
         let mistake = |place: usize| found[place].mistake.as_deref().unwrap_or_default();
         assert_eq!(mistake(0), "any_of: an empty list is never right: write what may come of it");
-        assert!(mistake(1).starts_with("decisions.a[0].decision: unknown variant"), "{}", mistake(1));
+        assert_eq!(
+            mistake(1),
+            "decisions.a[0].decision: there is no value `aprove`: did you mean `approve`?"
+        );
     }
 
     #[test]

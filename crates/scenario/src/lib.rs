@@ -23,4 +23,4 @@ pub use rhythm_sandbox::Sandbox;
 
 pub use outcome::{Call, Ending, Fault, Outcome, Rejection};
 pub use script::{Answer, Script};
-pub use suite::{Options, Report, run, run_all};
+pub use suite::{CODES, Options, Report, run, run_all};

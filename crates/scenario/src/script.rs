@@ -144,6 +144,16 @@ impl Script {
         self.answers.contains_key(name)
     }
 
+    /// Whether it says anything about a task, if only that it never ends.
+    pub fn answers_for(&self, name: &str) -> bool {
+        self.names(name) || self.names(ANY)
+    }
+
+    /// Names nothing was asked for under.
+    pub fn unasked(&self) -> impl Iterator<Item = &str> {
+        self.answers.keys().map(String::as_str).filter(|name| !self.taken.contains_key(*name))
+    }
+
     /// The next answer of this task; the last one repeats. Nothing for a task the scenario does not know.
     pub fn next(&mut self, name: &str) -> Option<Answer> {
         let answers = self.answers.get(name).or_else(|| self.answers.get(ANY))?;

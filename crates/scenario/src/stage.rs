@@ -86,12 +86,28 @@ pub struct Played {
     pub histories: BTreeMap<RunId, Vec<Event>>,
     /// What the outcome does not show, but whoever wrote the scenario should know.
     pub notes: Vec<String>,
+    /// Why it may have come to something else than was expected.
+    pub hints: Vec<Hint>,
+}
+
+/// A reason for an outcome that the outcome itself does not tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// Tasks or nodes the run waits for, and the name in `tasks` that was meant, if one is alike.
+    Unanswered {
+        name: String,
+        near: Option<String>,
+    },
+    PatchRefused {
+        author: String,
+        why: String,
+    },
 }
 
 impl Played {
     fn rejected(rejections: Vec<Rejection>) -> Self {
         let (outcome, histories, notes) = (Outcome::rejected(rejections), BTreeMap::new(), Vec::new());
-        Self { outcome, histories, notes }
+        Self { outcome, histories, notes, hints: Vec::new() }
     }
 }
 
@@ -162,6 +178,7 @@ struct Stage {
     cast: Arc<Cast>,
     rides: Arc<Rides>,
     notes: Vec<String>,
+    hints: Vec<Hint>,
     events: u64,
     /// Something has happened that may have cancelled tasks.
     unsettled: bool,
@@ -220,6 +237,7 @@ impl Stage {
             cast,
             rides,
             notes: Vec::new(),
+            hints: Vec::new(),
             events: 0,
             unsettled: false,
         };
@@ -268,7 +286,7 @@ impl Stage {
         scenario: &Scenario,
     ) -> Result<Result<String, Vec<Rejection>>, String> {
         let (content, programs) = (scenario.content(), read_program as ReadProgram);
-        let around = Surroundings { content, programs, ..Surroundings::default() };
+        let around = Surroundings { content, programs, sure_to_throw: true, ..Surroundings::default() };
         let mut defined = match define_with(&subject.name, subject.kind, &subject.source, &around) {
             Ok(defined) => defined,
             Err(refused) => return Ok(Err(rejections(refused))),

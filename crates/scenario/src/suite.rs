@@ -10,7 +10,16 @@ use serde::Serialize;
 
 use crate::file::Scenario;
 use crate::outcome::Outcome;
-use crate::stage::{Place, Played, Way, play_at};
+use crate::stage::{Hint, Place, Played, Way, play_at};
+
+/// Codes of what is wrong with a scenario or with how it went; `docs/errors` has a page for each. What only differs from
+/// the expectations has none: it names the key.
+pub const CODES: [&str; 5] = [UNREAD, UNPLAYED, WAYS_DIFFER, UNANSWERED, PATCH_REFUSED];
+const UNREAD: &str = "SCENARIO001";
+const UNPLAYED: &str = "SCENARIO002";
+const WAYS_DIFFER: &str = "SCENARIO003";
+const UNANSWERED: &str = "SCENARIO004";
+const PATCH_REFUSED: &str = "SCENARIO005";
 
 /// Noon of some day. Nothing may depend on which.
 const START: Timestamp = Timestamp(1_767_268_800_000);
@@ -53,12 +62,12 @@ pub fn run(scenario: &Scenario, options: &Options) -> Report {
 
 async fn judge(scenario: &Scenario, options: &Options) -> (Vec<String>, Option<Played>) {
     if let Some(mistake) = &scenario.mistake {
-        return (vec![mistake.clone()], None);
+        return (vec![format!("{UNREAD}: {mistake}")], None);
     }
     let place = || Place::in_memory(START, options.sandbox.clone());
     let played = match play_at(&place(), scenario, Way::Straight, options.seed).await {
         Ok(played) => played,
-        Err(problem) => return (vec![problem], None),
+        Err(problem) => return (vec![format!("{UNPLAYED}: {problem}")], None),
     };
     let outcome = &played.outcome;
     let mut problems = expected(scenario, outcome);
@@ -67,10 +76,40 @@ async fn judge(scenario: &Scenario, options: &Options) -> (Vec<String>, Option<P
         match play_at(&place(), scenario, way, options.seed).await {
             Ok(other) if other.outcome == *outcome => {}
             Ok(other) => problems.push(difference(way, outcome, &other.outcome)),
-            Err(problem) => problems.push(format!("{}: {problem}", word(way))),
+            Err(problem) => problems.push(format!("{UNPLAYED}: {}: {problem}", word(way))),
+        }
+    }
+    let mut played = played;
+    for hint in std::mem::take(&mut played.hints) {
+        match problems.is_empty() {
+            false => problems.push(told(&hint)),
+            true if !is_expected(scenario, &hint) => played.notes.push(told(&hint)),
+            true => {}
         }
     }
     (problems, Some(played))
+}
+
+fn told(hint: &Hint) -> String {
+    match hint {
+        Hint::Unanswered { name, near } => {
+            let near =
+                near.as_ref().map(|near| format!("; did you mean it by `{near}`?")).unwrap_or_default();
+            format!("{UNANSWERED}: the run waits for task `{name}`: `tasks` has no answer for it{near}")
+        }
+        Hint::PatchRefused { author, why } => {
+            format!("{PATCH_REFUSED}: a patch by {author} was refused: {why}")
+        }
+    }
+}
+
+/// Whether somebody who expected this knows the reason.
+fn is_expected(scenario: &Scenario, hint: &Hint) -> bool {
+    let mut all = scenario.expect.iter().chain(scenario.any_of.iter().flatten());
+    all.any(|expected| match hint {
+        Hint::Unanswered { .. } => expected.status.is_some() || expected.waiting.is_some(),
+        Hint::PatchRefused { .. } => expected.patch_rejected.is_some(),
+    })
 }
 
 fn expected(scenario: &Scenario, outcome: &Outcome) -> Vec<String> {
@@ -102,11 +141,13 @@ fn word(way: Way) -> &'static str {
 /// The first thing that is different, by its key.
 fn difference(way: Way, straight: &Outcome, other: &Outcome) -> String {
     let (a, b) = (serde_json::to_value(straight), serde_json::to_value(other));
-    let (Ok(a), Ok(b)) = (a, b) else { return format!("{}: another outcome", word(way)) };
+    let (Ok(a), Ok(b)) = (a, b) else { return format!("{WAYS_DIFFER}: {}: another outcome", word(way)) };
     let key = a.as_object().into_iter().flatten().find(|(key, value)| b.get(*key) != Some(value));
     match key {
-        Some((key, value)) => format!("{}: {key} is {}, straight it is {value}", word(way), b[key]),
-        None => format!("{}: another outcome", word(way)),
+        Some((key, value)) => {
+            format!("{WAYS_DIFFER}: {}: {key} is {}, straight it is {value}", word(way), b[key])
+        }
+        None => format!("{WAYS_DIFFER}: {}: another outcome", word(way)),
     }
 }
 
@@ -140,4 +181,72 @@ pub fn run_all(scenarios: &[Scenario], options: &Options, mut tell: impl FnMut(R
             }
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::read_files;
+
+    fn played(text: &str) -> Report {
+        let folder = std::env::temp_dir().join(format!("rhythm-suite-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join(format!("{:x}.yaml", text.len()));
+        std::fs::write(&path, text).unwrap();
+        let mut files = read_files(std::slice::from_ref(&path)).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let scenario = files.remove(0).1.remove(0);
+        let options = Options { three_ways: false, jobs: None, seed: 0, sandbox: Sandbox::Here };
+        run(&scenario, &options)
+    }
+
+    #[test]
+    fn a_task_without_an_answer_is_named_with_the_name_that_was_meant() {
+        let report = played(
+            "source: 'return await Task.run(\"echo\", { })'\ntasks: {ehco: [{ok: 1}]}\nexpect: {output: 1}\n",
+        );
+        let said = "SCENARIO004: the run waits for task `echo`: `tasks` has no answer for it; did you mean it by `ehco`?";
+        assert_eq!(report.problems, ["output: expected 1, got nothing", said]);
+        let waits = "source: 'return await Task.run(\"echo\", { })'\nexpect: {status: waiting}\n";
+        assert_eq!((played(waits).passed, played(waits).notes), (true, Vec::new()));
+        let never = played(
+            "source: 'await Task.run(\"echo\", { })'\ntasks: {echo: [{never: true}]}\nexpect: {status: completed}\n",
+        );
+        assert_eq!(never.problems, ["status: expected completed, got waiting (for task)"]);
+    }
+
+    #[test]
+    fn a_refused_patch_says_why() {
+        let text = "\
+graph: {nodes: [{id: a, type: task}]}
+tasks: {a: [{ok: 1}]}
+patches: [{after: a, operations: [{op: remove, path: /nodes/7}]}]
+expect: {output: 2}
+";
+        let report = played(text);
+        assert_eq!(report.problems.len(), 2, "{:?}", report.problems);
+        assert!(
+            report.problems[1].starts_with("SCENARIO005: a patch by scenario was refused: "),
+            "{report:?}"
+        );
+        assert!(report.problems[1].contains("/nodes/7"), "{report:?}");
+        let told = played(&text.replace("output: 2", "output: 1"));
+        assert!(told.passed && told.notes[0].starts_with("SCENARIO005: "), "{told:?}");
+        let expected = played(&text.replace("output: 2", "patch_rejected: true"));
+        assert_eq!((expected.passed, expected.notes), (true, Vec::new()));
+    }
+
+    #[test]
+    fn mistakes_have_codes() {
+        let report = played("source: return 1\nexpekt: {output: 1}\nexpect: {output: 1}\n");
+        assert_eq!(report.problems, ["SCENARIO001: there is no key `expekt`: did you mean `expect`?"]);
+        let report = played("workflow: nowhere.flow\nexpect: {output: 1}\n");
+        assert!(report.problems[0].starts_with("SCENARIO002: `workflow` names "), "{report:?}");
+        assert!(report.problems[0].ends_with("nowhere.flow, and there is no such file"), "{report:?}");
+    }
+
+    #[test]
+    fn a_mark_at_the_beginning_of_a_file_is_no_part_of_it() {
+        assert!(played("\u{feff}source: return 1\nexpect: {output: 1}\n").passed);
+    }
 }

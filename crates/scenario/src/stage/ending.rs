@@ -4,15 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rhythm_core::flow::Flow;
 use rhythm_core::flow::inspect::{Waiting, WaitingKind, describe};
+use rhythm_core::flow::similar::closest;
 use rhythm_core::graph::machine::recount;
 use rhythm_core::{BlockedCode, Payload, Status, WorkflowKind};
 use rhythm_engine::error::EngineError;
 use rhythm_engine::world::*;
 
-use super::{Played, Stage};
+use super::{Act, Hint, Played, Stage};
 use crate::file::Scenario;
 use crate::notes;
 use crate::outcome::{Call, Ending, Fault, Outcome, value};
+use crate::script::ANY;
 
 impl Stage {
     /// What the run waits for: a flow knows it itself, what it started and forgot is not among it.
@@ -58,6 +60,7 @@ impl Stage {
             let counted = recount(history).map_err(|wrong| EngineError::Invalid(wrong.to_string()))?;
             outcome.counter = i64::try_from(counted).ok();
         }
+        let unanswered = if outcome.status == Ending::Waiting { self.unanswered() } else { Vec::new() };
         let mut notes = self.notes;
         if self.is_graph {
             let mut known = self.graphs.nodes;
@@ -68,7 +71,26 @@ impl Stage {
             notes.extend(left.map(|node| format!("patches: {node} had no result that one could ride on")));
         }
         notes.extend(notes::expects_nothing(scenario));
-        Ok(Played { outcome, histories, notes })
+        let mut hints = self.hints;
+        hints.extend(unanswered);
+        Ok(Played { outcome, histories, notes, hints })
+    }
+
+    /// What stands still because the scenario says nothing about it.
+    fn unanswered(&self) -> Vec<Hint> {
+        let mut names: Vec<&str> = Vec::new();
+        for plan in &self.plans {
+            let Act::Hold(task) = &plan.act else { continue };
+            let name = self.scripted_name(task);
+            if !self.script.answers_for(name) && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let hint = |name: &str| {
+            let others = self.script.unasked().filter(|other| *other != ANY);
+            Hint::Unanswered { name: name.to_owned(), near: closest(name, others).map(str::to_owned) }
+        };
+        names.into_iter().map(hint).collect()
     }
 
     async fn outcome(&mut self) -> Result<Outcome, EngineError> {

@@ -17,7 +17,7 @@ use rhythm_engine::world::*;
 use rhythm_sandbox::Request;
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::{Hint, Stage};
 use crate::file::{Decision, Scenario};
 use crate::script::Answer;
 
@@ -160,7 +160,14 @@ impl Stage {
                     }
                 }
                 EventData::ApprovalCreated(asked) => self.ask(run, asked),
-                EventData::PatchRefused(_) => self.graphs.patch_rejected = true,
+                EventData::PatchRefused(refused) => {
+                    self.graphs.patch_rejected = true;
+                    let why = format!("{}: {}", refused.code, refused.message);
+                    let hint = Hint::PatchRefused { author: refused.author.clone(), why };
+                    if !self.hints.contains(&hint) {
+                        self.hints.push(hint);
+                    }
+                }
                 EventData::WorkflowFailed(failed) => self.failed_at_once(run, &failed.failure),
                 _ => {}
             }

@@ -87,11 +87,11 @@ impl Stage {
         Ok(())
     }
 
-    /// Whether a scenario means this task by a name: a task's, or that of the node it works for.
-    fn is_for(&self, task: &ClaimedTask, name: &str) -> bool {
+    /// What a scenario calls this task: by its name, or by that of the node it works for.
+    pub(super) fn scripted_name<'s>(&'s self, task: &'s ClaimedTask) -> &'s str {
         match self.known_role(task) {
-            Some(Role::Work(node) | Role::Item(node)) => node == name,
-            _ => task.name == name,
+            Some(Role::Work(node) | Role::Item(node)) => node,
+            _ => &task.name,
         }
     }
 
@@ -145,7 +145,7 @@ impl Stage {
             Err(failure) => Err(failure),
         };
         let finished = last_word(task, result, stopped, &worker, self.clock.now());
-        let again = usize::from(self.duplicated.iter().any(|name| self.is_for(task, name)));
+        let again = usize::from(self.duplicated.iter().any(|name| self.scripted_name(task) == name));
         for _ in 0..self.times() + again {
             let (tenant, finished) = (self.client.tenant().clone(), vec![finished.clone()]);
             self.world.finish_tasks(FinishTasks { tenant, worker: worker.clone(), finished }).await?;
