@@ -128,8 +128,8 @@ fn find_file(from: &Path) -> Option<PathBuf> {
 fn read_file(path: &Path) -> Result<File, CliError> {
     let wrong = |reason: String| CliError::BadConfig { path: path.display().to_string(), reason };
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-    let mut file: File =
-        toml::from_str(&text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+    let mut file: File = toml::from_str(text.strip_prefix('\u{feff}').unwrap_or(&text))
+        .map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     file.world = file.world.map(|url| beside(folder, url));
     Ok(file)

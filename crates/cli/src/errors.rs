@@ -11,6 +11,7 @@ use rhythm_engine::world::WorldError;
 use serde_json::json;
 use thiserror::Error;
 
+use crate::error_pages;
 use crate::output::clean;
 
 pub type CliResult<T = ()> = Result<T, CliError>;
@@ -30,6 +31,8 @@ pub enum CliError {
     BadDuration { what: String, reason: String },
     #[error("{path} cannot be read: {reason}")]
     BadFile { path: String, reason: String },
+    #[error("there is no {endings} file in {path}")]
+    EmptyFolder { path: String, endings: String },
     #[error("{path}: {reason}")]
     BadConfig { path: String, reason: String },
     #[error("{0}")]
@@ -61,8 +64,9 @@ pub enum CliError {
     /// What is wrong was shown with its source; this is the last line.
     #[error("{0}")]
     Refused(String),
-    #[error("{0}")]
-    TestsFailed(String),
+    /// How many did was said already.
+    #[error("not every scenario passed")]
+    TestsFailed,
     #[error("run {run} was left where it stands")]
     Interrupted { run: String, help: String },
     /// Whoever read our output has gone: not an error of ours, and nobody is there to be told.
@@ -104,7 +108,7 @@ impl CliError {
             Self::Engine(error) => error.code(),
             Self::BadJson { .. } => "CLI001",
             Self::BadDuration { .. } => "CLI002",
-            Self::BadFile { .. } => "CLI003",
+            Self::BadFile { .. } | Self::EmptyFolder { .. } => "CLI003",
             Self::BadConfig { .. } => "CLI004",
             Self::Usage(_) => "CLI005",
             Self::Unconfirmed(_) => "CLI006",
@@ -117,7 +121,7 @@ impl CliError {
             Self::Unhealthy(_) => "CLI013",
             Self::Bench { .. } => "CLI014",
             Self::Refused(_) => "CLI015",
-            Self::TestsFailed(_) => "CLI016",
+            Self::TestsFailed => "CLI016",
             Self::Interrupted { .. } => "CLI017",
         }
     }
@@ -130,6 +134,7 @@ impl CliError {
             }
             Self::BadDuration { .. } => "write a number and a unit, such as 500ms, 10s, 1h30m or 2d",
             Self::BadFile { .. } => "check the path and who may read it",
+            Self::EmptyFolder { .. } => "name a file, or a folder that has such files somewhere below it",
             Self::BadConfig { .. } => {
                 "rhythm.toml may hold world, tenant and [worker] queues, concurrency, poll_interval, patience, \
                  retention, blob_grace, fast, allow_shell, allow_hosts, and [approvals] link_key, link_base"
@@ -151,7 +156,7 @@ impl CliError {
             }
             Self::Refused(_) => "each message above says what to write instead",
             Self::Interrupted { help, .. } => help,
-            Self::TestsFailed(_) => "each problem above says what was expected and what happened",
+            Self::TestsFailed => "each problem above says what was expected and what happened",
             Self::BrokenPipe => "",
         };
         text.to_owned()
@@ -162,7 +167,7 @@ impl CliError {
             Self::BrokenPipe => 0,
             Self::Interrupted { .. } | Self::Bench { interrupted: true, .. } => 130,
             Self::Failed { .. } | Self::Cancelled { .. } | Self::Unverified { .. } | Self::Unhealthy(_) => 1,
-            Self::Output(_) | Self::Bench { .. } | Self::Refused(_) | Self::TestsFailed(_) => 1,
+            Self::Output(_) | Self::Bench { .. } | Self::Refused(_) | Self::TestsFailed => 1,
             Self::Engine(error) => engine_exit(error),
             _ => 2,
         }
@@ -172,8 +177,8 @@ impl CliError {
 fn engine_exit(error: &EngineError) -> u8 {
     match error {
         EngineError::World(error) => match error {
-            WorldError::Invalid(_) | WorldError::BadUrl(_) => 2,
-            WorldError::NotFound(_) => 3,
+            WorldError::Invalid(_) | WorldError::BadUrl(_) | WorldError::NotADatabase(_) => 2,
+            WorldError::NotFound(_) | WorldError::NoDatabase { .. } => 3,
             WorldError::Conflict(_) => 4,
             WorldError::Unavailable(_)
             | WorldError::Locked(_)
@@ -292,7 +297,13 @@ impl Reporter {
         } else {
             let (red, bold, plain) =
                 if self.color { ("\x1b[1;31m", "\x1b[1m", "\x1b[0m") } else { ("", "", "") };
-            let mut text = format!("{red}error[{code}]{plain}: {}", lines(message));
+            // The terminals that know links show the page of the code when it is clicked.
+            let link = error_pages::link(code).filter(|_| self.color);
+            let (open, close) = match &link {
+                Some(link) => (format!("\x1b]8;;{link}\x1b\\"), "\x1b]8;;\x1b\\"),
+                None => (String::new(), ""),
+            };
+            let mut text = format!("{red}error[{open}{code}{close}]{plain}: {}", lines(message));
             if let Some((line, column)) = place {
                 text.push_str(&format!("\n    {}\n    {}^", clean(line), " ".repeat(*column)));
             }

@@ -45,7 +45,11 @@ fn bad_file(path: &str, error: &std::io::Error) -> CliError {
     CliError::BadFile { path: path.to_owned(), reason }
 }
 
-fn text_of(path: &str, bytes: Vec<u8>) -> CliResult<String> {
+/// The text of a file, without the mark some editors put at its beginning.
+fn text_of(path: &str, mut bytes: Vec<u8>) -> CliResult<String> {
+    if bytes.starts_with("\u{feff}".as_bytes()) {
+        bytes.drain(.."\u{feff}".len());
+    }
     String::from_utf8(bytes).map_err(|error| CliError::BadFile {
         path: path.to_owned(),
         reason: format!("it is not UTF-8 text (byte {})", error.utf8_error().valid_up_to() + 1),
@@ -92,6 +96,11 @@ pub fn retries(text: &str) -> CliResult<RetryPolicy> {
     let policy: RetryPolicy = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
     policy.check().map_err(|error| wrong(error.to_string()))?;
     Ok(policy)
+}
+
+/// What `--priority` takes.
+pub fn priority(text: &str) -> Result<i32, String> {
+    text.parse().map_err(|_| "a priority is a whole number such as 5 or -1, higher goes first".to_owned())
 }
 
 /// `KEY=VALUE`.

@@ -76,8 +76,7 @@ fn find_those(paths: &[String], wanted: fn(&str) -> bool, endings: &str) -> CliR
         let mut below = Vec::new();
         walk(Path::new(path), wanted, &mut below)?;
         if below.is_empty() {
-            let reason = format!("no file below it ends in {endings}");
-            return Err(CliError::BadFile { path: path.clone(), reason });
+            return Err(CliError::EmptyFolder { path: path.clone(), endings: endings.to_owned() });
         }
         below.sort();
         for file in below {

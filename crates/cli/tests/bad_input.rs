@@ -119,7 +119,7 @@ fn a_newer_database_is_refused() {
 #[test]
 fn a_file_that_is_no_database_is_damaged() {
     let rig = Rig::sqlite();
-    rig.write("rhythm.db", &"this is not a database ".repeat(200));
+    rig.write("rhythm.db", &"\u{1}this is not a database ".repeat(200));
     rig.fails(&["runs", "list"], 6, "WORLD009");
 }
 

@@ -1,5 +1,6 @@
 //! From a world URL to a world. The only place that knows all backends by name.
 
+use std::io::Read;
 use std::sync::Arc;
 
 use rhythm_engine::world::{Clock, World, WorldError, WorldResult};
@@ -11,6 +12,8 @@ use crate::sqlite::{SqliteOptions, SqliteWorld};
 pub const DEFAULT_URL: &str = "sqlite:.rhythm/rhythm.db";
 
 const POSTGRES_FORM: &str = "postgres://USER@HOST/DATABASE";
+/// What an SQLite file begins with; its last byte is no text.
+const MAGIC: [u8; 16] = *b"SQLite format 3\0";
 const MEMORY: &str = ":memory:";
 
 /// How to open a world.
@@ -43,14 +46,66 @@ pub async fn open(url: &str, options: OpenOptions) -> WorldResult<Arc<dyn World>
         Place::Postgres(url) => {
             let OpenOptions { auto_migrate, clock } = options;
             let options = PostgresOptions { clock, auto_migrate, ..PostgresOptions::default() };
-            Ok(Arc::new(PostgresWorld::connect(&url, options).await?))
+            let opened = PostgresWorld::connect(&url, options).await;
+            Ok(Arc::new(opened.map_err(|error| Server::of(&url).explained(error))?))
         }
     }
+}
+
+/// The server and the database a URL names, for messages.
+struct Server {
+    /// `HOST:PORT`
+    place: String,
+    database: String,
+}
+
+impl Server {
+    fn of(url: &str) -> Self {
+        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+        let rest = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+        let rest = rest.split('?').next().unwrap_or_default();
+        let (host, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let host = if host.is_empty() { "localhost" } else { host };
+        // The colons inside of an IPv6 address name no port.
+        let has_port = host.rsplit(']').next().is_some_and(|end| end.contains(':'));
+        let place = if has_port { host.to_owned() } else { format!("{host}:5432") };
+        Self { place, database: database.to_owned() }
+    }
+
+    /// Whether nobody answered or the answer was that there is no such database decides what to do.
+    fn explained(self, error: WorldError) -> WorldError {
+        match error {
+            WorldError::Unavailable(why) => {
+                WorldError::Unavailable(format!("no PostgreSQL server can be used at {}: {why}", self.place))
+            }
+            WorldError::NotFound(_) if !self.database.is_empty() => {
+                WorldError::NoDatabase { name: self.database, server: self.place }
+            }
+            other => other,
+        }
+    }
+}
+
+/// Why a path that exists cannot be an SQLite file; that it is damaged is for SQLite to say.
+fn something_else(path: &str) -> Option<WorldError> {
+    let path = std::path::Path::new(path);
+    let shown = path.display();
+    if path.is_dir() {
+        return Some(WorldError::NotADatabase(format!("{shown} is a folder, no database")));
+    }
+    let mut begins = [0_u8; MAGIC.len()];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut begins));
+    // Only what can be read as text is certain to be no database: a damaged one begins with anything.
+    let text = begins.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+    (read.is_ok() && text).then(|| WorldError::NotADatabase(format!("{shown} is a text file, no database")))
 }
 
 async fn open_sqlite(path: String, options: OpenOptions) -> WorldResult<Arc<dyn World>> {
     let OpenOptions { auto_migrate, clock } = options;
     let options = SqliteOptions { clock, auto_migrate, ..SqliteOptions::default() };
+    if let Some(wrong) = something_else(&path) {
+        return Err(wrong);
+    }
     // Waits for other processes, so it must not hold up this thread.
     let opened = tokio::task::spawn_blocking(move || SqliteWorld::open(path, options)).await;
     let world = opened.map_err(|died| WorldError::Unavailable(died.to_string()))??;

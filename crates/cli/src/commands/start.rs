@@ -28,7 +28,7 @@ pub struct Start {
     #[arg(long, value_name = "HASH")]
     version: Option<String>,
     /// Higher goes first
-    #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true, value_parser = input::priority)]
     priority: i32,
     /// Start this much later
     #[arg(long, value_name = "DURATION")]

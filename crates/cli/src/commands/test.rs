@@ -98,10 +98,14 @@ impl Test {
                 out.note(format!("in {:.2} s", began.elapsed().as_secs_f64()));
             }
         }
-        if failed > 0 { Err(CliError::TestsFailed(closing)) } else { Ok(()) }
+        if failed > 0 { Err(CliError::TestsFailed) } else { Ok(()) }
     }
 }
 
 fn unreadable(error: FileError) -> CliError {
+    if error.path.is_dir() {
+        let endings = "scenario (.scenario.yaml, .yaml, .yml or .json)".to_owned();
+        return CliError::EmptyFolder { path: error.path.display().to_string(), endings };
+    }
     CliError::BadFile { path: error.path.display().to_string(), reason: error.problem }
 }

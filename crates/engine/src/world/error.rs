@@ -39,6 +39,12 @@ pub enum WorldError {
     Drift { version: i64 },
     #[error("this world URL is not understood: {0}")]
     BadUrl(String),
+    /// The server is there, the database is not.
+    #[error("there is no database {name:?} on {server}: `createdb {name}` makes it")]
+    NoDatabase { name: String, server: String },
+    /// What the URL names is something else.
+    #[error("{0}")]
+    NotADatabase(String),
 }
 
 impl WorldError {
@@ -59,6 +65,8 @@ impl WorldError {
             Self::Drift { .. } => "WORLD012",
             Self::BadUrl(_) => "WORLD013",
             Self::Broken(_) => "WORLD014",
+            Self::NoDatabase { .. } => "WORLD018",
+            Self::NotADatabase(_) => "WORLD019",
         }
     }
 
@@ -70,6 +78,10 @@ impl WorldError {
             Self::ReadOnly(_) => "make the file and its folder writable for this user",
             Self::Full(_) => "free some space; work goes on by itself afterwards",
             Self::Broken(_) => "check the disk, then start the process again",
+            Self::NoDatabase { .. } => "create the database, or correct its name in the world URL",
+            Self::NotADatabase(_) => {
+                "name the file of the database: `sqlite:PATH`; it is made if it is not there"
+            }
             Self::Denied(_) => "check user and password in the world URL",
             Self::NotFound(_) => "check the name; listings such as `rhythm runs list` show what exists",
             Self::Conflict(_) => "look at what is stored before trying again",

@@ -12,7 +12,7 @@ pub struct OptionArgs {
     #[arg(long, value_name = "NAME")]
     pub queue: Option<String>,
     /// Higher goes first [default: 0]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = input::priority)]
     pub priority: Option<i32>,
     /// How often to try in all: a number (1 means no retry), or a policy as JSON [default: 3]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
