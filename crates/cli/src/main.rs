@@ -5,9 +5,12 @@ mod args;
 mod builtin;
 mod commands;
 mod config;
+mod error_pages;
 mod errors;
+mod help;
 mod input;
 mod output;
+mod progress;
 mod session;
 mod times;
 mod unified;
@@ -15,7 +18,7 @@ mod workflow_files;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 use crate::args::{Cli, Command};
 use crate::config::Settings;
@@ -28,7 +31,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
     let reporter = Reporter::guess(&arguments);
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match parsed(arguments) {
         Ok(cli) => cli,
         Err(error) => return reporter.usage(&error),
     };
@@ -39,6 +42,11 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => reporter.report(&error),
     }
+}
+
+fn parsed(arguments: Vec<std::ffi::OsString>) -> Result<Cli, clap::Error> {
+    let matches = help::command().try_get_matches_from(arguments)?;
+    Cli::from_arg_matches(&matches)
 }
 
 fn run(cli: Cli) -> Result<(), CliError> {

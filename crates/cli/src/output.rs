@@ -15,6 +15,8 @@ pub struct Output {
     format: Format,
     quiet: bool,
     color: bool,
+    /// Remarks go elsewhere than answers.
+    color_remarks: bool,
 }
 
 /// A table without lines: columns apart, nothing else.
@@ -25,7 +27,8 @@ pub struct Table {
 
 impl Output {
     pub fn new(format: Format, quiet: bool) -> Self {
-        Self { format, quiet, color: color_wanted(std::io::stdout().is_terminal()) }
+        let color = color_wanted(std::io::stdout().is_terminal());
+        Self { format, quiet, color, color_remarks: color_wanted(std::io::stderr().is_terminal()) }
     }
 
     pub fn is_json(&self) -> bool {
@@ -61,6 +64,16 @@ impl Output {
     pub fn note(&self, text: impl AsRef<str>) {
         if !self.quiet {
             let _ = std::io::stderr().write_all(format!("{}\n", clean(text.as_ref())).as_bytes());
+        }
+    }
+
+    /// One thing that happened while somebody watches: what, and to whom.
+    pub fn progress(&self, what: &str, to: &str) {
+        if !self.quiet {
+            let what = format!("{:<10}", clean(what));
+            let what = if self.color_remarks { painted(&what) } else { what };
+            let line = format!("  {} {}", what, clean(to));
+            let _ = std::io::stderr().write_all(format!("{}\n", line.trim_end()).as_bytes());
         }
     }
 
@@ -121,7 +134,7 @@ impl Output {
         for item in &page.rows {
             table.row(row(item));
         }
-        self.raw(&table.render())?;
+        self.raw(&table.shown(self.color))?;
         if let Some(next) = &page.next {
             self.note(format!("there are more: --cursor {next}"));
         }
@@ -142,7 +155,9 @@ impl Output {
     pub fn details(&self, fields: &[(&str, String)]) -> CliResult {
         let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
-            self.raw(&format!("{name:width$}  {}\n", clean(value)))?;
+            let value = clean(value);
+            let value = if self.color && STATES.contains(name) { painted(&value) } else { value };
+            self.raw(&format!("{name:width$}  {value}\n"))?;
         }
         Ok(())
     }
@@ -153,7 +168,7 @@ impl Output {
             return Ok(());
         }
         self.styled(&format!("\n{}", self.bold(title)))?;
-        self.raw(&table.render())
+        self.raw(&table.shown(self.color))
     }
 }
 
@@ -185,10 +200,51 @@ impl Table {
         }
     }
 
+    /// As a terminal at hand shows it.
+    fn shown(&self, color: bool) -> String {
+        let plain = self.render();
+        if !color {
+            return plain;
+        }
+        let mut lines = plain.lines();
+        let header = lines.next().unwrap_or_default();
+        let Some(column) = state_column(header) else { return plain };
+        let painted = lines.map(|line| match line.char_indices().nth(column) {
+            Some((start, _)) => format!("{}{}\n", &line[..start], painted(&line[start..])),
+            None => format!("{line}\n"),
+        });
+        std::iter::once(format!("{header}\n")).chain(painted).collect()
+    }
+
     pub fn render(&self) -> String {
         let lines = self.grid.lines().map(|line| line.trim_end().to_owned() + "\n");
         lines.collect()
     }
+}
+
+/// What the names of columns and fields are that say how something stands.
+const STATES: [&str; 4] = ["STATUS", "STATE", "status", "state"];
+
+/// Where the column begins that says how a row stands, in characters.
+fn state_column(header: &str) -> Option<usize> {
+    let names = header.split("  ").map(str::trim).filter(|name| !name.is_empty());
+    let name = names.into_iter().find(|name| STATES.contains(name))?;
+    Some(header.get(..header.find(name)?)?.chars().count())
+}
+
+/// Text with its first word in the colour of what it says: good, bad, under way, over.
+fn painted(text: &str) -> String {
+    let end = text.find(|letter: char| !letter.is_alphabetic()).unwrap_or(text.len());
+    let (word, rest) = text.split_at(end);
+    let colour = match word {
+        "completed" | "done" | "live" | "approved" | "decided" | "ok" => "32",
+        "failed" | "dead" | "refused" | "blocked" | "poison" => "31",
+        "waiting" | "sleeping" | "trying" | "attempt" | "held" | "paused" | "asking" => "33",
+        "running" | "started" | "ready" | "received" | "woke" => "36",
+        "cancelled" | "cancelling" | "pending" | "ended" | "gone" => "2",
+        _ => return text.to_owned(),
+    };
+    format!("\x1b[{colour}m{word}\x1b[0m{rest}")
 }
 
 /// Without characters that could move a cursor or hide text.
@@ -236,6 +292,18 @@ mod tests {
         table.row(vec!["a".into(), "ready".into()]);
         table.row(vec!["longer name".into(), String::new()]);
         assert_eq!(table.render(), "NAME         STATE\na            ready\nlonger name\n");
+    }
+
+    #[test]
+    fn the_column_that_says_how_a_row_stands_has_colours_where_they_are_wanted() {
+        let mut table = Table::new(&["RUN", "STATUS", "TAGS"]);
+        table.row(vec!["größer".into(), "failed (compensated)".into(), "failed".into()]);
+        table.row(vec!["b".into(), "odd".into(), String::new()]);
+        assert_eq!(table.shown(false), table.render());
+        let shown = table.shown(true);
+        let expected = "größer  \x1b[31mfailed\x1b[0m (compensated)  failed\n";
+        assert!(shown.contains(expected) && shown.ends_with("b       odd\n"), "{shown:?}");
+        assert_eq!(shown.matches('\x1b').count(), 2, "{shown:?}");
     }
 
     #[test]

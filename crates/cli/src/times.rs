@@ -31,6 +31,14 @@ fn length(length: Millis) -> String {
     }
 }
 
+/// How long something took: `0.4s`, `12s`, `3m20s`.
+pub fn lasted(took: Millis) -> String {
+    match took.as_u64() {
+        millis @ 0..10_000 => format!("{}.{}s", millis / 1000, millis % 1000 / 100),
+        millis => Millis(millis / 1000 * 1000).to_string(),
+    }
+}
+
 /// `2026-11-15 20:30:00.123`, in UTC.
 pub fn exact(at: Timestamp) -> String {
     at.to_string().replace('T', " ").trim_end_matches('Z').to_owned()
@@ -51,5 +59,14 @@ mod tests {
         assert_eq!(ago(47 * 3_600_000), "47h ago");
         assert_eq!(ago(72 * 3_600_000), "3d ago");
         assert_eq!(ago(-5_000), "in 5s");
+    }
+
+    #[test]
+    fn what_took_long_is_told_in_whole_seconds() {
+        for (millis, told) in
+            [(0, "0.0s"), (449, "0.4s"), (9_999, "9.9s"), (12_300, "12s"), (200_500, "3m20s")]
+        {
+            assert_eq!(lasted(Millis(millis)), told);
+        }
     }
 }

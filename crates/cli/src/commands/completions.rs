@@ -1,9 +1,9 @@
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
-use crate::args::Cli;
 use crate::config::Settings;
 use crate::errors::CliResult;
+use crate::help;
 
 /// Write completions for a shell, to be loaded by it
 #[derive(Debug, Args)]
@@ -15,7 +15,7 @@ pub struct Completions {
 impl Completions {
     pub fn run(self, settings: Settings) -> CliResult {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "rhythm", &mut script);
+        clap_complete::generate(self.shell, &mut help::command(), "rhythm", &mut script);
         settings.output.raw(&String::from_utf8_lossy(&script))
     }
 }

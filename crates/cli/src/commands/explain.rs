@@ -1,27 +1,47 @@
 use clap::Args;
 use rhythm_core::{RunId, Status};
 use rhythm_engine::explain::{Explanation, Reason, explain};
+use serde_json::json;
 
 use crate::config::Settings;
-use crate::errors::CliResult;
-use crate::output::clean;
+use crate::error_pages::{self, Page};
+use crate::errors::{CliError, CliResult};
+use crate::output::{Output, clean};
 use crate::session::Session;
 use crate::times::relative;
 
-/// Say why a run stands where it stands, and what would move it
+/// Say why a run stands where it stands and what would move it, or what an error code means
 #[derive(Debug, Args)]
 pub struct Explain {
-    run: String,
+    /// A run, or an error code such as FLOW007
+    #[arg(value_name = "RUN|CODE")]
+    target: String,
 }
 
 impl Explain {
     pub async fn run(self, settings: Settings) -> CliResult {
+        if let Some(page) = error_pages::find(&self.target) {
+            return show(&page, settings.output);
+        }
+        if error_pages::looks_like_a_code(&self.target) {
+            let near = error_pages::nearest(&self.target);
+            let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            return Err(CliError::BadValue(format!("there is no code {}{near}", self.target)));
+        }
         let session = Session::open(&settings).await?;
-        let explanation = explain(&session.client, &RunId::new(self.run)).await?;
+        let explanation = explain(&session.client, &RunId::new(self.target)).await?;
         if session.out.is_json() {
             return session.out.json(&explanation);
         }
         tell(&session, &explanation).await
+    }
+}
+
+/// No world is opened for that.
+fn show(page: &Page, out: Output) -> CliResult {
+    match out.is_json() {
+        true => out.json(&json!({ "code": page.code, "title": page.title(), "page": page.text })),
+        false => out.raw(&page.shown(|heading| out.bold(heading))),
     }
 }
 

@@ -1,10 +1,10 @@
 //! Writes `docs/reference/cli.md`; a test compares the two.
 
-use clap::{Arg, Args, Command, CommandFactory};
+use clap::{Arg, Args, Command};
 
-use crate::args::Cli;
 use crate::config::Settings;
 use crate::errors::CliResult;
+use crate::help;
 
 /// Write the reference of all commands as Markdown
 #[derive(Debug, Args)]
@@ -19,7 +19,7 @@ const HEADER: &str = "\
 
 impl Reference {
     pub fn run(self, settings: Settings) -> CliResult {
-        let mut root = Cli::command();
+        let mut root = help::command();
         root.build();
         let mut text = HEADER.to_owned();
         text.push_str(&format!("{}\n\n", about(&root)));
@@ -57,7 +57,9 @@ fn describe(command: &Command, above: &str, text: &mut String) {
     let usage = if usage.is_empty() { name.clone() } else { format!("{name} {}", usage.join(" ")) };
     text.push_str(&format!("\n## `{usage}`\n\n{}.\n", about(command).trim_end_matches('.')));
     if let Some(more) = command.get_after_help() {
-        text.push_str(&format!("\n{}\n", more.to_string().trim_end()));
+        // Indented by four, lines are code.
+        let more = more.to_string().replace("\n  rhythm ", "\n\n    rhythm ");
+        text.push_str(&format!("\n{}\n", more.trim_end()));
     }
     let own = |arg: &&Arg| !arg.is_global_set() && arg.get_id() != "help" && !arg.is_hide_set();
     let listed = options(command.get_arguments().filter(own));

@@ -1,19 +1,19 @@
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
 use rhythm::StartRun;
-use rhythm_core::{CommandId, Event, EventData, RunId, TaskId};
+use rhythm_core::{Millis, RunId};
 use rhythm_engine::definitions::Refused;
 use rhythm_engine::explain::explain;
-use rhythm_engine::world::{HistoryQuery, TaskSummary};
 
 use crate::builtin::Allowed;
 use crate::commands::start::tell;
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
 use crate::input;
+use crate::progress::Shown;
 use crate::session::Session;
+use crate::times;
 use crate::workflow_files;
 
 /// How long a run may stand still before it is looked into why.
@@ -76,7 +76,7 @@ impl Run {
                 && began.elapsed() > PATIENCE
                 && let Some(reason) = stuck(&session, &run).await?
             {
-                session.out.note(format!("  waiting    {reason}"));
+                session.out.progress("waiting", &reason);
                 warned = true;
             }
             tokio::select! {
@@ -92,7 +92,12 @@ impl Run {
             return Err(CliError::Interrupted { run: run.to_string(), help });
         }
         shown.go_on(&session, &run, &[]).await?;
-        tell(&session, &run, session.client.picture(&run).await?).await
+        let picture = session.client.picture(&run).await?;
+        let status = picture.summary.status.as_str();
+        let took = Millis(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));
+        let told = tell(&session, &run, picture).await;
+        session.out.progress(status, &format!("in {}: {}", times::lasted(took), shown.counts()));
+        told
     }
 }
 
@@ -126,85 +131,5 @@ async fn registered(session: &Session, target: &str) -> CliResult<String> {
             session.out.complain(&workflow_files::rendered(&file.path, &file.source, &diagnostics));
             Err(CliError::Refused(format!("{target} cannot be run")))
         }
-    }
-}
-
-/// What was shown of a run so far.
-#[derive(Default)]
-struct Shown {
-    seq: u64,
-    /// Attempts that were not the last word.
-    attempts: usize,
-    names: BTreeMap<CommandId, String>,
-    tasks: BTreeMap<TaskId, String>,
-}
-
-impl Shown {
-    /// One line for each thing that happened since the last look.
-    async fn go_on(&mut self, session: &Session, run: &RunId, tasks: &[TaskSummary]) -> CliResult {
-        self.tasks.extend(tasks.iter().map(|task| (task.id.clone(), task.name.clone())));
-        let (world, tenant) = (session.client.world(), session.client.tenant());
-        let attempts = world.attempts(tenant, run).await?;
-        let (tenant, run) = (tenant.clone(), run.clone());
-        let query = HistoryQuery { tenant, run, after: self.seq, limit: 1_000 };
-        for event in world.history(query).await? {
-            self.seq = event.seq;
-            if let Some(line) = self.line(&event) {
-                session.out.note(format!("  {line}"));
-            }
-        }
-        for past in attempts.iter().skip(self.attempts) {
-            let name = self.tasks.get(&past.task).map_or(past.task.as_str(), String::as_str);
-            let (attempt, failure) = (past.attempt, &past.failure);
-            session.out.note(format!("  attempt {attempt}  {name}: {failure}"));
-        }
-        self.attempts = self.attempts.max(attempts.len());
-        Ok(())
-    }
-
-    fn line(&mut self, event: &Event) -> Option<String> {
-        let name = |names: &BTreeMap<CommandId, String>, id: CommandId| {
-            names.get(&id).cloned().unwrap_or_else(|| format!("#{id}"))
-        };
-        Some(match &event.data {
-            EventData::StepScheduled(step) => {
-                self.names.insert(step.task, step.name.clone());
-                format!("started    {}", step.name)
-            }
-            EventData::StepCompleted(done) => format!("done       {}", name(&self.names, done.task)),
-            EventData::StepFailed(failed) => {
-                format!("failed     {}: {}", name(&self.names, failed.task), failed.failure)
-            }
-            EventData::StepRetrying(again) => {
-                format!("trying     {} again: {}", name(&self.names, again.task), again.failure)
-            }
-            EventData::TimerScheduled(timer) => format!("sleeping   until {}", timer.fire_at),
-            EventData::TimerFired(_) => "woke up".to_owned(),
-            EventData::SignalRequested(signal) => format!("waiting    for signal {}", signal.name),
-            EventData::SignalReceived(signal) => format!("received   signal {}", signal.name),
-            EventData::ChildStarted(child) => {
-                self.names.insert(child.child, child.workflow.clone());
-                format!("started    workflow {}", child.workflow)
-            }
-            EventData::ChildCompleted(done) => {
-                format!("done       workflow {}", name(&self.names, done.child))
-            }
-            EventData::ChildFailed(failed) => {
-                format!("failed     workflow {}: {}", name(&self.names, failed.child), failed.failure)
-            }
-            EventData::NodeEmitted(token) => {
-                let from = token.from.as_deref().map(|from| format!(" from {from}")).unwrap_or_default();
-                format!("token      to {}{from}", token.to)
-            }
-            EventData::ApprovalCreated(asked) => format!("asking     about {}", asked.node),
-            EventData::ApprovalDecided(answer) => format!("decided    {} by {}", answer.decision, answer.by),
-            EventData::PatchAdopted(patch) => format!("patched    by {}", patch.author),
-            EventData::PatchRefused(patch) => {
-                format!("refused    a patch by {}: {}", patch.author, patch.message)
-            }
-            EventData::Log(log) => format!("log        {}", log.message),
-            EventData::CancelRequested(_) => "cancelling".to_owned(),
-            _ => return None,
-        })
     }
 }

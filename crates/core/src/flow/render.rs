@@ -8,6 +8,9 @@ use super::diagnostic::{Diagnostic, Severity};
 use super::lines::{Lines, Position};
 use super::tree::Span;
 
+/// Where the page of every code is read in a browser; terminals that know links lead there.
+pub const PAGES: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/errors");
+
 /// A line longer than this is cut around what is underlined.
 const SHOWN_BYTES: usize = 400;
 /// And something that spans more than this is underlined at its beginning only.
@@ -32,7 +35,7 @@ pub fn render(file: &str, source: &str, diagnostics: &[Diagnostic], style: Style
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&renderer.render(&[draw(file, source, &lines, diagnostic)]));
+        text.push_str(&renderer.render(&[draw(file, source, &lines, diagnostic, style)]));
         text.push('\n');
     }
     text
@@ -44,9 +47,15 @@ fn in_order(diagnostics: &[Diagnostic]) -> Vec<&Diagnostic> {
     ordered
 }
 
-fn draw<'a>(file: &'a str, source: &'a str, lines: &Lines<'_>, diagnostic: &'a Diagnostic) -> Group<'a> {
+fn draw<'a>(
+    file: &'a str,
+    source: &'a str,
+    lines: &Lines<'_>,
+    diagnostic: &'a Diagnostic,
+    style: Style,
+) -> Group<'a> {
     let level = match diagnostic.severity {
-        Severity::Error => Level::ERROR,
+        Severity::Error | Severity::SureToThrow => Level::ERROR,
         Severity::Warning => Level::WARNING,
         Severity::Hint => Level::INFO.with_name("hint"),
     };
@@ -55,7 +64,11 @@ fn draw<'a>(file: &'a str, source: &'a str, lines: &Lines<'_>, diagnostic: &'a D
     let label = (!diagnostic.label.is_empty()).then_some(diagnostic.label.as_str());
     let mark = AnnotationKind::Primary.span(window.mark).label(label);
     let snippet = Snippet::source(window.text).line_start(line).annotation(mark);
-    let group = Group::with_title(level.primary_title(diagnostic.title.as_str()).id(diagnostic.code));
+    let mut title = level.primary_title(diagnostic.title.as_str()).id(diagnostic.code);
+    if style == Style::Coloured {
+        title = title.id_url(format!("{PAGES}/{}.md", diagnostic.code));
+    }
+    let group = Group::with_title(title);
     // A cut line would be given the wrong column.
     let mut group = match window.cut {
         true => group.element(Origin::path(file).line(line).char_column(column)).element(snippet),
@@ -115,11 +128,7 @@ pub fn locate(source: &str, diagnostics: &[Diagnostic]) -> Vec<Located> {
     let lines = Lines::of(source);
     let located = |diagnostic: &Diagnostic| Located {
         code: diagnostic.code,
-        severity: match diagnostic.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Hint => "hint",
-        },
+        severity: diagnostic.severity.word(),
         title: diagnostic.title.clone(),
         label: diagnostic.label.clone(),
         help: diagnostic.help.clone(),

@@ -30,6 +30,7 @@ impl Tenant {
         summary.compensation = Compensation::of(ended.status, ended.run.row.awaiting());
         summary.blocked = ended.run.blocked.clone();
         summary.ended_at = Some(ended.ended_at);
+        summary.failure.clone_from(&ended.failure);
         Some(summary)
     }
 
@@ -55,6 +56,7 @@ impl Tenant {
             deadline_at: live.deadline_at,
             revision: row.revision,
             seq: row.state.seq,
+            failure: None,
         }
     }
 

@@ -104,6 +104,9 @@ pub struct RunSummary {
     pub deadline_at: Option<Timestamp>,
     pub revision: u64,
     pub seq: u64,
+    /// What it failed with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
 }
 
 /// One run with all that is around it.

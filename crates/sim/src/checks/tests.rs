@@ -92,6 +92,7 @@ fn picture(id: &RunId, status: Status) -> Picture {
         deadline_at: None,
         revision: 1,
         seq: 1,
+        failure: None,
     };
     Picture {
         summary,

@@ -200,7 +200,7 @@ pub fn blocked(row: &mut Columns<'_>) -> Result<Option<Blocked>> {
 }
 
 /// run, workflow, version, kind, status, paused, blocked (3), cancelling, priority, tags, parent (2), created_at,
-/// updated_at, ended_at, deadline_at, revision, seq, awaiting.
+/// updated_at, ended_at, deadline_at, revision, seq, awaiting, failure.
 pub fn run_summary(row: &mut Columns<'_>) -> Result<RunSummary> {
     let summary = RunSummary {
         id: row.id()?,
@@ -221,8 +221,10 @@ pub fn run_summary(row: &mut Columns<'_>) -> Result<RunSummary> {
         deadline_at: row.time_option()?,
         revision: row.count()?,
         seq: row.count()?,
+        failure: None,
     };
     let (status, awaiting) = (summary.status, row.json()?);
+    let failure = row.json_option()?;
     let blocked = summary.blocked.clone().or_else(|| Blocked::by_nodes(status, &awaiting));
-    Ok(RunSummary { blocked, compensation: Compensation::of(status, &awaiting), ..summary })
+    Ok(RunSummary { blocked, compensation: Compensation::of(status, &awaiting), failure, ..summary })
 }

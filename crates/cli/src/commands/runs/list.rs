@@ -6,9 +6,12 @@ use crate::args::Paging;
 use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::input;
-use crate::output::Words;
+use crate::output::{Words, short};
 use crate::session::Session;
-use crate::times::relative;
+use crate::times::{lasted, relative};
+
+/// Of the reason why a run failed so much fits beside it; `runs show` has all of it.
+const SHOWN_REASON: usize = 60;
 
 /// List runs, newest first
 #[derive(Debug, Args)]
@@ -57,8 +60,10 @@ impl List {
         let session = Session::open(&settings).await?;
         let page = session.rhythm.world().list_runs(query).await?;
         let now = session.now().await?;
-        let words =
-            Words { columns: &["RUN", "WORKFLOW", "STATUS", "CREATED", "UPDATED", "TAGS"], none: "no runs" };
+        let words = Words {
+            columns: &["RUN", "WORKFLOW", "STATUS", "CREATED", "TOOK", "TAGS", "WHY"],
+            none: "no runs",
+        };
         session.out.page(&page, words, |run| {
             let tags: Vec<String> = run.tags.iter().map(|(key, value)| format!("{key}={value}")).collect();
             vec![
@@ -66,8 +71,13 @@ impl List {
                 run.workflow.clone(),
                 state(run),
                 relative(now, run.created_at),
-                relative(now, run.updated_at),
+                // What is not over yet has taken that long so far.
+                lasted(run.ended_at.unwrap_or(now).since(run.created_at)),
                 tags.join(" "),
+                run.failure
+                    .as_ref()
+                    .map(|failure| short(&failure.to_string(), SHOWN_REASON))
+                    .unwrap_or_default(),
             ]
         })
     }

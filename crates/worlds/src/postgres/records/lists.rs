@@ -13,8 +13,8 @@ use crate::postgres::columns::number;
 use crate::postgres::errors::damaged;
 use crate::postgres::link::{Link, Param};
 use crate::postgres::rows::{
-    awaiting, blocked, count, event, from_json, options, payload, small, state_number, task_summary, time,
-    time_option, workflow_kind,
+    awaiting, blocked, count, event, failure_option, from_json, options, payload, small, state_number,
+    task_summary, time, time_option, workflow_kind,
 };
 use crate::postgres::sql;
 
@@ -84,6 +84,7 @@ pub fn run_summary(row: &Row) -> WorldResult<RunSummary> {
         deadline_at: time_option(row, "deadline_at"),
         revision: count(row.get("revision")),
         seq: count(row.get("seq")),
+        failure: failure_option(row, "failure")?,
     })
 }
 

@@ -35,13 +35,15 @@ ORDER BY t.key DESC LIMIT ?3;
 SELECT s.run, s.workflow, s.version, s.kind, s.status, s.paused, s.blocked_code, s.blocked_since, s.blocked_detail,
        s.cancelling, s.priority, (SELECT json_group_object(t.name, t.value) FROM run_tag t WHERE t.key = s.key),
        s.parent_run, s.parent_child, s.created_at, s.updated_at, s.ended_at, s.deadline_at, s.revision, s.seq,
-       coalesce((SELECT awaiting FROM live_run WHERE key = s.key), (SELECT awaiting FROM ended_run WHERE key = s.key))
+       coalesce((SELECT awaiting FROM live_run WHERE key = s.key), (SELECT awaiting FROM ended_run WHERE key = s.key)),
+       (SELECT failure FROM ended_run WHERE key = s.key)
 FROM run_summary s WHERE s.key = ?1;
 -- name: children
 SELECT s.run, s.workflow, s.version, s.kind, s.status, s.paused, s.blocked_code, s.blocked_since, s.blocked_detail,
        s.cancelling, s.priority, (SELECT json_group_object(t.name, t.value) FROM run_tag t WHERE t.key = s.key),
        s.parent_run, s.parent_child, s.created_at, s.updated_at, s.ended_at, s.deadline_at, s.revision, s.seq,
-       coalesce((SELECT awaiting FROM live_run WHERE key = s.key), (SELECT awaiting FROM ended_run WHERE key = s.key))
+       coalesce((SELECT awaiting FROM live_run WHERE key = s.key), (SELECT awaiting FROM ended_run WHERE key = s.key)),
+       (SELECT failure FROM ended_run WHERE key = s.key)
 FROM run_summary s WHERE s.parent_run = ?1 AND s.tenant = ?2 ORDER BY s.key LIMIT 100;
 -- name: picture
 SELECT l.run, l.tenant, l.workflow, l.version, l.kind, l.priority, l.parent_run, l.parent_child, l.created_at,

@@ -1,0 +1,173 @@
+//! A run as somebody sees it who watches: a line for each thing that happens, and at the end what it came to.
+
+use std::collections::BTreeMap;
+
+use rhythm_core::{CommandId, Event, EventData, Payload, RunId, TaskId};
+use rhythm_engine::world::{HistoryQuery, TaskSummary};
+
+use crate::errors::CliResult;
+use crate::output::{count, short};
+use crate::session::Session;
+
+/// Of a task's input so much is shown: enough to tell the items of a list apart.
+const SHOWN_INPUT: usize = 48;
+
+/// What was shown of a run so far.
+#[derive(Default)]
+pub struct Shown {
+    seq: u64,
+    /// Attempts that were not the last word.
+    attempts: usize,
+    names: BTreeMap<CommandId, String>,
+    /// How often a name was started: what has the same name is numbered.
+    started: BTreeMap<String, u64>,
+    tasks: BTreeMap<TaskId, String>,
+    counted: Counted,
+}
+
+#[derive(Default)]
+struct Counted {
+    tasks: u64,
+    failed: u64,
+    children: u64,
+    timers: u64,
+    signals: u64,
+}
+
+impl Shown {
+    /// One line for each thing that happened since the last look.
+    pub async fn go_on(&mut self, session: &Session, run: &RunId, tasks: &[TaskSummary]) -> CliResult {
+        self.tasks.extend(tasks.iter().map(|task| (task.id.clone(), task.name.clone())));
+        let (world, tenant) = (session.client.world(), session.client.tenant());
+        let attempts = world.attempts(tenant, run).await?;
+        let (tenant, run) = (tenant.clone(), run.clone());
+        let query = HistoryQuery { tenant, run, after: self.seq, limit: 1_000 };
+        for event in world.history(query).await? {
+            self.seq = event.seq;
+            if let Some((what, to)) = self.line(&event) {
+                session.out.progress(what, &to);
+            }
+        }
+        for past in attempts.iter().skip(self.attempts) {
+            let number = past.task.as_str().rsplit(':').next().and_then(|number| number.parse().ok());
+            let numbered = number.and_then(|number| self.names.get(&CommandId(number)));
+            let name =
+                numbered.or_else(|| self.tasks.get(&past.task)).map_or(past.task.as_str(), String::as_str);
+            let (attempt, failure) = (past.attempt, &past.failure);
+            session.out.progress(&format!("attempt {attempt}"), &format!("{name}: {failure}"));
+        }
+        self.attempts = self.attempts.max(attempts.len());
+        Ok(())
+    }
+
+    /// What happened in all, in a few words.
+    pub fn counts(&self) -> String {
+        let Counted { tasks, failed, children, timers, signals } = self.counted;
+        let again = u64::try_from(self.attempts).unwrap_or(0);
+        let kinds = [
+            (tasks, "task"),
+            (failed, "failure"),
+            (again, "failed attempt"),
+            (children, "child workflow"),
+            (timers, "timer"),
+            (signals, "signal"),
+        ];
+        let kinds = kinds.into_iter().filter(|(number, kind)| *number > 0 || *kind == "task");
+        kinds.map(|(number, kind)| count(number, kind)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The second thing of a name and those after it have their number.
+    fn named(&mut self, id: CommandId, name: &str) -> String {
+        let times = self.started.entry(name.to_owned()).or_default();
+        *times += 1;
+        let named = if *times == 1 { name.to_owned() } else { format!("{name} ({times})") };
+        self.names.insert(id, named.clone());
+        named
+    }
+
+    fn name(&self, id: CommandId) -> String {
+        self.names.get(&id).cloned().unwrap_or_else(|| format!("#{id}"))
+    }
+
+    fn line(&mut self, event: &Event) -> Option<(&'static str, String)> {
+        Some(match &event.data {
+            EventData::StepScheduled(step) => {
+                self.counted.tasks += 1;
+                let name = self.named(step.task, &step.name);
+                ("started", format!("{name}{}", given(&step.input)))
+            }
+            EventData::StepCompleted(done) => ("done", self.name(done.task)),
+            EventData::StepFailed(failed) => {
+                self.counted.failed += 1;
+                ("failed", format!("{}: {}", self.name(failed.task), failed.failure))
+            }
+            EventData::StepRetrying(again) => {
+                ("trying", format!("{} again: {}", self.name(again.task), again.failure))
+            }
+            EventData::TimerScheduled(timer) => {
+                self.counted.timers += 1;
+                ("sleeping", format!("until {}", timer.fire_at))
+            }
+            EventData::TimerFired(_) => ("woke up", String::new()),
+            EventData::SignalRequested(signal) => ("waiting", format!("for signal {}", signal.name)),
+            EventData::SignalReceived(signal) => {
+                self.counted.signals += 1;
+                ("received", format!("signal {}", signal.name))
+            }
+            EventData::ChildStarted(child) => {
+                self.counted.children += 1;
+                ("started", self.named(child.child, &format!("workflow {}", child.workflow)))
+            }
+            EventData::ChildCompleted(done) => ("done", self.name(done.child)),
+            EventData::ChildFailed(failed) => {
+                self.counted.failed += 1;
+                ("failed", format!("{}: {}", self.name(failed.child), failed.failure))
+            }
+            EventData::NodeEmitted(token) => {
+                let from = token.from.as_deref().map(|from| format!(" from {from}")).unwrap_or_default();
+                ("token", format!("to {}{from}", token.to))
+            }
+            EventData::ApprovalCreated(asked) => ("asking", format!("about {}", asked.node)),
+            EventData::ApprovalDecided(answer) => {
+                ("decided", format!("{} by {}", answer.decision, answer.by))
+            }
+            EventData::PatchAdopted(patch) => ("patched", format!("by {}", patch.author)),
+            EventData::PatchRefused(patch) => {
+                ("refused", format!("a patch by {}: {}", patch.author, patch.message))
+            }
+            EventData::Log(log) => ("log", log.message.clone()),
+            EventData::CancelRequested(_) => ("cancelling", String::new()),
+            _ => return None,
+        })
+    }
+}
+
+/// A short form of what a task was given; nothing for nothing.
+fn given(input: &Payload) -> String {
+    match input.text() {
+        None | Some("null" | "{}") => String::new(),
+        Some(text) => format!("  {}", short(text, SHOWN_INPUT)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_the_same_name_is_numbered() {
+        let mut shown = Shown::default();
+        let named: Vec<String> =
+            [(1, "echo"), (2, "mail"), (3, "echo")].map(|(id, name)| shown.named(CommandId(id), name)).into();
+        assert_eq!(named, ["echo", "mail", "echo (2)"]);
+        assert_eq!((shown.name(CommandId(3)), shown.name(CommandId(9))), ("echo (2)".into(), "#9".into()));
+    }
+
+    #[test]
+    fn the_end_counts_what_there_was() {
+        let counted = Counted { tasks: 3, failed: 1, timers: 2, ..Counted::default() };
+        let shown = Shown { counted, attempts: 2, ..Shown::default() };
+        assert_eq!(shown.counts(), "3 tasks, 1 failure, 2 failed attempts, 2 timers");
+        assert_eq!(Shown::default().counts(), "0 tasks");
+    }
+}
