@@ -1,6 +1,7 @@
 //! Graphs from the command line: checks, inputs, versions, pictures, paths of tokens, explanations by node.
 
 mod rig;
+mod service;
 
 use rig::Rig;
 use serde_json::{Value, json};
@@ -189,7 +190,42 @@ fn every_type_says_what_it_takes_and_gives(rig: &Rig) {
     }
 }
 
+/// The page's own text, but for the server's name, the length of the wait and where the last node's work is done.
+fn the_polling_loop_of_the_guide_goes_on_until_the_job_is_done(rig: &Rig) {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/graphs.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let is_loop = |block: &&str| block.starts_with("graph\n") && block.contains("output.body.state");
+    let graph = page.split("```").find(is_loop).unwrap().trim_start_matches("graph\n");
+    let mut poll = graph.to_owned();
+    let used = "{id: use, type: transform, config: {jq: .}}";
+    for (here, there) in [
+        ("https://api.example.com", &*service::start()),
+        ("for: 30s", "for: 10ms"),
+        ("{id: use, type: task}", used),
+    ] {
+        assert!(poll.contains(here), "{here}: {poll}");
+        poll = poll.replace(here, there);
+    }
+    rig.write("poll.graph.yaml", &poll);
+    let job = format!("{}?x=../1", if rig.world.starts_with("postgres") { "b" } else { "a" });
+    let input = json!({ "job": job }).to_string();
+    let run = ["run", "poll.graph.yaml", "--allow-host", "localhost", "--input", &input];
+    let said = rig.run(&run);
+    assert_eq!(said.code, 0, "{said:?}");
+    let id = rig.json(&["runs", "list"])["rows"][0]["id"].as_str().unwrap().to_owned();
+    let path = rig.ok(&["runs", "path", &id]);
+    assert_eq!(path.matches("use").count().min(1), 1, "{path}");
+    let events = rig.json(&["runs", "events", &id, "--limit", "1000"]).to_string();
+    assert_eq!(
+        events.matches("step_completed").count(),
+        4,
+        "three answers and what is made of the last: {events}"
+    );
+    assert!(events.contains(r#""body":{"state":"done"}"#), "{events}");
+}
+
 on_both_worlds!(
+    the_polling_loop_of_the_guide_goes_on_until_the_job_is_done,
     a_path_that_is_not_there_is_said_the_same_way_everywhere,
     a_test_shows_what_the_compiler_warns_of,
     every_type_says_what_it_takes_and_gives,

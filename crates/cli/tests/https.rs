@@ -56,7 +56,7 @@ fn a_certificate_must_be_trusted() {
     rig.write(
         "ask.flow",
         &format!(
-            "let answer = await Task.run(\"http.request\", {{ url: \"{url}\" }}, {{ retries: 1 }})\nreturn answer.json\n"
+            "let answer = await Task.run(\"http.request\", {{ url: \"{url}\" }}, {{ retries: 1 }})\nreturn answer.body\n"
         ),
     );
     let ask = |trusted: bool| {

@@ -23,15 +23,12 @@ pub struct Answer {
     pub status: u16,
     /// Names in lower case; several values are joined with commas.
     pub headers: BTreeMap<String, String>,
-    /// The body, when it is UTF-8.
+    /// The body's value, when its type is JSON and it is; else its text.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub body: Option<String>,
-    /// The body, when it is not.
+    pub body: Option<Value>,
+    /// The body, when it is no text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body_base64: Option<String>,
-    /// The body's value, when its type is JSON and it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub json: Option<Value>,
 }
 
 impl Answer {
@@ -63,12 +60,12 @@ impl Answer {
     }
 
     fn of(status: u16, headers: &HeaderMap, body: Vec<u8>) -> Self {
-        let json = is_json(headers).then(|| serde_json::from_slice(&body).ok()).flatten();
-        let (body, body_base64) = match String::from_utf8(body) {
-            Ok(text) => (Some(text), None),
+        let value = is_json(headers).then(|| serde_json::from_slice(&body).ok()).flatten();
+        let (body, body_base64) = match value.map_or_else(|| String::from_utf8(body).map(Value::String), Ok) {
+            Ok(value) => (Some(value), None),
             Err(error) => (None, Some(STANDARD.encode(error.as_bytes()))),
         };
-        Self { status, headers: plain(headers), body, body_base64, json }
+        Self { status, headers: plain(headers), body, body_base64 }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::input::{Expected, Input, Scalar};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_BYTES: u64 = 1024 * 1024;
-/// What a task's output can hold as text and as JSON.
+/// What a task's output can hold, whatever its text takes as JSON.
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
 const MOST_URL_BYTES: usize = 8 * 1024;
 

@@ -2,8 +2,10 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Mutex;
 
 /// Starts it; gives its URL.
 pub fn start() -> String {
@@ -17,7 +19,16 @@ pub fn start() -> String {
     format!("http://localhost:{port}")
 }
 
-/// `/price` has a price; a POST is told what was sent and with which key; `/busy` is; nothing else is there.
+/// How often this was asked for, now included.
+fn asked(what: &str) -> u32 {
+    static ASKED: Mutex<BTreeMap<String, u32>> = Mutex::new(BTreeMap::new());
+    let mut asked = ASKED.lock().unwrap();
+    let times = asked.entry(what.to_owned()).or_default();
+    *times += 1;
+    *times
+}
+
+/// `/job/..` is busy when it is asked for the first two times, then done; `/price` has a price; a POST is told what was sent and with which key; `/busy` is; nothing else is there.
 fn answer(mut stream: &TcpStream) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     let (mut first, mut key, mut length) = (String::new(), String::new(), 0);
@@ -37,6 +48,10 @@ fn answer(mut stream: &TcpStream) -> std::io::Result<()> {
     let target = first.split(' ').nth(1).unwrap_or_default();
     let (status, kind, body) = match target.split('?').next() {
         Some("/price") => ("200 OK", "application/json", format!(r#"{{"price":4.5,"target":"{target}"}}"#)),
+        Some(job) if job.starts_with("/job/") => {
+            let state = if asked(job) > 2 { "done" } else { "busy" };
+            ("200 OK", "application/json", format!(r#"{{"state":"{state}"}}"#))
+        }
         Some("/busy") => ("503 Service Unavailable", "text/plain", "busy".to_owned()),
         Some("/orders") => {
             let sent = String::from_utf8_lossy(&sent);
