@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rhythm_core::{CommandId, Event, EventData, Payload, RunId, TaskId};
+use rhythm_engine::tokens::unclear_of;
 use rhythm_engine::world::{HistoryQuery, TaskSummary};
 
 use crate::errors::CliResult;
@@ -135,6 +136,7 @@ impl Shown {
             EventData::PatchRefused(patch) => {
                 ("refused", format!("a patch by {}: {}", patch.author, patch.message))
             }
+            EventData::ConditionEvaluated(_) => ("note", unclear_of(event)?.to_string()),
             EventData::Log(log) => ("log", log.message.clone()),
             EventData::CancelRequested(_) => ("cancelling", String::new()),
             _ => return None,

@@ -1,6 +1,7 @@
 //! Where the tokens of a graph's run are, the way they came, and how far each node is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use rhythm_core::flow::drawing::State;
 use rhythm_core::graph::machine::{Waiting, WaitingFor, codes};
@@ -68,6 +69,9 @@ pub struct Hop {
     pub at: Timestamp,
     /// Absent while it is on its way, waits or is worked on.
     pub consumed_at: Option<Timestamp>,
+    /// What could not be evaluated when its way was chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// Nothing for other kinds of workflows, for runs that have not begun, and where the version cannot be read here.
@@ -128,11 +132,19 @@ pub async fn path(client: &Client, run: &RunId) -> Result<Vec<Hop>, EngineError>
 
 fn hops(history: &[Event]) -> Vec<Hop> {
     let mut hops = BTreeMap::new();
+    // Of the last transition of each node that chose.
+    let mut notes: BTreeMap<String, (Option<u64>, String)> = BTreeMap::new();
     for row in history {
+        if let Some(told) = unclear_of(row) {
+            notes.insert(told.node.clone(), (row.cause, told.to_string()));
+        }
         match &row.data {
             EventData::NodeEmitted(moved) => {
                 let (token, from, to) = (moved.token, moved.from.clone(), moved.to.clone());
-                hops.insert(token, Hop { token, from, to, hop: moved.hop, at: row.at, consumed_at: None });
+                let told = from.as_ref().and_then(|from| notes.get(from));
+                let note = told.filter(|(cause, _)| *cause == row.cause).map(|(_, note)| note.clone());
+                let (hop, at) = (moved.hop, row.at);
+                hops.insert(token, Hop { token, from, to, hop, at, consumed_at: None, note });
             }
             EventData::NodeConsumed(moved) => {
                 if let Some(hop) = hops.get_mut(&moved.token) {
@@ -143,6 +155,35 @@ fn hops(history: &[Event]) -> Vec<Hop> {
         }
     }
     hops.into_values().collect()
+}
+
+/// A condition of a graph that could not be evaluated, and was not met therefore.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unclear {
+    pub node: String,
+    /// `rule 2`, `loop`, or `item 7` of a filter.
+    pub condition: String,
+    pub reason: String,
+    pub at: Timestamp,
+}
+
+impl fmt::Display for Unclear {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { node, condition, reason, .. } = self;
+        write!(to, "{condition} of node {node} cannot be evaluated and is not met: {reason}")
+    }
+}
+
+/// What an event says of a condition, if it could not be evaluated.
+pub fn unclear_of(row: &Event) -> Option<Unclear> {
+    let EventData::ConditionEvaluated(told) = &row.data else { return None };
+    let (node, condition, reason) = (told.node.clone(), told.condition.clone(), told.reason.clone());
+    (!reason.is_empty()).then_some(Unclear { node, condition, reason, at: row.at })
+}
+
+/// Those of a run, in order.
+pub async fn unclear(client: &Client, run: &RunId) -> Result<Vec<Unclear>, EngineError> {
+    Ok(client.history(run).await?.iter().filter_map(unclear_of).collect())
 }
 
 /// How far a run is with each node of its graph, by index.
@@ -156,7 +197,7 @@ pub async fn states(
         hops.iter().filter(|hop| hop.consumed_at.is_some()).map(|hop| hop.to.as_str()).collect();
     let status = picture.summary.status;
     let code = picture.failure.as_ref().map(|failure| failure.code.as_str()).unwrap_or_default();
-    let failed = code.strip_prefix(codes::NODE_FAILED).and_then(|rest| rest.strip_prefix(':'));
+    let failed = codes::failed_node(code);
     let is_held = |command: Option<CommandId>| {
         let task = command.map(|number| picture.summary.id.task(number));
         picture.tasks.iter().any(|row| row.state == TaskState::Held && Some(&row.id) == task.as_ref())

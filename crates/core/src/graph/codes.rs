@@ -42,6 +42,7 @@ codes! {
     UNREACHABLE = Warning "GRAPH104" "a node is never reached",
     UNKNOWN_REFERENCE = Warning "GRAPH105" "a config refers to a node that does not exist",
     NO_TYPE = Warning "GRAPH106" "a node names no type",
+    UNGUARDED = Warning "GRAPH109" "a condition denies a field that may be missing",
 }
 
 /// The code with this id.

@@ -5,6 +5,7 @@ mod condition;
 mod config;
 mod cycle;
 mod edges;
+mod guards;
 mod human;
 mod keys;
 mod names;
@@ -18,7 +19,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::ir::{FORMAT, Graph, Metadata, Node, NodeIndex};
+use super::ir::{FORMAT, Graph, Metadata, Node, NodeIndex, OnConditionError};
 use super::node_type::Registry;
 use super::{codes, document};
 use crate::document::{Node as Tree, NodeKind as TreeKind};
@@ -27,6 +28,7 @@ use crate::flow::lines::Lines;
 use crate::flow::tree::Span;
 use crate::schema::Schema;
 use names::Names;
+pub use node::HTTP_TASK;
 use report::Report;
 
 /// A graph has at most this many nodes.
@@ -83,6 +85,9 @@ pub fn compile(source: &str, context: &Context<'_>) -> Compiled {
         names: Names::default(),
         schemas: BTreeMap::new(),
         contents: BTreeMap::new(),
+        on_condition_error: OnConditionError::default(),
+        owner: None,
+        suspects: Vec::new(),
     };
     let graph = compiler.graph(&root);
     let diagnostics = compiler.report.finish();
@@ -99,6 +104,11 @@ struct Compiler<'d, 'c> {
     schemas: BTreeMap<String, Option<Schema>>,
     /// What references led to.
     contents: BTreeMap<String, Value>,
+    /// Of nodes that say nothing else.
+    on_condition_error: OnConditionError,
+    /// The node whose text is being read.
+    owner: Option<NodeIndex>,
+    suspects: Vec<guards::Suspects>,
 }
 
 /// A node on its way: what it will be, and what of its text is still needed.
@@ -124,6 +134,8 @@ impl<'d> Compiler<'d, '_> {
         let metadata = root.get("metadata").filter(|tree| !tree.is_null());
         let limits = self.limits(root);
         let inputs = self.inputs(root);
+        let of_all = metadata.and_then(|metadata| self.on_condition_error(metadata));
+        self.on_condition_error = of_all.unwrap_or_default();
         let mut drafts: Vec<Draft<'d>> =
             trees.iter().enumerate().map(|(index, tree)| self.draft(index, tree)).collect();
         let edges = self.edges(root);
@@ -139,6 +151,7 @@ impl<'d> Compiler<'d, '_> {
             contents: std::mem::take(&mut self.contents),
         };
         shape::settle(&mut graph, drafts, &mut self.report);
+        self.check_guards(&graph);
         Some(graph)
     }
 

@@ -13,6 +13,7 @@ mod cross_node;
 mod error;
 mod fields;
 mod jsonpath;
+mod paths;
 mod regexes;
 mod sandbox;
 mod schema;
@@ -26,6 +27,7 @@ use serde_json::Value;
 
 pub use cache::Conditions;
 pub use error::{ConditionError, ErrorKind};
+pub use paths::{Origin, Path, Suspect, written};
 pub use sandbox::{Answer, Answers, SANDBOX_TASK, SandboxCall};
 pub use scope::{Metadata, Past, Scope};
 
@@ -104,6 +106,33 @@ impl Condition {
             Kind::Sandbox(sandbox) => sandbox.code().into_iter().collect(),
             Kind::Composite(composite) => composite.members().iter().flat_map(Self::programs).collect(),
             Kind::Cel(_) | Kind::JsonPath(_) | Kind::Schema(_) | Kind::CrossNode(_) => Vec::new(),
+        }
+    }
+
+    /// The fields it looks at, as far as they can be read off.
+    fn paths(&self) -> Vec<Path> {
+        match &self.0 {
+            Kind::Cel(cel) => cel.paths(),
+            Kind::CrossNode(comparison) => comparison.paths(),
+            Kind::Composite(composite) => composite.members().iter().flat_map(Self::paths).collect(),
+            Kind::JsonPath(_) | Kind::Schema(_) | Kind::Sandbox(_) => {
+                vec![Path { origin: Origin::Output, steps: Vec::new() }]
+            }
+        }
+    }
+
+    /// What it looked at when it could not be evaluated, and what was there.
+    pub fn looked_at(&self, scope: &Scope<'_>) -> String {
+        paths::told(&self.paths(), scope)
+    }
+
+    /// Fields it denies without asking whether they are there.
+    pub fn suspects(&self) -> Vec<Suspect> {
+        match &self.0 {
+            Kind::Cel(cel) => cel.suspects(),
+            Kind::CrossNode(comparison) => comparison.suspects(),
+            Kind::Composite(composite) => composite.members().iter().flat_map(Self::suspects).collect(),
+            Kind::JsonPath(_) | Kind::Schema(_) | Kind::Sandbox(_) => Vec::new(),
         }
     }
 

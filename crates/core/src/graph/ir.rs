@@ -73,6 +73,16 @@ impl Default for Limits {
     }
 }
 
+/// What becomes of a node whose condition cannot be evaluated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnConditionError {
+    /// The condition is not met.
+    #[default]
+    NotMet,
+    Fail,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     pub id: String,
@@ -106,6 +116,8 @@ pub struct Node {
     pub error_path: Option<Vec<NodeIndex>>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub on_exhausted: OnExhausted,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub on_condition_error: OnConditionError,
     /// Absent: that of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryPolicy>,

@@ -57,6 +57,8 @@ use values::{Moved, ValueId};
 /// Codes a graph's runs end with, besides `node_failed:<id>`.
 pub mod codes {
     pub const NODE_FAILED: &str = "node_failed";
+    /// With `:<id>`: a condition of the node could not be evaluated, and it says `on_condition_error: fail`.
+    pub const CONDITION_ERROR: &str = "condition_error";
     pub const UNAUTHORIZED_ROUTE: &str = "unauthorized_route";
     pub const MAX_HOPS: &str = "exceeded_max_hops";
     pub const MAX_FANOUT: &str = "exceeded_max_fanout";
@@ -70,6 +72,12 @@ pub mod codes {
     pub const APPROVAL_TIMEOUT: &str = "approval_timeout";
     /// Something could not be undone: a warning, and how a run fails that had not failed before.
     pub const COMPENSATION_FAILED: &str = "compensation_failed";
+
+    /// The node a run failed at, by its code.
+    pub fn failed_node(code: &str) -> Option<&str> {
+        let (what, node) = code.split_once(':')?;
+        [NODE_FAILED, CONDITION_ERROR].contains(&what).then_some(node)
+    }
 }
 
 /// A compiled graph, ready to be stepped.

@@ -3,9 +3,13 @@
 //!
 //! A path begins in what the node gave; a leading `output` may be written where what it gave has no such key.
 
+mod url;
+
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+
+pub use url::resolve_request;
 
 /// Where a reference begins.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

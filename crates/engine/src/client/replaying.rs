@@ -104,7 +104,10 @@ impl Client {
             });
         }
         let (requeue, reason) = (Vec::new(), wish.reason);
-        self.control(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await?;
+        let fresh =
+            self.had(picture).await?.map(|deadline| Box::new(FreshTime { deadline, tasks: Vec::new() }));
+        let run = run.clone();
+        self.control(Control::Reopen { run, revision, reason, requeue, redeliver, fresh }).await?;
         // What the new try takes the place of is nobody's concern any more.
         let letter = picture.dead.iter().find(|letter| Some(&letter.task) == superseded.as_ref());
         if let Some(letter) = letter {
@@ -157,7 +160,7 @@ fn what_stopped(
         Status::Failed if picture.is_compensated() => Err(EngineError::Compensated(run)),
         Status::Failed => {
             let code = picture.failure.as_ref().map(|failure| failure.code.as_str()).unwrap_or_default();
-            match code.strip_prefix(codes::NODE_FAILED).and_then(|rest| rest.strip_prefix(':')) {
+            match codes::failed_node(code) {
                 Some(failed) if failed == node => Ok(Stopped::Failed),
                 failed => not_failed(failed),
             }

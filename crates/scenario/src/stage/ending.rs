@@ -8,6 +8,7 @@ use rhythm_core::flow::similar::closest;
 use rhythm_core::graph::machine::recount;
 use rhythm_core::{BlockedCode, Payload, Status, WorkflowKind};
 use rhythm_engine::error::EngineError;
+use rhythm_engine::tokens::unclear_of;
 use rhythm_engine::world::*;
 
 use super::{Act, Hint, Played, Stage};
@@ -69,6 +70,11 @@ impl Stage {
             notes.extend(notes::about(scenario, &known));
             let left = self.rides.nodes().into_iter().filter(|node| known.contains(node));
             notes.extend(left.map(|node| format!("patches: {node} had no result that one could ride on")));
+        }
+        for note in histories.values().flatten().filter_map(unclear_of).map(|told| told.to_string()) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
         }
         notes.extend(notes::expects_nothing(scenario));
         let mut hints = self.hints;

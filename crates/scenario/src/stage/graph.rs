@@ -214,7 +214,7 @@ impl Stage {
 
     /// A node that fails at its work without waiting for anything takes its transition back: nothing else tells of it.
     fn failed_at_once(&mut self, run: &RunId, failure: &Failure) {
-        let node = failure.code.strip_prefix(codes::NODE_FAILED).and_then(|rest| rest.strip_prefix(':'));
+        let node = codes::failed_node(&failure.code);
         let Some(node) = node.filter(|_| failure.kind != codes::UNRESOLVABLE) else { return };
         if self.graphs.open.get(run).is_some_and(|open| open.contains(node)) {
             return;

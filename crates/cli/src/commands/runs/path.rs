@@ -1,6 +1,6 @@
 use clap::Args;
 use rhythm_core::{RunId, WorkflowKind};
-use rhythm_engine::tokens::path;
+use rhythm_engine::tokens::{path, unclear};
 
 use crate::config::Settings;
 use crate::errors::CliResult;
@@ -28,6 +28,7 @@ impl Path {
                 _ => "the run has no tokens: only those of graphs do",
             },
         };
+        let unclear = unclear(&session.client, &run).await?;
         session.out.list(hops, words, |hop| {
             vec![
                 hop.token.to_string(),
@@ -37,6 +38,8 @@ impl Path {
                 exact(hop.at),
                 hop.consumed_at.map(exact).unwrap_or_default(),
             ]
-        })
+        })?;
+        unclear.iter().for_each(|told| session.out.note(format!("note: {}: {told}", exact(told.at))));
+        Ok(())
     }
 }

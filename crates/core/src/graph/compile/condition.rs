@@ -44,6 +44,7 @@ impl Compiler<'_, '_> {
         };
         match Condition::compile(&condition) {
             Ok(compiled) => {
+                self.suspect(&compiled, tree.span);
                 // What refers to something is known to the run alone.
                 for code in compiled.programs().into_iter().filter(|code| !refers(code)) {
                     if let Err(reason) = (self.context.programs)(Language::Python, code) {

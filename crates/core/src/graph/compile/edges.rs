@@ -46,6 +46,7 @@ impl<'d> Compiler<'d, '_> {
                 }
             };
             let ends = (end("from"), end("to"));
+            self.owner = ends.0;
             let condition = given(tree, "condition").map(|tree| self.condition(tree));
             if let (Some(from), Some(to)) = ends {
                 edges.push(Edge { from, to, condition, span: tree.span });

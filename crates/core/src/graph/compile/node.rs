@@ -6,18 +6,20 @@ use crate::document::{Node as Tree, NodeKind as TreeKind};
 use crate::flow::diagnostic::{Diagnostic, excerpt};
 use crate::flow::tree::Span;
 use crate::graph::codes;
-use crate::graph::ir::{Config, Human, Node, NodeIndex, NodeKind, NodeLimits};
+use crate::graph::ir::{Config, Human, Node, NodeIndex, NodeKind, NodeLimits, OnConditionError};
 use crate::graph::node_type::NodeType;
 use crate::task::OnExhausted;
+use serde_json::Value;
 
 /// Tasks of types that do not name theirs. What an agent's config calls its `task` is meant for the agent.
-const HTTP_TASK: &str = "http.request";
+pub const HTTP_TASK: &str = "http.request";
 const AGENT_TASK: &str = "agent";
 const JQ_TASK: &str = "rhythm.jq";
 
 impl<'d, 'c> Compiler<'d, 'c> {
     pub(super) fn draft(&mut self, index: NodeIndex, tree: &'d Tree) -> Draft<'d> {
         self.report.keys(tree, keys::NODE, "a node");
+        self.owner = Some(index);
         let id = self.names.id(index).unwrap_or_default();
         let kind = self.node_type(tree);
         let ir_kind = kind.map_or(NodeKind::Task, NodeType::kind);
@@ -62,6 +64,7 @@ impl<'d, 'c> Compiler<'d, 'c> {
             rejection_path: self.targets(tree, "rejection_path").unwrap_or_default(),
             error_path: self.targets(tree, "error_path"),
             on_exhausted: self.on_exhausted(tree),
+            on_condition_error: self.on_condition_error(tree).unwrap_or(self.on_condition_error),
             retry: self.retry(tree),
             timeout,
             limits: NodeLimits { deadline: limits.deadline, max_hops: limits.max_hops },
@@ -146,7 +149,10 @@ impl<'d, 'c> Compiler<'d, 'c> {
         let condition = tree.filter(|_| *kind == NodeKind::Filter).and_then(|tree| given(tree, "condition"));
         match (config, condition) {
             (Config::Inline(mut value), Some(tree)) => {
+                // It looks at items, not at what the node gives.
+                let owner = self.owner.take();
                 value["condition"] = self.condition(tree);
+                self.owner = owner;
                 Config::Inline(value)
             }
             (config, _) => config,
@@ -164,6 +170,23 @@ impl<'d, 'c> Compiler<'d, 'c> {
                     "write `hold` to keep the run waiting until somebody requeues its dead letter",
                 );
                 OnExhausted::Fail
+            }
+        }
+    }
+
+    /// Of a node, or in the metadata for all of them.
+    pub(super) fn on_condition_error(&mut self, tree: &Tree) -> Option<OnConditionError> {
+        let found = given(tree, "on_condition_error")?;
+        match (found.as_str(), &found.kind) {
+            (Some("fail"), _) => Some(OnConditionError::Fail),
+            (Some("false"), _) | (_, TreeKind::Scalar(Value::Bool(false))) => Some(OnConditionError::NotMet),
+            _ => {
+                self.report.unknown_word(
+                    Some(found),
+                    "`on_condition_error` is `fail` or `false`",
+                    "write `fail` to let the node fail when a condition of it cannot be evaluated",
+                );
+                None
             }
         }
     }

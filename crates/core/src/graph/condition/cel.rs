@@ -12,6 +12,7 @@ mod functions;
 mod lower;
 mod names;
 mod numbers;
+mod paths;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -22,11 +23,13 @@ use cel::parser::PrattParser;
 use super::bounds::{MAX_DEPTH, Size, check_source};
 use super::error::{ConditionError, ErrorKind};
 use super::fields::Fields;
+use super::paths::{Path, Suspect};
 use super::text::{longest_sign, outside_quotes};
 use super::{Scope, Verdict};
 use evaluate::Evaluation;
 use expression::Expression;
 use lower::Lower;
+pub(super) use paths::walk;
 use value::Val;
 
 #[derive(Debug)]
@@ -94,6 +97,14 @@ impl Cel {
         let mut lower = Lower::new(current);
         let expression = lower.expression(&parsed, 1)?;
         Ok(Self { expression, reads: lower.reads })
+    }
+
+    pub fn paths(&self) -> Vec<Path> {
+        paths::paths(&self.expression)
+    }
+
+    pub fn suspects(&self) -> Vec<Suspect> {
+        paths::suspects(&self.expression)
     }
 
     pub fn evaluate(&self, scope: &Scope<'_>) -> Verdict {

@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use super::bounds::{Fuel, MAX_DEPTH, Size, check_source};
 use super::cel::Cel;
-use super::compare::Operator;
+use super::compare::{Operator, Relation};
 use super::error::{ConditionError, ErrorKind};
 use super::fields::{Fields, malformed};
+use super::paths::{self, Origin, Suspect};
 use super::{Scope, Verdict};
 
 #[derive(Debug)]
@@ -29,6 +30,23 @@ impl CrossNode {
         }
         let operator = Operator::read("operator", fields.text("operator")?)?;
         Ok(Self::Sides { left: side(fields, "left")?, operator, right: side(fields, "right")? })
+    }
+
+    pub fn paths(&self) -> Vec<paths::Path> {
+        match self {
+            Self::Expression(cel) => cel.paths(),
+            Self::Sides { left, right, .. } => [left, right].into_iter().filter_map(Side::path).collect(),
+        }
+    }
+
+    pub fn suspects(&self) -> Vec<Suspect> {
+        match self {
+            Self::Expression(cel) => cel.suspects(),
+            Self::Sides { operator: Operator::Relation(Relation::NotEqual), .. } => {
+                self.paths().into_iter().map(|path| Suspect { path, operator: "!=" }).collect()
+            }
+            Self::Sides { .. } => Vec::new(),
+        }
     }
 
     pub fn evaluate(&self, scope: &Scope<'_>) -> Verdict {
@@ -78,6 +96,19 @@ fn read_side(source: &Value) -> Result<Side, ConditionError> {
 }
 
 impl Side {
+    fn path(&self) -> Option<paths::Path> {
+        let (origin, path) = match self {
+            Self::Value(_) => return None,
+            Self::Current(path) => (Origin::Output, path),
+            Self::Context { node, path } => (Origin::Node(node.clone()), path),
+        };
+        let step = |step: &Step| match step {
+            Step::Name(name) => name.clone(),
+            Step::Index(place) => place.to_string(),
+        };
+        (!path.metadata).then(|| paths::Path { origin, steps: path.steps.iter().map(step).collect() })
+    }
+
     fn find<'a>(&'a self, scope: &'a Scope<'a>) -> Option<std::borrow::Cow<'a, Value>> {
         use std::borrow::Cow;
         match self {

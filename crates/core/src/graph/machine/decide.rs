@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::memory::NodeId;
 use super::values::ValueId;
 use super::{Machine, Stopped};
-use crate::graph::condition::{Answers, Condition, Conditions, Metadata, Past, Scope, Verdict};
+use crate::graph::condition::{Answers, Condition, Conditions, Metadata, Past, Scope, Verdict, written};
 use crate::graph::ir::{Branch, Config, Node, NodeKind};
 
 /// The conditions of one node.
@@ -24,6 +24,7 @@ pub struct Prepared {
     /// Why not: it was stored by a build that knew better.
     condition: Result<Arc<Condition>, String>,
     reads: Reads,
+    source: Value,
 }
 
 /// Which results a condition can look at: others are not even read.
@@ -55,7 +56,12 @@ impl Prepared {
     /// `known` are those this program has compiled before: a patched run brings most of them again with every message.
     pub fn of(source: &Value, ids: &[NodeId], known: &mut Conditions) -> Self {
         let condition = known.compile(source).map_err(|error| error.to_string());
-        Self { condition, reads: Reads::of(&source.to_string(), ids) }
+        Self { condition, reads: Reads::of(&source.to_string(), ids), source: source.clone() }
+    }
+
+    /// For people.
+    pub fn written(&self) -> String {
+        written(&self.source)
     }
 }
 
@@ -108,15 +114,25 @@ pub struct Seen {
 
 impl Seen {
     pub fn evaluate(&self, prepared: &Prepared, output: &Value, answers: &Answers) -> Verdict {
-        let condition = match &prepared.condition {
-            Ok(condition) => condition,
-            Err(reason) => return Verdict::NotEvaluable(reason.clone()),
-        };
+        match &prepared.condition {
+            Ok(condition) => condition.evaluate(&self.scope(output), answers),
+            Err(reason) => Verdict::NotEvaluable(reason.clone()),
+        }
+    }
+
+    /// What a condition looked at that cannot be evaluated.
+    pub fn looked_at(&self, prepared: &Prepared, output: &Value) -> String {
+        match &prepared.condition {
+            Ok(condition) => condition.looked_at(&self.scope(output)),
+            Err(_) => "this build cannot read it".to_owned(),
+        }
+    }
+
+    fn scope<'a>(&'a self, output: &'a Value) -> Scope<'a> {
         let context = self
             .context
             .iter()
             .map(|(node, output, metadata)| (&**node, Past { output, metadata: *metadata }));
-        let scope = Scope { output, context: context.collect(), inputs: &self.inputs };
-        condition.evaluate(&scope, answers)
+        Scope { output, context: context.collect(), inputs: &self.inputs }
     }
 }

@@ -9,6 +9,7 @@ use super::{Machine, Stop, Stopped, codes};
 use crate::command::Command;
 use crate::duration;
 use crate::failure::Failure;
+use crate::graph::compile::HTTP_TASK;
 use crate::graph::ir::{Branch, Config, Human, Node, NodeIndex, NodeKind};
 use crate::graph::reference::{self, Source};
 use crate::id::CommandId;
@@ -39,6 +40,12 @@ impl Trouble {
         Err(Self::Node(Failure::permanent(codes::BAD_CONFIG, message)))
     }
 }
+
+/// How references in a config are replaced.
+type Resolve = for<'v> fn(
+    &Value,
+    &mut dyn FnMut(&Source) -> Option<&'v Value>,
+) -> Result<Value, reference::Unresolvable>;
 
 impl Machine<'_> {
     pub fn execute(&mut self, mut visit: Visit) -> Stopped {
@@ -107,11 +114,12 @@ impl Machine<'_> {
         if !plan.refers(place) {
             return Ok(config.clone());
         }
-        self.resolved(config)
+        let asks = plan.node(place).task.as_deref() == Some(HTTP_TASK);
+        self.resolved(config, if asks { reference::resolve_request } else { reference::resolve })
     }
 
     /// What a value comes to, with all that is referred to in it.
-    fn resolved(&mut self, config: &Value) -> Result<Value, Trouble> {
+    fn resolved(&mut self, config: &Value, resolve: Resolve) -> Result<Value, Trouble> {
         let mut values = std::collections::BTreeMap::new();
         let sources = reference::sources(config);
         let named = |source: &Source| match source {
@@ -124,7 +132,7 @@ impl Machine<'_> {
         for (source, value) in named {
             values.insert(source, self.look(value)?);
         }
-        reference::resolve(config, &mut |source| values.get(source).map(|value| &**value))
+        resolve(config, &mut |source| values.get(source).map(|value| &**value))
             .map_err(|lost| Trouble::Node(Failure::permanent(codes::UNRESOLVABLE, lost.to_string())))
     }
 
@@ -133,7 +141,7 @@ impl Machine<'_> {
         if node.kind == NodeKind::Http {
             return Ok(Payload::of(&request(config)).expect("values always serialise"));
         }
-        let own = node.agent_config.as_ref().map(|own| self.resolved(own)).transpose()?;
+        let own = node.agent_config.as_ref().map(|own| self.resolved(own, reference::resolve)).transpose()?;
         let input = self.text(input)?;
         if node.kind == NodeKind::Transform {
             let filter = config.get("jq").cloned().unwrap_or_default().to_string();

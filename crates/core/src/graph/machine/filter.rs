@@ -9,10 +9,11 @@ use serde_json::Value;
 use super::decide::Prepared;
 use super::execute::{Begun, Trouble};
 use super::memory::{NodeId, Visit, Wait};
+use super::route::condition_error;
 use super::values::ValueId;
 use super::{Machine, Stopped};
 use crate::graph::condition::{Answers, Conditions, Verdict};
-use crate::graph::ir::{Config, Node};
+use crate::graph::ir::{Config, Node, OnConditionError};
 use crate::graph::reference;
 use crate::id::CommandId;
 use crate::payload::Payload;
@@ -52,7 +53,7 @@ impl Machine<'_> {
         let (kept, answers) = (Vec::new(), Answers::new());
         let (next, unclear, task, index) = (0, 0, CommandId(0), 0);
         let sifting = Sifting { items, condition, next, kept, unclear, task, index, answers };
-        Ok(self.sift(node, sifting)?)
+        self.sift(node, sifting)
     }
 
     /// An answer about one item; goes on with the others.
@@ -64,19 +65,22 @@ impl Machine<'_> {
     ) -> Stopped {
         let answer = self.answer_of(answer)?;
         sifting.answers.insert(sifting.index, answer);
-        match self.sift(&visit.node.clone(), sifting)? {
-            Begun::Gives(value) => self.result(visit, None, value, 1),
-            Begun::Waits(wait) => {
+        match self.sift(&visit.node.clone(), sifting) {
+            Ok(Begun::Gives(value)) => self.result(visit, None, value, 1),
+            Ok(Begun::Waits(wait)) => {
                 visit.wait = wait;
                 self.memory.open.insert(visit.tokens[0].id, visit);
                 Ok(())
             }
+            Err(Trouble::Node(failure)) => self.fail_node(visit, None, &failure),
+            Err(Trouble::Stop(stop)) => Err(stop),
         }
     }
 
     /// Until all items are sifted, or one has to be asked about outside.
-    fn sift(&mut self, node: &NodeId, mut sifting: Sifting) -> Stopped<Begun> {
+    fn sift(&mut self, node: &NodeId, mut sifting: Sifting) -> Result<Begun, Trouble> {
         let plan = self.plan.clone();
+        let fails = plan.node(self.place(node)).on_condition_error == OnConditionError::Fail;
         self.need(sifting.values())?;
         let fresh;
         let condition = match (sifting.condition, &plan.rules[self.place(node)].filter) {
@@ -99,6 +103,13 @@ impl Machine<'_> {
                 }
                 Verdict::Met => sifting.kept.push(sifting.next),
                 Verdict::NotMet => {}
+                Verdict::NotEvaluable(reason) if fails => {
+                    let name = format!("item {}", sifting.next + 1);
+                    let told = seen.looked_at(condition, item);
+                    let failure = condition_error(node, &name, condition, (&reason, &told));
+                    self.tell(node, name, Verdict::NotEvaluable(reason));
+                    return Err(Trouble::Node(failure));
+                }
                 verdict => {
                     sifting.unclear += 1;
                     if sifting.unclear <= MOST_TOLD {

@@ -130,6 +130,9 @@ pub fn hurried(mut failure: Failure) -> Failure {
 
 /// A node's failure as its run's: the type stays that of the cause.
 fn failure_of_run(node: &str, cause: &Failure) -> Failure {
+    if cause.kind == codes::CONDITION_ERROR && codes::failed_node(&cause.code) == Some(node) {
+        return cause.clone();
+    }
     let kind = match cause.code.as_str() {
         task_codes::DEADLINE_EXCEEDED => codes::DEADLINE.to_owned(),
         code if cause.kind.is_empty() => code.to_owned(),

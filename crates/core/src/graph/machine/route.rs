@@ -4,13 +4,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::decide::Prepared;
 use super::memory::{Visit, Wait};
 use super::plan::Plan;
 use super::values::ValueId;
 use super::{Machine, Stop, Stopped, codes};
 use crate::event::{ConditionEvaluated, EventData};
+use crate::failure::Failure;
 use crate::graph::condition::{Answer, Answers, SANDBOX_TASK, SandboxCall, Verdict};
-use crate::graph::ir::{Branch, Loop, Node, NodeIndex};
+use crate::graph::ir::{Branch, Loop, Node, NodeIndex, OnConditionError};
 use crate::id::CommandId;
 use crate::payload::Payload;
 use crate::task::TaskOptions;
@@ -55,6 +57,8 @@ enum Way {
     To(Vec<NodeIndex>),
     On(Fork),
     Ask(Box<SandboxCall>),
+    /// Nobody can say, and the node is not to guess.
+    Fail(Box<Failure>),
 }
 
 impl Machine<'_> {
@@ -115,6 +119,7 @@ impl Machine<'_> {
             match way {
                 Way::To(targets) => return self.emit(visit, command, value, &targets),
                 Way::On(next) => (at, answers) = (next, Answers::new()),
+                Way::Fail(failure) => return self.fail_node(visit, command, &failure),
                 Way::Ask(call) => {
                     let task = self.ask_sandbox(&call);
                     let index = call.index;
@@ -139,7 +144,14 @@ impl Machine<'_> {
             None => true,
             Some(condition) => match self.verdict(condition, value, answers)? {
                 Verdict::Ask(call) => return Ok(Way::Ask(Box::new(call))),
-                verdict => self.tell(&visit.node, "loop".to_owned(), verdict),
+                verdict => {
+                    let failure = self.unclear(visit, "the loop", condition, (value, &verdict))?;
+                    let again = self.tell(&visit.node, "loop".to_owned(), verdict);
+                    if let Some(failure) = failure {
+                        return Ok(Way::Fail(failure));
+                    }
+                    again
+                }
             },
         };
         Ok(match (again, over) {
@@ -171,7 +183,15 @@ impl Machine<'_> {
                 };
                 let met = match self.verdict(condition, value, answers)? {
                     Verdict::Ask(call) => return Ok(Way::Ask(Box::new(call))),
-                    verdict => self.tell(&visit.node, format!("rule {}", nth + 1), verdict),
+                    verdict => {
+                        let name = format!("rule {}", nth + 1);
+                        let failure = self.unclear(visit, &name, condition, (value, &verdict))?;
+                        let met = self.tell(&visit.node, name, verdict);
+                        if let Some(failure) = failure {
+                            return Ok(Way::Fail(failure));
+                        }
+                        met
+                    }
                 };
                 Ok(if met { Way::To(rule.next_nodes.clone()) } else { Way::On(Fork::Rule(nth + 1)) })
             }
@@ -208,6 +228,25 @@ impl Machine<'_> {
         Ok(chosen)
     }
 
+    /// How a node fails whose condition cannot be evaluated, if it is to.
+    fn unclear(
+        &mut self,
+        visit: &Visit,
+        name: &str,
+        condition: &Prepared,
+        (value, verdict): (ValueId, &Verdict),
+    ) -> Stopped<Option<Box<Failure>>> {
+        let Verdict::NotEvaluable(reason) = verdict else { return Ok(None) };
+        let place = self.place(&visit.node);
+        if self.plan.node(place).on_condition_error == OnConditionError::NotMet {
+            return Ok(None);
+        }
+        let seen = self.seen(condition, [value])?;
+        let output = self.look(value)?;
+        let told = seen.looked_at(condition, &output);
+        Ok(Some(Box::new(condition_error(&visit.node, name, condition, (reason, &told)))))
+    }
+
     /// Leaves the verdict in the history.
     pub fn tell(&mut self, node: &str, condition: String, verdict: Verdict) -> bool {
         let (result, reason) = match verdict {
@@ -232,6 +271,19 @@ impl Machine<'_> {
         let timeout = Some(Millis(call.timeout_ms).saturating_add(Millis::from_secs(30)));
         self.run_task(SANDBOX_TASK.to_owned(), input, TaskOptions { timeout, ..TaskOptions::default() })
     }
+}
+
+/// Names the expression, the fields it looked at, and what was there.
+pub fn condition_error(
+    node: &str,
+    name: &str,
+    condition: &Prepared,
+    (reason, told): (&str, &str),
+) -> Failure {
+    let written = condition.written();
+    let message = format!("{name} of {node} cannot be evaluated: {written}: {reason}; {told}");
+    let code = format!("{}:{node}", codes::CONDITION_ERROR);
+    Failure { kind: codes::CONDITION_ERROR.to_owned(), ..Failure::permanent(code, message) }
 }
 
 /// Where a broken loop leads: `break_path` if given, else the branch, else the dependents.

@@ -66,6 +66,64 @@ fn every_condition_leaves_its_verdict_and_one_that_cannot_be_evaluated_the_reaso
     assert_eq!(told, [("rule 1", false, true), ("rule 2", true, false)]);
 }
 
+/// By the node, by its metadata, in a loop and in a filter; where the node says otherwise the rule counts as not met.
+#[test]
+fn a_node_may_fail_when_its_condition_cannot_be_evaluated() {
+    let rule =
+        json!({"rules": [{"condition": "output.risk.score > 1", "next_nodes": ["b"]}], "default": ["c"]});
+    let looping = json!({"condition": "output.risk.score > 1", "max_iterations": 3, "break_path": ["b"], "timeout_path": ["c"]});
+    let with = |key: &str, block: &serde_json::Value, of: (Option<&str>, Option<&str>)| {
+        json!({"metadata": {"on_condition_error": of.0}, "nodes": [
+            {"id": "a", "type": "task", key: block, "on_condition_error": of.1},
+            {"id": "b", "type": "task"}, {"id": "c", "type": "task"}]})
+    };
+    for (key, block, name) in [("branch", &rule, "rule 1"), ("loop", &looping, "the loop")] {
+        for of in [(None, Some("fail")), (Some("fail"), None), (Some("false"), Some("fail"))] {
+            let graph = with(key, block, of);
+            let outcome = play(&graph, script().with("a", [json!({"risk": {"n": 1}})]));
+            assert_eq!((outcome.status, code(&outcome)), ("failed", "condition_error:a"), "{key} {of:?}");
+            assert_eq!(outcome.order, ["a"]);
+            let failure = outcome.failure.unwrap();
+            assert_eq!(failure.kind, "condition_error");
+            let said = format!("{name} of a cannot be evaluated: output.risk.score > 1: ");
+            assert!(failure.message.starts_with(&said), "{}", failure.message);
+            let there = "`output.risk.score` is not there, `output.risk` is {\"n\":1}";
+            assert!(failure.message.ends_with(there), "{}", failure.message);
+        }
+        for of in [(None, None), (Some("fail"), Some("false"))] {
+            let outcome = play(&with(key, block, of), script().with("a", [json!({"risk": {"n": 1}})]));
+            assert_eq!(outcome.status, "completed", "{key} {of:?}");
+        }
+    }
+}
+
+#[test]
+fn a_condition_error_goes_down_the_error_path_and_names_values_of_the_wrong_kind() {
+    let graph = json!({"nodes": [
+        {"id": "a", "type": "task", "on_condition_error": "fail", "error_path": ["c"],
+            "branch": {"rules": [{"condition": "output.n > inputs.most", "next_nodes": ["b"]}]}},
+        {"id": "b", "type": "task"}, {"id": "c", "type": "task"}]});
+    let stage = stage(&graph, script().inputs(json!({"most": 5})).with("a", [json!({"n": "many"})]));
+    assert_eq!(stage.outcome().order, ["a", "c"]);
+    let error = &stage.calls[1].1["input"]["error"];
+    assert_eq!(error["code"], "condition_error:a");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.ends_with("`output.n` is \"many\"; `inputs.most` is 5"), "{message}");
+}
+
+#[test]
+fn a_filter_may_fail_at_an_item_it_cannot_judge() {
+    let graph = json!({"nodes": [
+        {"id": "a", "type": "filter", "on_condition_error": "fail", "config": {"items": "$inputs.items", "condition": "output.n > 1"}}]});
+    let items = json!({"items": [{"n": 2}, {"m": 2}]});
+    let outcome = play(&graph, script().inputs(items.clone()));
+    assert_eq!((outcome.status, code(&outcome)), ("failed", "condition_error:a"));
+    assert!(outcome.failure.unwrap().message.starts_with("item 2 of a cannot be evaluated: output.n > 1: "));
+    let mut lenient = graph;
+    lenient["nodes"][0]["on_condition_error"] = json!(false);
+    assert_eq!(play(&lenient, script().inputs(items)).status, "completed");
+}
+
 fn sandboxed() -> serde_json::Value {
     let ask = json!({"type": "python_sandbox", "code": "def evaluate(output, context):\n    return output['n'] > 1"});
     json!({"nodes": [
