@@ -130,8 +130,32 @@ fn programs_run_only_where_that_is_allowed(rig: &Rig) {
     assert!(answer.stderr.contains("FAILED: sh ended with exit code 3"), "{answer:?}");
     let answer = run(r#"{"command": "/no/such/program"}"#);
     assert!(answer.stderr.contains("cannot be run"), "{answer:?}");
+    a_program_ends_with_all_it_started(rig);
     let answer = run(r#"{"command": "head", "args": ["-c", "1000000", "/dev/zero"]}"#);
     assert!(answer.stdout.contains("\"truncated\":true"), "{}", answer.stdout.len());
+}
+
+/// The shell cleans up; what it started in the background ignores that it should end.
+fn a_program_ends_with_all_it_started(rig: &Rig) {
+    let script = rig.path().join("stubborn.sh");
+    let (pids, told) = (rig.path().join("pids"), rig.path().join("told"));
+    let (pids, told) = (pids.display(), told.display());
+    rig.write(
+        "stubborn.sh",
+        &format!(
+            "trap 'echo asked > {told}; exit 0' TERM\n\
+             sh -c 'trap \"\" TERM; echo $$ > {pids}; while true; do sleep 0.1; done' > /dev/null 2>&1 &\n\
+             while true; do sleep 0.1; done\n"
+        ),
+    );
+    let input = format!(r#"{{"command": "sh", "args": ["{}"]}}"#, script.display());
+    let task = rig.ok(&["tasks", "enqueue", "shell.exec", "--retries", "1", "--input", &input]);
+    let background = || std::fs::read_to_string(rig.path().join("pids")).ok().filter(|pid| !pid.is_empty());
+    rig::eventually("the program has begun", || background().is_some());
+    let pid = background().unwrap().trim().to_owned();
+    rig.ok(&["tasks", "cancel", task.trim()]);
+    rig::eventually("all of it has ended", || !std::path::Path::new(&format!("/proc/{pid}")).exists());
+    assert!(rig.path().join("told").exists(), "it was asked first");
 }
 
 fn requests_go_where_that_is_allowed(rig: &Rig) {

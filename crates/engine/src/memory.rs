@@ -111,6 +111,7 @@ impl World for MemoryWorld {
     }
 
     async fn create_runs(&self, request: CreateRuns) -> WorldResult<Vec<Creation>> {
+        request.check()?;
         Ok(self.transact(|state, now| {
             request.runs.into_iter().map(|run| state.create_run(&request.tenant, run, now)).collect()
         }))

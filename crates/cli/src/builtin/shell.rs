@@ -1,6 +1,8 @@
 //! `shell.exec` runs a program: `{"command": "ls", "args": ["-l"]}`. There is no shell in between, so nothing
 //! in an argument is interpreted. Only workers started with `--allow-shell` have it.
 
+mod group;
+
 use std::process::Stdio;
 
 use rhythm::{TaskContext, TaskError};
@@ -9,6 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 
 use super::asked_to_stop;
+use group::Group;
 
 /// What is kept of each stream; the rest is read and dropped, so that the program does not stall.
 const KEPT_BYTES: usize = 256 * 1024;
@@ -32,16 +35,23 @@ pub struct Outcome {
 
 pub async fn exec(context: TaskContext, input: Input) -> Result<Outcome, TaskError> {
     let mut child = spawn(&input)?;
+    // What is left of it is killed when this future is dropped.
+    let group = Group::of(&child);
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let work = async {
-        let (stdout, stderr, status) = tokio::join!(keep(stdout), keep(stderr), child.wait());
+        let (stdout, stderr) = tokio::join!(keep(stdout), keep(stderr));
+        // Last: until somebody waits for it, its number is nobody else's.
+        let status = child.wait().await;
         Ok::<_, std::io::Error>((stdout?, stderr?, status?))
     };
-    // The child is killed when this future is dropped.
     let (stdout, stderr, status) = tokio::select! {
         ended = work => ended?,
-        () = asked_to_stop(&context) => return Err(TaskError::cancelled()),
+        () = asked_to_stop(&context) => {
+            group.stop(&mut child).await;
+            return Err(TaskError::cancelled());
+        }
     };
+    group.leave();
     let outcome = Outcome {
         exit_code: status.code(),
         truncated: stdout.1 || stderr.1,

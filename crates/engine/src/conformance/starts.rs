@@ -32,6 +32,19 @@ pub async fn a_new_run_is_pending_and_begins_with_its_start(stage: &dyn Stage) {
     assert_eq!(start.body, MessageBody::Start(Start { input: new.input }));
 }
 
+/// `r.1` is what the first child of `r` is called, `r:1` its first task.
+pub async fn a_chosen_run_id_cannot_be_that_of_a_child_or_task(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    for id in ["r.1", "r:1", ".", "a:b.c"] {
+        let (tenant, runs) = (play.tenant.clone(), vec![new_run("fine"), new_run(id)]);
+        let refused = play.world.create_runs(CreateRuns { tenant, runs }).await.unwrap_err();
+        assert_eq!(refused.code(), "WORLD008", "{id}: {refused}");
+        assert_eq!((play.find(&id.into()).await, play.find(&"fine".into()).await), (None, None));
+    }
+    let child = Some(Parent { run: "r".into(), child: CommandId(1) });
+    play.start_as(NewRun { parent: child, ..new_run("r.1") }).await;
+}
+
 /// A cancelled start for example: the program sees both, the start first.
 pub async fn the_start_comes_before_messages_that_overtook_it(stage: &dyn Stage) {
     let play = Play::on(stage).await;

@@ -12,6 +12,7 @@ use rhythm_core::{
 use serde::{Deserialize, Serialize};
 
 use super::tasks::{FinishedTask, NewTask, TaskClaim};
+use super::{WorldError, WorldResult};
 
 /// The most messages one claim carries and one commit consumes.
 pub const MESSAGES_PER_COMMIT: usize = 1_000;
@@ -67,7 +68,24 @@ pub struct NewRun {
     pub trace: Option<String>,
 }
 
+impl CreateRuns {
+    /// Every world refuses what this does.
+    pub fn check(&self) -> WorldResult<()> {
+        self.runs.iter().try_for_each(NewRun::check)
+    }
+}
+
 impl NewRun {
+    /// Children are named after their parent with a `.`, tasks after their run with a `:`: no other run may be
+    /// (`a_chosen_run_id_cannot_be_that_of_a_child_or_task`).
+    pub fn check(&self) -> WorldResult<()> {
+        if self.parent.is_none() && self.id.as_str().contains(['.', ':']) {
+            let id = self.id.as_str();
+            return Err(WorldError::Invalid(format!("a run cannot be called {id:?}: leave out `.` and `:`")));
+        }
+        Ok(())
+    }
+
     /// The run as it is before its first commit.
     pub fn row(&self, tenant: &TenantId, created_at: Timestamp) -> RunRow {
         RunRow {

@@ -183,6 +183,7 @@ impl World for PostgresWorld {
     }
 
     async fn create_runs(&self, request: CreateRuns) -> WorldResult<Vec<Creation>> {
+        request.check()?;
         desk::ask(&self.desk, DeskJob::Create, request).await
     }
 

@@ -110,6 +110,7 @@ impl World for SqliteWorld {
     }
 
     async fn create_runs(&self, request: CreateRuns) -> WorldResult<Vec<Creation>> {
+        request.check()?;
         self.writer.write(move |tx| runs::create_runs(tx, &request)).await
     }
 
