@@ -9,7 +9,7 @@ use crate::message::{
     Replay, SignalReceived, Start, TaskCompleted, TaskFailed, TimerFired,
 };
 use crate::payload::Payload;
-use crate::time::Timestamp;
+use crate::time::{Millis, Timestamp};
 
 /// One row of a run's history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ event_types! {
     DeadlineReached(Nothing) = "deadline_reached",
     CompensationRequested(Compensate) = "compensation_requested",
     ReplayRequested(Replay) = "replay_requested",
-    Reopened(Note) = "reopened",
+    Reopened(Reopened) = "reopened",
     StepScheduled(StepScheduled) = "step_scheduled",
     StepCompleted(TaskCompleted) = "step_completed",
     StepFailed(TaskFailed) = "step_failed",
@@ -114,6 +114,16 @@ pub struct Failed {
 pub struct Note {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+}
+
+/// A run that had ended goes on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reopened {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// It ends after this time again, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Millis>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,7 +15,7 @@ use crate::payload::{BlobRef, Blobs, Contents, INLINE_MAX_BYTES, Payload};
 use crate::program::{
     Program, ProgramError, Progress, RunFacts, Session, Snapshot, Step, StepInput, Transition,
 };
-use crate::run::Compensation;
+use crate::run::{Compensation, Grace};
 use crate::time::Timestamp;
 
 /// A snapshot above this size leaves a warning in the history.
@@ -74,15 +74,34 @@ pub fn advance(
 ) -> Result<Advance, ProgramError> {
     let at = now.max(state.at);
     let mut page = Page::open(state, message, at);
+    let grace = Grace::of(&state.awaiting);
+    page.late = grace.is_some_and(|grace| !grace.cancelled);
     match &message.body {
+        // Once is enough.
+        MessageBody::DeadlineReached if grace.is_some() => return Ok(page.unchanged(state)),
+        MessageBody::DeadlineReached if state.snapshot.is_some() && program.catches_deadline() => {
+            // What was open before a cancel was asked to stop with it; the rest belongs to its clean-up.
+            page.cancel_open = !state.cancelling;
+            page.late = !state.cancelling;
+        }
         MessageBody::DeadlineReached => {
             // It has failed already, or was cancelled, and takes back what it did.
             if state.awaiting.contains(Compensation::UNDER_WAY) {
-                return Ok(page.close(state.snapshot.clone(), state.awaiting.clone(), Vec::new(), None));
+                return Ok(page.unchanged(state));
             }
-            let failure = Failure::permanent(codes::DEADLINE_EXCEEDED, "the run's deadline has passed");
+            let failure = past_deadline();
             let input = StepInput { facts, snapshot: state.snapshot.as_ref(), message, at, blobs };
             return give_up(program, input, (page, state), failure);
+        }
+        // Nobody asked for this end: it cleans up as before, and fails as before, but does not wait for the rest when it is
+        // asked twice.
+        MessageBody::Cancel(cancel) if page.late => {
+            if state.cancelling && insists(message, cancel) || cancel.at_once {
+                page.cancel_open = true;
+                return Ok(page.fail(state, past_deadline()));
+            }
+            page.cancelling = true;
+            return Ok(page.unchanged(state));
         }
         // A second request, or one for a run that never started, ends it at once.
         MessageBody::Cancel(cancel)
@@ -92,13 +111,15 @@ pub fn advance(
             return Ok(page.cancelled(state, cancel.reason.clone()));
         }
         // A parent that was opened again and failed again asks a child once more that is cleaning up already.
-        MessageBody::Cancel(_) if state.cancelling => {
-            return Ok(page.close(state.snapshot.clone(), state.awaiting.clone(), Vec::new(), None));
-        }
+        MessageBody::Cancel(_) if state.cancelling => return Ok(page.unchanged(state)),
         MessageBody::Cancel(_) => {
             // What takes back the run's work goes on: that is what a cancel wants, too.
             page.cancel_open = !state.awaiting.contains(Compensation::UNDER_WAY);
             page.cancelling = true;
+        }
+        // Its clean-up has taken too long.
+        MessageBody::TimerFired(fired) if grace.is_some_and(|grace| grace.timer == fired.timer) => {
+            page.cancel_open = true;
         }
         _ => {}
     }
@@ -109,6 +130,29 @@ pub fn advance(
             Some(failure) => give_up(program, input, (page, state), failure),
             None => Ok(page.transition(facts, state, transition)),
         },
+    }
+}
+
+/// How a run fails whose deadline has passed.
+pub fn past_deadline() -> Failure {
+    Failure::permanent(codes::DEADLINE_EXCEEDED, "the run's deadline has passed")
+}
+
+/// The same for one whose clean-up has failed, too.
+pub fn late_failure(of_clean_up: &Failure) -> Failure {
+    let late = past_deadline();
+    Failure { message: format!("{}; its clean-up failed: {of_clean_up}", late.message), ..late }
+}
+
+/// Ends a run that was asked to end and cannot be stepped: its program is not asked.
+pub fn end_at_once(state: &RunState, message: &Message, now: Timestamp) -> Advance {
+    let mut page = Page::open(state, message, now.max(state.at));
+    page.cancel_open = true;
+    match &message.body {
+        MessageBody::Cancel(cancel) if Grace::of(&state.awaiting).is_none_or(|grace| grace.cancelled) => {
+            page.cancelled(state, cancel.reason.clone())
+        }
+        _ => page.fail(state, past_deadline()),
     }
 }
 
@@ -152,6 +196,9 @@ fn give_up(
     (mut page, state): (Page, &RunState),
     failure: Failure,
 ) -> Result<Advance, ProgramError> {
+    // Its deadline came first; what went wrong after it is told with it.
+    let failure =
+        if page.late && failure.code != codes::DEADLINE_EXCEEDED { late_failure(&failure) } else { failure };
     // Whoever was cancelled has taken back what it could, or does so.
     let asked = if page.cancelling { None } else { program.give_up(input, &failure)? };
     match asked {
@@ -208,7 +255,7 @@ impl<'a> Fold<'a> {
             if let Some(told) = session.note(input) {
                 let mut page = Page::open(state, message, at);
                 told.into_iter().for_each(|event| page.tell(event));
-                return Ok(page.close(state.snapshot.clone(), state.awaiting.clone(), Vec::new(), None));
+                return Ok(page.unchanged(state));
             }
         }
         let settled = self.settle(state);
@@ -242,6 +289,8 @@ struct Page {
     at: Timestamp,
     cancel_open: bool,
     cancelling: bool,
+    /// Its deadline has passed before anybody cancelled it: it fails, however its clean-up ends.
+    late: bool,
     blobs: Contents,
 }
 
@@ -262,6 +311,7 @@ impl Page {
             at,
             cancel_open: false,
             cancelling: state.cancelling,
+            late: false,
             blobs: Vec::new(),
         }
     }
@@ -288,7 +338,7 @@ impl Page {
         let size = transition.snapshot.bytes.len();
         let was_large = state.snapshot.as_ref().is_some_and(|last| last.bytes.len() > SNAPSHOT_WARN_BYTES);
         match transition.progress {
-            Progress::Completed(_) | Progress::Failed(_) if self.cancelling => {
+            Progress::Completed(_) | Progress::Failed(_) if self.cancelling && !self.late => {
                 self.describe(facts, state, &transition);
                 let reason = why_cancelled(&transition);
                 self.finish(transition, Some(End::Cancelled(reason)))
@@ -372,6 +422,11 @@ impl Page {
         self.describe(facts, state, &transition);
         self.write(EventData::WorkflowFailed(Failed { failure: failure.clone() }));
         self.close(snapshot, transition.awaiting, transition.commands, Some(End::Failed(failure)))
+    }
+
+    /// What the message did to the run itself: nothing.
+    fn unchanged(self, state: &RunState) -> Advance {
+        self.close(state.snapshot.clone(), state.awaiting.clone(), Vec::new(), None)
     }
 
     /// The fold itself fails the run.

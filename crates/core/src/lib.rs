@@ -34,6 +34,6 @@ pub use message::{Actor, Message, MessageBody};
 pub use payload::{BlobRef, Blobs, Payload};
 pub use program::{Program, ProgramError, Progress, Snapshot, Step, StepInput, Transition};
 pub use retry::{Backoff, RetryPolicy};
-pub use run::{Blocked, BlockedCode, Compensation, Status, WorkflowKind};
+pub use run::{Blocked, BlockedCode, Compensation, Grace, Status, WorkflowKind};
 pub use task::{OnExhausted, TaskDefaults, TaskOptions, TaskSpec};
 pub use time::{Millis, Timestamp};

@@ -137,6 +137,12 @@ pub trait Program: Send + Sync {
         Ok(None)
     }
 
+    /// Whether a run's deadline is a message of its own for the program: it may clean up, and says with [`crate::run::Grace`]
+    /// for how long. It fails with `DEADLINE_EXCEEDED` by itself then. Others are asked to [`Self::give_up`].
+    fn catches_deadline(&self) -> bool {
+        false
+    }
+
     /// The blobs a snapshot refers to, in order and each once. A program whose snapshots hold no references has none.
     fn blob_refs(&self, snapshot: &Snapshot) -> Result<Vec<BlobRef>, ProgramError> {
         let _ = snapshot;

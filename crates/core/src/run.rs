@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::id::CommandId;
 use crate::time::Timestamp;
 
 /// How a workflow is written.
@@ -162,6 +163,35 @@ impl Compensation {
             Self::Done => "done",
             Self::Failed => "failed",
         }
+    }
+}
+
+/// The clean-up of a run whose deadline has passed. It ends with this timer, whatever it waits for then. A run says so among
+/// what it awaits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grace {
+    pub timer: CommandId,
+    /// It was being cancelled already when its deadline passed, and ends cancelled.
+    pub cancelled: bool,
+}
+
+impl Grace {
+    const LATE: &'static str = "@deadline:";
+    const CANCELLED: &'static str = "@grace:";
+
+    /// The name a run awaits while it cleans up.
+    pub fn mark(self) -> String {
+        format!("{}{}", if self.cancelled { Self::CANCELLED } else { Self::LATE }, self.timer)
+    }
+
+    pub fn marked(name: &str) -> Option<Self> {
+        let of = |prefix: &str| Some(CommandId(name.strip_prefix(prefix)?.parse().ok()?));
+        let late = of(Self::LATE).map(|timer| Self { timer, cancelled: false });
+        late.or_else(|| of(Self::CANCELLED).map(|timer| Self { timer, cancelled: true }))
+    }
+
+    pub fn of(awaiting: &BTreeSet<String>) -> Option<Self> {
+        awaiting.iter().find_map(|name| Self::marked(name))
     }
 }
 

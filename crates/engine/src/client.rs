@@ -26,6 +26,7 @@ use crate::world::*;
 
 pub use compensating::TakingBack;
 pub use deciding::{Decide, Decision, Identity};
+pub use recovery::RetryRun;
 pub use replaying::RetryNode;
 
 /// A handle for callers. Cheap to clone.
@@ -188,7 +189,7 @@ impl Client {
 
     async fn new_run(&self, start: StartRun, definition: &Definition) -> Result<NewRun, EngineError> {
         let derived = start.key.as_ref().map(|key| RunId::for_key(&self.tenant, &start.workflow, key));
-        Ok(NewRun {
+        let run = NewRun {
             id: start.id.or(derived).unwrap_or_else(|| RunId::new((self.ids)())),
             workflow: start.workflow,
             version: definition.version.clone(),
@@ -201,7 +202,10 @@ impl Client {
             parent: None,
             actor: self.actor.clone(),
             trace: start.trace,
-        })
+        };
+        // One that begins in this process is not seen by `create_runs`.
+        run.check()?;
+        Ok(run)
     }
 
     pub async fn start_run(&self, start: StartRun) -> Result<RunId, EngineError> {

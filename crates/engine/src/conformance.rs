@@ -197,6 +197,7 @@ macro_rules! conformance_tests {
                 two_processes_creating_one_run_create_it_once
                 a_run_paused_before_its_start_still_starts
                 a_lost_start_is_given_again
+                a_chosen_run_id_cannot_be_that_of_a_child_or_task
                 nothing_brings_a_delayed_start_forward
                 a_delayed_run_can_be_ended_before_its_start
                 a_delayed_run_released_for_later_can_still_be_ended
@@ -236,6 +237,8 @@ macro_rules! conformance_tests {
                 a_start_delivered_again_is_consumed_once
                 a_reopened_run_is_not_blocked_by_letters_that_are_gone
                 a_reopened_run_is_no_longer_set_aside
+                a_reopened_run_may_have_time_and_its_tasks_anew
+                tasks_that_are_still_open_are_not_begun_anew
             }
             timers {
                 a_timer_is_never_early_and_fires_once

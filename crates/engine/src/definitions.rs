@@ -3,7 +3,7 @@
 pub mod graph;
 
 use rhythm_core::flow::check::Mention;
-use rhythm_core::flow::front_matter::{Failures, place_of};
+use rhythm_core::flow::front_matter::place_of;
 use rhythm_core::flow::{self, Defaults, Diagnostic, Examined, Settings, Severity, codes};
 use rhythm_core::schema::{self, Schema};
 use rhythm_core::{Version, WorkflowKind};
@@ -105,12 +105,7 @@ fn define_flow(plain: Definition, around: &Surroundings) -> Result<Defined, Refu
     if !accepted {
         return Err(Refused { diagnostics: checked.diagnostics });
     }
-    let defaults = Defaults {
-        queue: settings.queue.clone(),
-        timeout: settings.timeout,
-        retries: settings.retries.clone(),
-        settle: settings.failures == Failures::Values,
-    };
+    let defaults = Defaults::from(&settings);
     // What the checker passes can be compiled; a gap between the two is refused like any other error.
     let code = flow::compile(&file, &plain.source, defaults).map_err(|error| Refused {
         diagnostics: vec![Diagnostic {

@@ -28,7 +28,7 @@ pub enum EngineError {
     KeyConflict(String),
     #[error("the value has {size} bytes, the limit is {limit}")]
     TooLarge { size: u64, limit: u64 },
-    #[error("run {0} failed by its deadline: what it waited for was cancelled with it")]
+    #[error("run {0} failed by its deadline and has cleaned up, or a child was cancelled with it")]
     PastDeadline(String),
     #[error("workflow {workflow} has no version {version}")]
     UnknownVersion { workflow: String, version: String },
@@ -171,7 +171,9 @@ impl EngineError {
             Self::Invalid(_) => {
                 "change what the message names; `rhythm COMMAND --help` says what the command takes"
             }
-            Self::PastDeadline(_) => "start a new run with a later deadline",
+            Self::PastDeadline(_) => {
+                "fork it at an event before its deadline, or start a new run with a later one"
+            }
             Self::UnknownEvent { .. } => "`rhythm runs events RUN` shows the events with their numbers",
             Self::Refused { .. } => "each message says what to write instead; nothing was registered",
             Self::UnknownTag(_) => "`rhythm workflows tags` shows the tags there are",

@@ -5,12 +5,12 @@ mod lines;
 mod nodes;
 
 use rhythm_core::message::MessageBody;
-use rhythm_core::{Blocked, BlockedCode, CommandId, Compensation, RunId, Status, TaskId, Timestamp};
+use rhythm_core::{Blocked, BlockedCode, CommandId, Compensation, Grace, RunId, Status, TaskId, Timestamp};
 use serde::Serialize;
 
 use crate::client::Client;
 use crate::error::EngineError;
-use crate::tokens::{standing, undoable};
+use crate::tokens::{standing, unclear, undoable};
 use crate::whereabouts::whereabouts;
 use crate::world::*;
 
@@ -78,6 +78,9 @@ pub async fn explain(client: &Client, run: &RunId) -> Result<Explanation, Engine
     if let Some(standing) = standing(client, &picture.row).await? {
         nodes::tell(&mut explanation, &standing);
     }
+    if picture.summary.kind == rhythm_core::WorkflowKind::Graph {
+        nodes::tell_unclear(&mut explanation, unclear(client, run).await?);
+    }
     tell_compensation(client, &picture, &mut explanation.reasons[0]).await;
     explanation.summary = explanation.reasons[0].what.clone();
     Ok(explanation)
@@ -135,12 +138,15 @@ pub fn explain_picture(picture: &Picture, queues: &[QueueRow], workers: &[Worker
         reasons.extend(held.into_iter().map(|task| held_task(task, picture)));
         reasons.extend(ready(picture, workers));
         reasons.extend(others.into_iter().map(|task| task_reason(task, queues, workers)));
-        reasons.extend(picture.timers.iter().map(timer_reason));
+        // The end of clean-up has been told.
+        let grace = Grace::of(picture.row.awaiting()).map(|grace| grace.timer);
+        let timers = picture.timers.iter().filter(|timer| grace.is_none() || timer.timer != grace);
+        reasons.extend(timers.map(timer_reason));
         reasons.extend(picture.children.iter().filter(|child| !child.status.is_final()).map(child_reason));
         // The task that takes something back is among the tasks.
         let names = picture.row.awaiting().iter().filter(|name| !Compensation::is_mark(name));
         // What nodes hold it up has been said.
-        let names = names.filter(|name| Blocked::marked(name).is_none());
+        let names = names.filter(|name| Blocked::marked(name).is_none() && Grace::marked(name).is_none());
         reasons.extend(names.map(|name| awaited(&summary.id, name, summary.updated_at)));
         // A flow says which of these it waits for, and where.
         if summary.kind != rhythm_core::WorkflowKind::Flow {
@@ -182,18 +188,25 @@ impl Reason {
 fn ended(picture: &Picture) -> Reason {
     let run = &picture.summary.id;
     let since = picture.summary.ended_at;
-    let past_deadline = picture.failed_by.as_ref().is_some_and(|message| {
-        message.body == MessageBody::DeadlineReached && picture.row.snapshot().is_some()
-    });
+    let cleaned_up = Grace::of(picture.row.awaiting()).is_some();
+    let past_deadline =
+        picture.failed_by.as_ref().is_some_and(|message| message.body == MessageBody::DeadlineReached);
     match (picture.summary.status, &picture.failure) {
         (Status::Failed, Some(failure)) if picture.is_compensated() => {
             let moves_when = "never: it has taken back what it did; start a new run";
             reason("compensated", format!("it failed: {failure}"), since, moves_when, None)
         }
-        (Status::Failed, Some(failure)) if past_deadline => {
-            let moves_when = "never: what it waited for was cancelled with it; start a new run";
+        (Status::Failed, Some(failure)) if cleaned_up => {
+            let moves_when = "never: it has cleaned up after its deadline; fork it at an event before that, or start a new run";
             reason("failed", format!("it failed: {failure}"), since, moves_when, None)
         }
+        (Status::Failed, Some(failure)) if past_deadline => reason(
+            "failed",
+            format!("it failed: {failure}"),
+            since,
+            "somebody opens it again with more time; what it waited for is then begun anew",
+            Some(format!("rhythm runs retry {run} --deadline 1h")),
+        ),
         (Status::Failed, Some(failure)) => reason(
             "failed",
             format!("it failed: {failure}"),
@@ -274,9 +287,20 @@ fn held_up(picture: &Picture) -> Vec<Reason> {
         let what = format!("it is blocked: {}", blocked.detail);
         reasons.push(reason(code, what, Some(blocked.since), moves_when, command));
     }
-    if summary.cancelling {
+    let grace = Grace::of(picture.row.awaiting());
+    let until = grace.and_then(|grace| picture.timers.iter().find(|timer| timer.timer == Some(grace.timer)));
+    let until = until.map(|timer| format!(" until {}", timer.due_at)).unwrap_or_default();
+    if grace.is_some_and(|grace| !grace.cancelled) {
         let command = Some(format!("rhythm runs cancel {run}"));
-        let what = "it was asked to stop and is cleaning up";
+        let what = format!("its deadline has passed and it may clean up{until}; then it fails");
+        let moves_when = match summary.cancelling {
+            true => "its clean-up ends; another cancel ends it at once",
+            false => "its clean-up ends; it is ended at once when it is cancelled twice",
+        };
+        reasons.push(reason("cleaning_up", what, Some(summary.updated_at), moves_when, command));
+    } else if summary.cancelling {
+        let command = Some(format!("rhythm runs cancel {run}"));
+        let what = format!("it was asked to stop and is cleaning up{until}");
         let moves_when = "its clean-up ends; a second cancel ends it at once";
         reasons.push(reason("cancelling", what, Some(summary.updated_at), moves_when, command));
     }

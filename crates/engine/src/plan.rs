@@ -6,14 +6,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rhythm_core::failure::codes;
-use rhythm_core::fold::{Advance, Advanced, End, Fold, RunState, advance};
+use rhythm_core::fold::{Advance, Advanced, End, Fold, RunState, end_at_once};
 use rhythm_core::message::{
-    Cancel, ChildCompleted, ChildFailed, Message, MessageBody, SignalReceived, TaskFailed,
+    Cancel, ChildCompleted, ChildFailed, Message, MessageBody, SignalReceived, TaskFailed, TimerFired,
 };
 use rhythm_core::refers::{self, Refs};
 use rhythm_core::{
-    Actor, BlobRef, Blobs, ChildSpec, Command, CommandId, CommitId, Failure, MessageId, Program, RunId,
-    TaskSpec, Timestamp,
+    Actor, BlobRef, Blobs, ChildSpec, Command, CommandId, CommitId, Failure, Grace, MessageId, Program,
+    RunId, TaskSpec, Timestamp,
 };
 
 use crate::world::*;
@@ -61,7 +61,7 @@ impl Folding<'_> {
         let mut fold = Fold::new(self.program, self.row.facts());
         while let Some(place) = next_consumable(&waiting, &sheet.state) {
             // What cancels open work starts a commit of its own: it applies to everything committed before.
-            if waiting[place].body.ends_a_pending_run() && !sheet.item.consumed.is_empty() {
+            if cancels_open(&waiting[place].body, &sheet.state) && !sheet.item.consumed.is_empty() {
                 break;
             }
             let Some(message) = waiting.remove(place) else { break };
@@ -106,17 +106,21 @@ impl Folding<'_> {
     pub fn end_at_once(&self) -> Option<Box<Plan>> {
         let end = self.messages.iter().find(|message| message.body.ends_a_pending_run())?;
         let mut sheet = Sheet::new(self.row, self.fence, self.commit.clone());
-        // As if it were asked for the second time: the fold then ends the run at once.
-        sheet.state.cancelling = true;
-        let facts = self.row.facts();
-        let ended = advance(self.program, &facts, &sheet.state, end, self.now, self.blobs);
-        let Ok(Advance::Advanced(advanced)) = ended else { return None };
+        let ended = end_at_once(&sheet.state, end, self.now);
+        let Advance::Advanced(advanced) = ended else { return None };
         sheet.add(self.row, end.clone(), *advanced, &mut |_| false);
         match sheet.finish(self.row, false, false) {
             Planned::Commit(plan) if plan.item.end.is_some() => Some(plan),
             _ => None,
         }
     }
+}
+
+/// Whether a message may ask everything that is open to stop.
+fn cancels_open(body: &MessageBody, state: &RunState) -> bool {
+    let ends_grace =
+        |fired: &TimerFired| Grace::of(&state.awaiting).is_some_and(|grace| grace.timer == fired.timer);
+    body.ends_a_pending_run() || matches!(body, MessageBody::TimerFired(fired) if ends_grace(fired))
 }
 
 /// A run that is cancelled or too late before it started never starts: what ends it goes first.

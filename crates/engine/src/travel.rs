@@ -5,7 +5,7 @@
 //! attempts, children with the version current now, timers for the time they were set to. What had been asked to stop
 //! is answered as cancelled. Signals it had sent are not sent again, and signals that waited for the origin stay there.
 
-mod past;
+pub(crate) mod past;
 
 use rhythm_core::event::{Event, EventData, Forked};
 use rhythm_core::fold::{End, RunState};
@@ -177,7 +177,7 @@ impl Making<'_> {
 
     /// What was under way is under way again, under the new run's name.
     async fn start(&self, open: Open, item: &mut CommitItem) -> Result<(), EngineError> {
-        item.tasks = open.tasks.into_values().map(|task| self.task(task)).collect();
+        item.tasks = open.tasks.into_values().map(|task| new_task(self.id, task)).collect();
         item.timers = open.timers.into_values().collect();
         for child in open.children.into_values() {
             let (world, tenant) = (&**self.client.world(), self.client.tenant());
@@ -198,21 +198,22 @@ impl Making<'_> {
         Ok(())
     }
 
-    fn task(&self, spec: TaskSpec) -> NewTask {
-        NewTask {
-            id: self.id.task(spec.task),
-            run: Some((self.id.clone(), spec.task)),
-            name: spec.name,
-            input: spec.input,
-            options: spec.options,
-            actor: Actor::run(self.id),
-            trace: None,
-            claim: false,
-        }
-    }
-
     fn tell(&self, item: &mut CommitItem, id: MessageId, body: MessageBody) {
         let message = Message { id, at: item.state.at, actor: Actor::system(), trace: None, body };
         item.deliveries.push(Delivery { to: self.id.clone(), message });
+    }
+}
+
+/// A task a run had asked for, to begin anew.
+pub(crate) fn new_task(run: &RunId, spec: TaskSpec) -> NewTask {
+    NewTask {
+        id: run.task(spec.task),
+        run: Some((run.clone(), spec.task)),
+        name: spec.name,
+        input: spec.input,
+        options: spec.options,
+        actor: Actor::run(run),
+        trace: None,
+        claim: false,
     }
 }

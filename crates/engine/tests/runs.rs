@@ -2,8 +2,8 @@
 
 mod rig;
 
-use rhythm_core::{BlobRef, BlockedCode, CommandId, EventData, Millis, Payload, Status};
-use rhythm_engine::client::{Decide, Decision, StartRun};
+use rhythm_core::{BlobRef, BlockedCode, CommandId, EventData, Millis, Payload, RunId, Status, WorkflowKind};
+use rhythm_engine::client::{Decide, Decision, RetryRun, StartRun};
 use rhythm_engine::error::EngineError;
 use rhythm_engine::explain::explain;
 use rhythm_engine::world::{Control, Controlled, DeadQuery, RunQuery, Upkeep, World};
@@ -559,17 +559,110 @@ async fn a_child_that_could_not_start_is_started_when_its_parent_is_retried() {
     assert_eq!(rig.output(&run).await, json!([["here"]]));
 }
 
-#[tokio::test]
-async fn a_run_past_its_deadline_is_not_opened_again() {
-    let rig = Rig::new();
-    rig.register("main", json!({"steps": [{"task": {"name": "x", "options": {"queue": "nobody"}}}]})).await;
-    let start = StartRun { workflow: "main".into(), deadline: Some(Millis(1_000)), ..StartRun::default() };
+/// Starts a flow that has a second.
+async fn hurried(rig: &Rig, source: &str) -> RunId {
+    rig.client.register("hurried", WorkflowKind::Flow, source).await.unwrap();
+    let start = StartRun { workflow: "hurried".into(), deadline: Some(Millis(1_000)), ..StartRun::default() };
     let run = rig.client.start_run(start).await.unwrap();
-    rig.run_for(Millis(2_000)).await;
+    rig.run_for(Millis(1_500)).await;
+    run
+}
+
+const RESERVED: &str = r#"
+    let seat = await Task.run("a", { seat: 12 })
+    try {
+      await Task.run("slow", {}, { queue: "nobody" })
+    } catch (e) {
+      if (e.code == "DEADLINE_EXCEEDED") { await Task.run("undo", seat, { queue: inputs.queue }) }
+      return "never mind"
+    }"#;
+
+#[tokio::test]
+async fn a_flow_past_its_deadline_takes_back_what_it_did_and_fails() {
+    let rig = Rig::new();
+    let run = hurried(&rig, &RESERVED.replace("{ queue: inputs.queue }", "{}")).await;
     assert_eq!(rig.failure(&run).await, "DEADLINE_EXCEEDED");
+    assert_eq!(rig.stage.calls(), ["a", "undo"]);
+    assert!(rig.picture(&run).await.tasks.is_empty(), "what was under way is stopped");
     let refused = rig.client.retry_run(&run, "again").await;
     assert!(matches!(refused, Err(EngineError::PastDeadline(_))), "{refused:?}");
     assert_eq!(explain(&rig.client, &run).await.unwrap().reasons[0].command, None);
+}
+
+#[tokio::test]
+async fn clean_up_after_a_deadline_ends_with_its_grace_and_stops_what_is_open() {
+    let rig = Rig::new();
+    let source = format!("```\ncleanup_grace: 5s\n```\n{}", RESERVED.replace("inputs.queue", "\"nobody\""));
+    let run = hurried(&rig, &source).await;
+    let reason = &explain(&rig.client, &run).await.unwrap().reasons[0];
+    assert_eq!(reason.code, "cleaning_up");
+    assert!(
+        reason.what.starts_with("its deadline has passed and it may clean up until 1970-"),
+        "{}",
+        reason.what
+    );
+    rig.client.cancel(&run, "enough").await.unwrap();
+    rig.run_for(Millis(4_000)).await;
+    assert_eq!(rig.status(&run).await, Status::Waiting, "one cancel changes nothing");
+    rig.run_for(Millis(1_500)).await;
+    assert_eq!(rig.failure(&run).await, "DEADLINE_EXCEEDED");
+    assert!(rig.picture(&run).await.tasks.is_empty(), "the compensation that nobody does is stopped, too");
+}
+
+#[tokio::test]
+async fn a_second_cancel_ends_clean_up_after_a_deadline() {
+    let rig = Rig::new();
+    let run = hurried(&rig, &RESERVED.replace("inputs.queue", "\"nobody\"")).await;
+    for reason in ["once", "twice"] {
+        assert_eq!(rig.status(&run).await, Status::Waiting);
+        rig.client.cancel(&run, reason).await.unwrap();
+        rig.settle().await;
+    }
+    assert_eq!(rig.failure(&run).await, "DEADLINE_EXCEEDED");
+    assert!(rig.picture(&run).await.tasks.is_empty());
+}
+
+#[tokio::test]
+async fn a_run_past_its_deadline_is_opened_again_with_another_and_begins_its_tasks_anew() {
+    let rig = Rig::new();
+    let calls = rig.stage.calls.clone();
+    rig.stage.on("b", move |context, _| match context.attempt() {
+        1 if calls.lock().unwrap().len() < 2 => Err(failing_twice()),
+        _ => Ok(json!("done")),
+    });
+    let source = r#"
+        let both = Promise.all([Task.run("b", {}, { retries: { initial_delay: "1h" } }), Signal.next("go")])
+        return await both"#;
+    let run = hurried(&rig, source).await;
+    assert_eq!(rig.failure(&run).await, "DEADLINE_EXCEEDED");
+    let reason = &explain(&rig.client, &run).await.unwrap().reasons[0];
+    assert_eq!(reason.command, Some(format!("rhythm runs retry {run} --deadline 1h")));
+    let wish = RetryRun { reason: "more time".into(), deadline: Some(Millis(60_000)) };
+    rig.client.retry_run_with(&run, wish).await.unwrap();
+    let summary = rig.picture(&run).await.summary;
+    assert_eq!(summary.deadline_at.map(|deadline| deadline.since(summary.created_at)), Some(Millis(61_500)));
+    rig.client.signal(&run, "go", Payload::null(), None).await.unwrap();
+    rig.run_for(Millis(5_000)).await;
+    assert_eq!(rig.output(&run).await, json!(["done", null]));
+    assert_eq!(rig.stage.calls(), ["b", "b"], "with fresh attempts");
+}
+
+fn failing_twice() -> rhythm_core::Failure {
+    rhythm_core::Failure::new("BUSY", "not now")
+}
+
+#[tokio::test]
+async fn a_run_that_is_opened_again_has_as_long_as_it_had() {
+    let rig = Rig::new();
+    let run = hurried(&rig, "await Signal.next(\"go\")").await;
+    for _ in 0..2 {
+        assert_eq!(rig.failure(&run).await, "DEADLINE_EXCEEDED");
+        rig.client.retry_run(&run, "again").await.unwrap();
+        rig.run_for(Millis(500)).await;
+        assert_eq!(rig.status(&run).await, Status::Waiting);
+        rig.run_for(Millis(1_000)).await;
+    }
+    assert_eq!(rig.failure(&run).await, "DEADLINE_EXCEEDED");
 }
 
 #[tokio::test]

@@ -21,8 +21,8 @@ pub const FRONT_MATTER_LIMIT: usize = 64 << 10;
 /// Values may stand within each other this deep.
 const DEPTH_LIMIT: usize = 64;
 
-const KEYS: [&str; 8] =
-    ["name", "description", "queue", "timeout", "retries", "schedule", "input", "failures"];
+const KEYS: [&str; 9] =
+    ["name", "description", "queue", "timeout", "cleanup_grace", "retries", "schedule", "input", "failures"];
 
 /// Everything that may be set; absent where it was not.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,6 +40,8 @@ pub struct Settings {
     /// A JSON Schema for the input of a run; whether it is one is not checked here.
     pub input: Option<Value>,
     pub failures: Failures,
+    /// How long clean-up may take once the run's deadline has passed.
+    pub cleanup_grace: Option<Millis>,
 }
 
 /// What an await gives when its task has failed.
@@ -129,6 +131,7 @@ impl Reading {
             "description" => self.settings.description = self.text(entry),
             "queue" => self.settings.queue = self.text(entry),
             "timeout" => self.settings.timeout = self.length(&entry.value, "timeout"),
+            "cleanup_grace" => self.settings.cleanup_grace = self.length(&entry.value, "cleanup_grace"),
             "retries" => self.settings.retries = self.retries(&entry.value),
             "schedule" => self.settings.schedule = self.schedule(entry),
             "input" => self.settings.input = self.input(entry),

@@ -25,17 +25,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::code::{Code, Index};
 use super::library::{self, Function};
 use super::limits::Meter;
-use super::thrown::Stop;
+use super::thrown::{Stop, codes};
 use super::value::Value;
 use crate::command::Command;
 use crate::event::EventData;
 use crate::failure::Failure;
-use crate::fold::oversize;
+use crate::fold::{late_failure, oversize, past_deadline};
 use crate::payload::{BlobRef, Contents};
 use crate::program::{Program, ProgramError, Progress, Session, Snapshot, Step, StepInput, Transition};
 
 pub(super) use handle::Kind;
 pub use memory::FORMAT;
+use memory::Thrown;
 pub(super) use memory::{Memory, Stage};
 pub(super) use options::{Unit, length_refusal, refusal};
 use session::FlowSession;
@@ -112,7 +113,12 @@ impl Program for Flow {
                 }
             },
         };
+        let progress = machine.after_deadline(progress);
         Ok(Step::Transition(machine.finish(progress)?))
+    }
+
+    fn catches_deadline(&self) -> bool {
+        true
     }
 
     fn blob_refs(&self, snapshot: &Snapshot) -> Result<Vec<BlobRef>, ProgramError> {
@@ -173,6 +179,19 @@ impl<'a> Machine<'a> {
 }
 
 impl Machine<'_> {
+    /// A run whose deadline has passed fails of that, whatever its clean-up comes to.
+    fn after_deadline(&self, progress: Progress) -> Progress {
+        match progress {
+            _ if self.memory.thrown != Some(Thrown::Deadline) => progress,
+            Progress::Waiting => Progress::Waiting,
+            Progress::Failed(failure) if failure.code != codes::DEADLINE_EXCEEDED => {
+                Progress::Failed(late_failure(&failure))
+            }
+            Progress::Failed(failure) => Progress::Failed(failure),
+            Progress::Completed(_) => Progress::Failed(past_deadline()),
+        }
+    }
+
     /// The message means nothing to this run.
     fn unchanged(self) -> Transition {
         let snapshot = match self.input.snapshot {

@@ -18,6 +18,8 @@ pub mod codes {
     pub const AGGREGATE_ERROR: &str = "AggregateError";
     pub const TIMEOUT: &str = "TIMEOUT";
     pub const CANCELLED: &str = "CANCELLED";
+    /// Of the run itself; a task or child that was too late throws `TIMEOUT`.
+    pub const DEADLINE_EXCEEDED: &str = crate::failure::codes::DEADLINE_EXCEEDED;
     pub const LIMIT_EXCEEDED: &str = "LIMIT_EXCEEDED";
     /// Of a thrown string, and of a thrown object that has no code.
     pub const FAILED: &str = crate::failure::codes::FAILED;
@@ -34,6 +36,7 @@ pub mod codes {
         AGGREGATE_ERROR,
         TIMEOUT,
         CANCELLED,
+        DEADLINE_EXCEEDED,
         LIMIT_EXCEEDED,
         FAILED,
     ];

@@ -3,16 +3,35 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rhythm_core::message::{Message, MessageBody, Start, TaskFailed};
-use rhythm_core::{Blocked, CommandId, EventData, MessageId, Millis, RunId, Status, TaskId, Timestamp};
+use rhythm_core::{
+    Blocked, CommandId, Event, EventData, Grace, MessageId, Millis, RunId, Status, TaskId, Timestamp,
+};
 
 use super::Client;
 use super::replaying::RetryNode;
 use crate::error::EngineError;
+use crate::programs::Programs;
+use crate::travel::{new_task, past};
 use crate::world::*;
+
+/// So many waiting messages of a run are seen at once.
+const MOST_ANSWERS: usize = 100;
+
+/// How a failed run is opened again.
+#[derive(Clone, Debug, Default)]
+pub struct RetryRun {
+    pub reason: String,
+    /// From now on. A run that had a deadline and is given none here has as long as it had before.
+    pub deadline: Option<Millis>,
+}
 
 impl Client {
     /// Opens a failed run again: what failed it is tried anew. A child that failed it is opened with it.
     pub async fn retry_run(&self, run: &RunId, reason: &str) -> Result<(), EngineError> {
+        self.retry_run_with(run, RetryRun { reason: reason.to_owned(), deadline: None }).await
+    }
+
+    pub async fn retry_run_with(&self, run: &RunId, wish: RetryRun) -> Result<(), EngineError> {
         let mut chain = vec![run.clone()];
         let mut place = 0;
         while place < chain.len() {
@@ -32,14 +51,21 @@ impl Client {
         }
         // Children first: whoever stops halfway leaves nobody waiting for a run that stays failed. A child that
         // ends before its parent is open answers into the parent's inbox, where the parent finds it.
-        for run in chain.iter().rev() {
-            self.reopen(run, reason).await?;
+        for one in chain.iter().rev() {
+            let deadline = wish.deadline.filter(|_| one == run);
+            self.reopen(one, RetryRun { deadline, ..wish.clone() }).await?;
         }
         Ok(())
     }
 
-    async fn reopen(&self, run: &RunId, reason: &str) -> Result<(), EngineError> {
+    async fn reopen(&self, run: &RunId, wish: RetryRun) -> Result<(), EngineError> {
         let picture = self.picture(run).await?;
+        if wish.deadline.is_some() && !picture.summary.status.is_final() {
+            return Err(EngineError::Invalid(format!(
+                "run {run} has not failed: only then it gets a new deadline"
+            )));
+        }
+        let reason = wish.reason.as_str();
         if picture.summary.blocked.is_some() && !picture.summary.status.is_final() {
             // Nodes that hold it up are tried again; whatever else blocks it is forgotten.
             for node in held_nodes(&picture) {
@@ -49,7 +75,10 @@ impl Client {
             self.control(Control::Unblock { run: run.clone() }).await?;
             return Ok(());
         }
-        let (mut requeue, mut redeliver) = (Vec::new(), Vec::new());
+        let (mut requeue, mut redeliver, mut tasks) = (Vec::new(), Vec::new(), Vec::new());
+        if Grace::of(picture.row.awaiting()).is_some() {
+            return Err(EngineError::PastDeadline(run.to_string()));
+        }
         if let Some(message) = &picture.failed_by {
             match &message.body {
                 MessageBody::TaskFailed(failed) => {
@@ -72,13 +101,67 @@ impl Client {
                     let start = Message { id: MessageId::start(), body, ..message.clone() };
                     redeliver.push(again(&start, picture.summary.revision));
                 }
-                MessageBody::DeadlineReached => return Err(EngineError::PastDeadline(run.to_string())),
+                MessageBody::DeadlineReached => tasks = self.stopped_by_deadline(&picture).await?,
                 _ => redeliver.push(again(message, picture.summary.revision)),
             }
         }
-        let (run, revision, reason) = (run.clone(), picture.summary.revision, reason.to_owned());
-        self.control(Control::Reopen { run, revision, reason, requeue, redeliver }).await?;
+        let deadline = match wish.deadline {
+            None => self.had(&picture).await?,
+            given => given,
+        };
+        let fresh = deadline.map(|deadline| Box::new(FreshTime { deadline, tasks }));
+        let (run, revision, reason) = (run.clone(), picture.summary.revision, wish.reason);
+        self.control(Control::Reopen { run, revision, reason, requeue, redeliver, fresh }).await?;
         Ok(())
+    }
+
+    /// How long a run had until its deadline, when it was given that last.
+    pub(super) async fn had(&self, picture: &Picture) -> Result<Option<Millis>, EngineError> {
+        let Some(deadline_at) = picture.summary.deadline_at else { return Ok(None) };
+        let history = self.history(&picture.summary.id).await?;
+        let given = history.iter().rev().find_map(|event| match &event.data {
+            EventData::Reopened(reopened) => reopened.deadline,
+            _ => None,
+        });
+        Ok(Some(given.unwrap_or(deadline_at.since(picture.summary.created_at))))
+    }
+
+    /// The tasks that were stopped with a run, to begin anew. What took something back cannot be done again.
+    async fn stopped_by_deadline(&self, picture: &Picture) -> Result<Vec<NewTask>, EngineError> {
+        let run = &picture.summary.id;
+        let refused = || EngineError::PastDeadline(run.to_string());
+        // A picture shows no more: an answer that is not seen would be asked for again.
+        if picture.inbox.len() >= MOST_ANSWERS {
+            let help = "fork it at an event before its deadline";
+            return Err(EngineError::Invalid(format!("too many answers wait for run {run}: {help}")));
+        }
+        let history = self.history(run).await?;
+        let is_deadline = |event: &Event| matches!(event.data, EventData::DeadlineReached(_));
+        let place = history.iter().rposition(is_deadline).ok_or_else(refused)?;
+        let (before, after) = history.split_at(place);
+        let acts = |event: &Event| {
+            use EventData::{ChildStarted, SignalSent, StepScheduled};
+            matches!(event.data, StepScheduled(_) | ChildStarted(_) | SignalSent(_))
+        };
+        if after.iter().any(acts) {
+            return Err(refused());
+        }
+        let (row, programs) = (&picture.row, Programs::default());
+        let open = past::fold(self, &programs, row, &row.facts(), before).await?.open;
+        let answers: BTreeMap<&MessageId, &MessageBody> =
+            picture.inbox.iter().map(|message| (&message.id, &message.body)).collect();
+        let answer = |id: MessageId| answers.get(&id).copied();
+        // A child has ended with its run and cannot be started again; one that was faster has an answer.
+        let finished = |child: &CommandId| {
+            matches!(answer(MessageId::child(*child)), Some(MessageBody::ChildCompleted(_)))
+        };
+        if !open.children.keys().all(finished) {
+            return Err(refused());
+        }
+        let done =
+            |task: &CommandId| matches!(answer(MessageId::task(*task)), Some(MessageBody::TaskCompleted(_)));
+        let stopped = open.tasks.into_iter().filter(|(number, _)| !done(number));
+        Ok(stopped.map(|(_, spec)| new_task(run, spec)).collect())
     }
 
     /// Whether a child answers its reopened parent: it is open, or has told what it came to since, or it never

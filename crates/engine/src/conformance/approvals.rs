@@ -124,7 +124,8 @@ pub async fn an_approval_of_an_ended_run_is_cancelled(stage: &dyn Stage) {
     // Whoever opens the run again asks again.
     let revision = play.picture(&failed).await.summary.revision;
     let (run, reason) = (failed.clone(), "again".to_owned());
-    play.order(Control::Reopen { run, revision, reason, requeue: vec![], redeliver: vec![] }).await;
+    play.order(Control::Reopen { run, revision, reason, requeue: vec![], redeliver: vec![], fresh: None })
+        .await;
     assert_eq!(one(&play, &failed, 1).await.state, ApprovalState::Pending);
     assert_eq!(listed(&play, pending).await, ["failed/1"]);
 }

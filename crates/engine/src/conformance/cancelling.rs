@@ -180,7 +180,14 @@ pub async fn a_task_cancelled_after_its_run_failed_still_answers(stage: &dyn Sta
     play.done(&Draft::of(&play.claim().await).failed()).await;
     play.order(Control::CancelTask { task: "r:1".into() }).await;
     let (revision, reason) = (play.picture(&run).await.row.revision, String::new());
-    let reopen = Control::Reopen { run: run.clone(), revision, reason, requeue: vec![], redeliver: vec![] };
+    let reopen = Control::Reopen {
+        run: run.clone(),
+        revision,
+        reason,
+        requeue: vec![],
+        redeliver: vec![],
+        fresh: None,
+    };
     play.order(reopen).await;
     assert_eq!(ids(&play.claim().await.messages), ["task:1"]);
 }

@@ -14,6 +14,7 @@ fn reopen(run: &RunId, revision: u64) -> Control {
         reason: "fixed".to_owned(),
         requeue: vec![],
         redeliver: vec![],
+        fresh: None,
     }
 }
 
@@ -72,7 +73,7 @@ pub async fn a_run_that_failed_before_its_start_begins_when_it_is_opened_again(s
     let Control::Reopen { revision, reason, requeue, .. } = reopen(&run, 1) else { unreachable!() };
     let again = message("start#1", MessageBody::Start(Start { input: Payload::null() }));
     let redeliver = vec![again];
-    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver, fresh: None }).await;
     assert_eq!(ids(&play.claim().await.messages), ["start#1"]);
 }
 
@@ -81,7 +82,7 @@ pub async fn a_reopened_run_gets_its_task_again(stage: &dyn Stage) {
     let run = failed_of_its_task(&play).await;
     let Control::Reopen { revision, reason, redeliver, .. } = reopen(&run, 2) else { unreachable!() };
     let requeue = vec!["r:1".into()];
-    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver, fresh: None }).await;
     assert_eq!(play.dead().await, []);
     play.nothing_to_claim().await;
     let task = play.take().await;
@@ -99,7 +100,7 @@ pub async fn a_reopened_run_gets_its_message_again(stage: &dyn Stage) {
     play.done(&Draft::of(&play.claim().await).failed()).await;
     let redeliver = vec![play.picture(&run).await.failed_by.expect("the cause was kept")];
     let (revision, reason, requeue) = (2, String::new(), vec![]);
-    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver, fresh: None }).await;
     let claimed = play.claim().await;
     assert_eq!(ids(&claimed.messages), ["s1"]);
     play.done(&Draft::of(&claimed)).await;
@@ -112,7 +113,7 @@ pub async fn a_reopened_run_gets_several_messages_in_order(stage: &dyn Stage) {
     play.deliver(&run, signal("s5", "go")).await;
     let redeliver = ["s9", "s1", "s7", "s3"].map(|id| signal(id, "go")).to_vec();
     let (revision, reason, requeue) = (1, String::new(), vec![]);
-    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver, fresh: None }).await;
     assert_eq!(ids(&play.claim().await.messages), ["s5", "s9", "s1", "s7", "s3"]);
 }
 
@@ -225,8 +226,9 @@ pub async fn reopening_with_a_missing_letter_changes_nothing(stage: &dyn Stage) 
     let before = (play.stored(&run).await, play.dead().await);
     let requeue = vec!["r:1".into(), "r:2".into()];
     let (revision, reason, redeliver) = (2, String::new(), vec![]);
-    let answer =
-        play.control(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    let answer = play
+        .control(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver, fresh: None })
+        .await;
     assert!(matches!(answer, Err(WorldError::NotFound(_))), "{answer:?}");
     assert_eq!((play.stored(&run).await, play.dead().await), before);
     play.nothing_to_take().await;
@@ -253,7 +255,7 @@ pub async fn a_run_that_failed_at_its_start_starts_once_again(stage: &dyn Stage)
     play.done(&Draft::of(&claimed).failed().with(|item| item.state.snapshot = None)).await;
     let redeliver = vec![play.picture(&run).await.failed_by.expect("the cause was kept")];
     let (revision, reason, requeue) = (1, String::new(), vec![]);
-    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver, fresh: None }).await;
     let again = play.claim().await;
     assert_eq!(ids(&again.messages), ["start"]);
     assert_eq!(again.messages[0].body, claimed.messages[0].body);
@@ -318,7 +320,7 @@ pub async fn a_requeued_task_takes_its_failure_back(stage: &dyn Stage) {
     assert_eq!(ids(&play.picture(&run).await.inbox), ["task:1"]);
     let (revision, reason, redeliver) = (2, String::new(), vec![]);
     let requeue = vec!["r:1".into()];
-    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver, fresh: None }).await;
     assert_eq!(play.picture(&run).await.inbox, []);
     play.nothing_to_claim().await;
     let task = play.take().await;
@@ -333,7 +335,7 @@ pub async fn a_start_delivered_again_is_consumed_once(stage: &dyn Stage) {
     play.done(&Draft::of(&play.claim().await).failed()).await;
     let redeliver = vec![play.picture(&run).await.failed_by.expect("the cause was kept")];
     let (revision, reason, requeue) = (1, String::new(), vec![]);
-    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+    play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver, fresh: None }).await;
     let again = play.claim().await;
     assert_eq!(ids(&again.messages), ["start"]);
     play.done(&Draft::of(&again).awaiting(&["go"])).await;
@@ -354,7 +356,8 @@ pub async fn a_reopened_run_is_not_blocked_by_letters_that_are_gone(stage: &dyn 
     let reopen = async || {
         let revision = play.picture(&run).await.row.revision;
         let (reason, requeue, redeliver) = (String::new(), vec![], vec![signal("s1", "go")]);
-        play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver }).await;
+        play.order(Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver, fresh: None })
+            .await;
         play.picture(&run).await.summary.blocked.map(|blocked| blocked.code)
     };
     assert_eq!(reopen().await, Some(rhythm_core::BlockedCode::DeadLetter), "one letter is left");
@@ -374,8 +377,75 @@ pub async fn a_reopened_run_is_no_longer_set_aside(stage: &dyn Stage) {
     let row = play.picture(&run).await.row;
     play.done(&Draft::fused(&row, &task).failed()).await;
     let (revision, reason) = (row.revision + 1, String::new());
-    let reopen = Control::Reopen { run: run.clone(), revision, reason, requeue: vec![], redeliver: vec![] };
+    let reopen = Control::Reopen {
+        run: run.clone(),
+        revision,
+        reason,
+        requeue: vec![],
+        redeliver: vec![],
+        fresh: None,
+    };
     play.order(reopen).await;
     assert_eq!(play.picture(&run).await.summary.blocked, None);
     assert_eq!(ids(&play.claim().await.messages), ["s1"]);
+}
+
+/// Its deadline ended it with two tasks open: one not begun, one that somebody had.
+async fn ended_by_its_deadline(play: &Play<'_>) -> (RunId, ClaimedTask) {
+    let run = play.start_as(NewRun { deadline: Some(secs(20)), ..new_run("r") }).await;
+    play.done(&Draft::of(&play.claim().await).task(1).task(2)).await;
+    let held = play.take().await;
+    play.pass(secs(20)).await;
+    let stop = cancel("cancel:r:9");
+    play.done(&Draft::of(&play.claim().await).with(|item| item.cancel_open = Some(stop)).failed()).await;
+    (run, held)
+}
+
+fn anew(run: &RunId, revision: u64, tasks: &[u64]) -> Control {
+    let tasks = tasks.iter().map(|number| task_of(run, *number)).collect();
+    let Control::Reopen { reason, requeue, redeliver, .. } = reopen(run, revision) else { unreachable!() };
+    let fresh = Some(Box::new(FreshTime { deadline: secs(30), tasks }));
+    Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver, fresh }
+}
+
+/// What its tasks answered when they were stopped is not heard of again, and nothing their first life held counts.
+pub async fn a_reopened_run_may_have_time_and_its_tasks_anew(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let (run, held) = ended_by_its_deadline(&play).await;
+    let stopped = TaskOutcome::Cancelled { failure: failure("CANCELLED") };
+    let answer = MessageBody::TaskFailed(TaskFailed { task: CommandId(1), failure: failure("CANCELLED") });
+    let finished = FinishedTask {
+        task: held.id.clone(),
+        claim: held.claim,
+        outcome: stopped,
+        message: Some(message("task:1", answer)),
+    };
+    assert_eq!(play.finish_all(vec![finished.clone()]).await, [Finish::Done]);
+    assert_eq!(ids(&play.picture(&run).await.inbox), ["task:2", "task:1"]);
+    let revision = play.picture(&run).await.summary.revision;
+    play.order(anew(&run, revision, &[1, 2])).await;
+    let picture = play.picture(&run).await;
+    assert_eq!((picture.inbox, picture.tasks.len()), (vec![], 2));
+    assert_eq!(picture.summary.deadline_at, Some(play.now().await.plus(secs(30))));
+    let last = play.history(&run).await.pop().unwrap();
+    assert!(last.data.to_json().contains("30000"), "{}", last.data.to_json());
+    play.nothing_to_claim().await;
+    let again = play.take().await;
+    assert_eq!((&again.id, again.attempt, again.delivery), (&held.id, 1, 1));
+    assert!(again.claim > held.claim);
+    assert_eq!(play.finish_all(vec![finished]).await, [Finish::Stale], "the first life is over");
+    assert_eq!(play.complete(&again).await, Finish::Done);
+    play.pass(secs(30)).await;
+    assert_eq!(ids(&play.claim().await.messages), ["task:1", "deadline"]);
+}
+
+pub async fn tasks_that_are_still_open_are_not_begun_anew(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let (run, _held) = ended_by_its_deadline(&play).await;
+    let before = play.stored(&run).await;
+    let revision = play.picture(&run).await.summary.revision;
+    let refused = play.control(anew(&run, revision, &[2, 1])).await;
+    assert!(matches!(refused, Err(WorldError::Conflict(_))), "{refused:?}");
+    assert_eq!(play.stored(&run).await, before);
+    play.order(anew(&run, revision, &[2])).await;
 }

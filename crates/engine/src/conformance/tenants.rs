@@ -82,6 +82,7 @@ pub async fn a_tenant_controls_only_its_own(stage: &dyn Stage) {
         reason: String::new(),
         requeue: vec![],
         redeliver: vec![],
+        fresh: None,
     };
     let orders = [
         Control::PauseRun { run: run(), reason: String::new() },

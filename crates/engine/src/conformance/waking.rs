@@ -210,8 +210,15 @@ pub async fn a_timer_that_fired_stays_away_when_its_run_is_opened_again(stage: &
     play.done(&Draft::waking(&play.due(1).await[0]).failed()).await;
     assert_eq!(play.due(9).await, []);
     let reason = "fixed".to_owned();
-    play.order(Control::Reopen { run: run.clone(), revision: 2, reason, requeue: vec![], redeliver: vec![] })
-        .await;
+    play.order(Control::Reopen {
+        run: run.clone(),
+        revision: 2,
+        reason,
+        requeue: vec![],
+        redeliver: vec![],
+        fresh: None,
+    })
+    .await;
     let left: Vec<String> = play.picture(&run).await.timers.into_iter().map(|timer| timer.what).collect();
     assert_eq!(left.len(), 1, "{left:?}");
 }

@@ -3,7 +3,7 @@
 use rhythm_core::RunId;
 
 use super::{About, Explanation, Reason, TRIED_AGAIN, reason, try_again};
-use crate::tokens::{Place, Standing, WaitsFor};
+use crate::tokens::{Place, Standing, Unclear, WaitsFor};
 
 pub fn tell(explanation: &mut Explanation, standing: &Standing) {
     if explanation.status.is_final() {
@@ -27,6 +27,22 @@ pub fn tell(explanation: &mut Explanation, standing: &Standing) {
     let moving = explanation.reasons.iter().any(|reason| reason.code != "stuck");
     let joins = standing.places.iter().filter_map(|place| join(place, moving));
     explanation.reasons.extend(joins);
+}
+
+/// The last of them; a loop may have met the same one many times.
+const MOST_UNCLEAR: usize = 5;
+
+/// Conditions that counted as not met because nobody could say: why a token went another way than one expects.
+pub fn tell_unclear(explanation: &mut Explanation, mut unclear: Vec<Unclear>) {
+    let more = unclear.len().saturating_sub(MOST_UNCLEAR);
+    for (place, told) in unclear.split_off(more).into_iter().enumerate() {
+        let mut what = told.to_string();
+        if more > 0 && place == 0 {
+            what.push_str(&format!("; so were {more} before"));
+        }
+        let moves_when = "it has been passed; `on_condition_error: fail` would let the node fail instead";
+        explanation.reasons.push(reason("condition_unclear", what, Some(told.at), moves_when, None));
+    }
 }
 
 fn is_about(about: &About, place: &Place) -> bool {

@@ -1,11 +1,11 @@
 //! What operators do.
 
-use rhythm_core::event::{Event, EventData, Note};
-use rhythm_core::message::{Actor, Message};
+use rhythm_core::event::{Event, EventData, Note, Reopened};
+use rhythm_core::message::{Actor, Message, MessageBody};
 use rhythm_core::run::Change;
 use rhythm_core::{Blocked, BlockedCode, MessageId, RunId, Status, TaskId, TenantId, Timestamp};
 
-use super::state::{Ended, State, Task, Tenant};
+use super::state::{Ended, State, Task, Tenant, Timer};
 use crate::world::*;
 
 impl State {
@@ -48,13 +48,15 @@ impl State {
                 self.hint.tasks = true;
                 Ok(changed(self.tenant(&id).paused_queues.remove(&queue)))
             }
-            Control::Reopen { run, revision, reason, requeue, redeliver } => {
-                let change = Reopening { what: Change::Reopen, revision, reason, requeue, redeliver };
+            Control::Reopen { run, revision, reason, requeue, redeliver, fresh } => {
+                let what = Change::Reopen;
+                let change = Reopening { what, revision, reason, requeue, redeliver, fresh };
                 self.reopen(&id, &run, change, actor, now)
             }
             Control::TakeBack { run, revision, reason, message } => {
                 let (requeue, redeliver) = (Vec::new(), vec![*message]);
-                let change = Reopening { what: Change::TakeBack, revision, reason, requeue, redeliver };
+                let what = Change::TakeBack;
+                let change = Reopening { what, revision, reason, requeue, redeliver, fresh: None };
                 self.reopen(&id, &run, change, actor, now)
             }
             Control::Fork { run, item } => self.fork(&id, *run, *item, now),
@@ -184,6 +186,10 @@ impl State {
         if let Some(task) = change.requeue.iter().find(|task| !tenant.dead.contains_key(task)) {
             return Err(WorldError::NotFound(format!("dead letter {task}")));
         }
+        let anew = change.fresh.iter().flat_map(|fresh| &fresh.tasks);
+        if let Some(task) = anew.map(|task| &task.id).find(|task| tenant.tasks.contains_key(task)) {
+            return Err(still_open(task, run));
+        }
         let is_of_run = |task: &Task| task.new.run.as_ref().is_some_and(|(owner, _)| owner == run);
         if change.what == Change::TakeBack
             && let Some((task, _)) = tenant.tasks.iter().find(|(_, task)| is_of_run(task))
@@ -201,10 +207,21 @@ impl State {
         // It is to be tried again: whatever set it aside is forgotten.
         live.aside = false;
         live.blocked.take_if(|blocked| blocked.code != BlockedCode::DeadLetter);
+        if let Some(fresh) = &change.fresh {
+            live.deadline_at = Some(now.plus(fresh.deadline));
+            let gone: Vec<MessageId> = fresh.tasks.iter().filter_map(NewTask::answer).collect();
+            if let Some(inbox) = tenant.inbox.get_mut(run) {
+                inbox.retain(|message| message.id != MessageId::deadline() && !gone.contains(&message.id));
+            }
+        }
         // What reached it meanwhile was not counted.
         live.row.arrived += u64::from(tenant.inbox.get(run).is_some_and(|inbox| !inbox.is_empty()));
         tenant.live.insert(run.clone(), live);
-        tenant.write_row(run, EventData::Reopened(Note { reason: change.reason }), actor, now);
+        let deadline = change.fresh.as_ref().map(|fresh| fresh.deadline);
+        tenant.write_row(run, EventData::Reopened(Reopened { reason: change.reason, deadline }), actor, now);
+        if let Some(fresh) = change.fresh {
+            self.give_time(id, run, *fresh, FreshTime::claim(change.revision), now);
+        }
         for task in &change.requeue {
             self.revive(id, task, now);
         }
@@ -223,6 +240,21 @@ impl State {
             self.make_ready(id, run, now);
         }
         Ok(Controlled::Done)
+    }
+
+    /// A deadline to come, and tasks that begin anew.
+    fn give_time(&mut self, id: &TenantId, run: &RunId, fresh: FreshTime, claim: u64, now: Timestamp) {
+        let order = self.next_order();
+        let (due_at, body) = (now.plus(fresh.deadline), Some(MessageBody::DeadlineReached));
+        let timer = Timer { due_at, order, body };
+        self.tenant(id).timers.insert((run.clone(), MessageId::deadline()), timer);
+        for task in fresh.tasks {
+            let name = task.id.clone();
+            self.enqueue_task(id, NewTask { claim: false, ..task }, now);
+            if let Some(task) = self.tenant(id).tasks.get_mut(&name) {
+                task.claim = claim;
+            }
+        }
     }
 
     fn fork(
@@ -353,6 +385,7 @@ struct Reopening {
     reason: String,
     requeue: Vec<TaskId>,
     redeliver: Vec<Message>,
+    fresh: Option<Box<FreshTime>>,
 }
 
 impl Tenant {

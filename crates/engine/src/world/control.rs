@@ -62,6 +62,8 @@ pub enum Control {
         requeue: Vec<TaskId>,
         /// Messages put into the inbox again.
         redeliver: Vec<Message>,
+        /// Time to do it in.
+        fresh: Option<Box<FreshTime>>,
     },
     /// A run that has ended, however it did, waits again, for this message alone: what else waits for it, messages and timers,
     /// is dropped. Refused as conflict when the run has not ended, its revision moved or a task of it is open, whose answer
@@ -179,6 +181,28 @@ pub fn still_open(task: &TaskId, run: &RunId) -> WorldError {
     WorldError::Conflict(format!(
         "task {task} of run {run} is still open; wait for it, or cancel or discard it"
     ))
+}
+
+/// What a run that has outlived its deadline goes on with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FreshTime {
+    /// From now on. A deadline that had passed before and was not consumed yet is forgotten.
+    pub deadline: Millis,
+    /// Tasks that ended with the run, under the names they had: what they answered then is withdrawn, unless it was consumed.
+    /// Their claims go on above all that were ever given. Refused as conflict while one of them is still open.
+    pub tasks: Vec<NewTask>,
+}
+
+impl FreshTime {
+    /// The tasks that begin anew.
+    pub fn anew(fresh: &Option<Box<Self>>) -> impl Iterator<Item = &TaskId> {
+        fresh.iter().flat_map(|fresh| &fresh.tasks).map(|task| &task.id)
+    }
+
+    /// The claim its tasks go on from: each is handed out far less often than this between two changes of its run.
+    pub fn claim(revision: u64) -> u64 {
+        revision.saturating_mul(1 << 20)
+    }
 }
 
 /// How much more a sweep makes ready beside what is ready already: a storm of timers is no longer a line than `limit`,

@@ -2,8 +2,8 @@
 
 use rhythm_core::message::Message;
 use rhythm_core::{
-    Actor, CommandId, Failure, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, WorkerId,
-    WorkflowKind,
+    Actor, CommandId, Failure, MessageId, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp,
+    WorkerId, WorkflowKind,
 };
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,13 @@ pub struct NewTask {
     /// In a commit: the committing worker takes this task at once. It then has claim number 1, attempt 1,
     /// delivery 1.
     pub claim: bool,
+}
+
+impl NewTask {
+    /// The name of what its run will be told; nothing of a task that stands alone.
+    pub fn answer(&self) -> Option<MessageId> {
+        self.run.as_ref().map(|(_, number)| MessageId::task(*number))
+    }
 }
 
 /// A claim on a task: its number is checked by everything the holder sends.

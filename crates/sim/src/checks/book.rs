@@ -43,8 +43,12 @@ impl Book {
             }
             Applied::Control(request, Controlled::Done) => match &request.control {
                 Control::RequeueDead { task } => self.starts_anew(task, at.now),
-                Control::Reopen { requeue, .. } => {
+                Control::Reopen { requeue, fresh, .. } => {
                     requeue.iter().for_each(|task| self.starts_anew(task, at.now));
+                    for task in fresh.iter().flat_map(|fresh| &fresh.tasks) {
+                        self.0.remove(&task.id);
+                        self.asked(task, at.now);
+                    }
                 }
                 Control::FireSchedule { tasks, .. } => tasks.iter().for_each(|task| self.asked(task, at.now)),
                 _ => {}

@@ -71,11 +71,15 @@ impl Check for Causes {
                     .map(|(finished, _)| finished)
                     .try_for_each(|finished| self.finished(finished, at));
             }
-            Applied::Control(request, Controlled::Done) => {
-                if let Control::CancelTask { task } = &request.control {
+            Applied::Control(request, Controlled::Done) => match &request.control {
+                Control::CancelTask { task } => {
                     self.cancelled_tasks.insert(task.clone());
                 }
-            }
+                Control::Reopen { run, fresh: Some(fresh), .. } => {
+                    self.deadlines.entry(run.clone()).or_insert(at.now.plus(fresh.deadline));
+                }
+                _ => {}
+            },
             _ => {}
         }
         Ok(())
@@ -198,8 +202,13 @@ impl Causes {
         view: &View<'_>,
     ) -> Result<(), String> {
         let cause = event.cause.and_then(|seq| seen.history.iter().find(|row| row.seq == seq));
+        // A flow whose deadline has passed fails of that at the end of its clean-up.
+        let reached = |row: &Event| matches!(row.data, EventData::DeadlineReached(_));
+        let cleaned_up = failure.code == codes::DEADLINE_EXCEEDED
+            && seen.history.iter().take_while(|row| row.seq < event.seq).any(reached);
         match cause.map(|row| &row.data) {
             None => Err("no row caused it".into()),
+            Some(data) if cleaned_up && !matches!(data, EventData::DeadlineReached(_)) => Ok(()),
             Some(EventData::StepFailed(failed)) if same(&failed.failure, failure) => {
                 let task = run.task(failed.task);
                 if failure.code == codes::CANCELLED && !self.was_cancelled(&task) {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use rhythm_core::{CommandId, Event, EventData, RunId, TaskId};
-use rhythm_engine::world::{Control, Controlled};
+use rhythm_engine::world::{Control, Controlled, FreshTime};
 
 use super::{Applied, Check, Moment, Objection, View};
 
@@ -23,8 +23,8 @@ impl Check for Commands {
     fn applied(&mut self, applied: &Applied<'_>, _at: &Moment<'_>) -> Result<(), Objection> {
         let Applied::Control(request, Controlled::Done) = applied else { return Ok(()) };
         match &request.control {
-            Control::Reopen { run, requeue, redeliver, .. } => {
-                requeue.iter().for_each(|task| self.task_tried_anew(task));
+            Control::Reopen { run, requeue, redeliver, fresh, .. } => {
+                requeue.iter().chain(FreshTime::anew(fresh)).for_each(|task| self.task_tried_anew(task));
                 for message in redeliver {
                     self.tried_anew(run.clone(), answers(&EventData::of_message(&message.body)));
                 }

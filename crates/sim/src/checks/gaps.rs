@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rhythm_core::{Event, EventData, MessageId, RunId, TaskId};
-use rhythm_engine::world::{CommitOutcome, Control, Controlled};
+use rhythm_engine::world::{CommitOutcome, Control, Controlled, FreshTime};
 
 use super::{Applied, Check, Moment, Objection, View};
 
@@ -23,9 +23,13 @@ impl Check for Gaps {
             Applied::Commit(commit, committed) => (commit, committed),
             Applied::Control(request, Controlled::Done) => {
                 match &request.control {
-                    Control::Reopen { run, requeue, .. } => {
-                        // A task that failed its run and is tried anew answers once more.
-                        let answers = |id: &MessageId| requeue.iter().any(|task| answer_of(task) == *id);
+                    Control::Reopen { run, requeue, fresh, .. } => {
+                        // A task that failed its run, or ended with it, and is tried anew answers once more; so does a deadline
+                        // that is set anew.
+                        let anew: Vec<_> =
+                            requeue.iter().chain(FreshTime::anew(fresh)).map(answer_of).collect();
+                        let again = |id: &MessageId| fresh.is_some() && *id == MessageId::deadline();
+                        let answers = |id: &MessageId| anew.contains(id) || again(id);
                         self.consumed.retain(|(of, id)| of != run || !answers(id));
                         self.answers_once_more(run);
                     }

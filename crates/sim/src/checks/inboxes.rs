@@ -47,7 +47,11 @@ impl Check for Inboxes {
                 Control::FireSchedule { runs, .. } => {
                     self.known.extend(runs.iter().map(|run| run.id.clone()));
                 }
-                Control::Reopen { run, redeliver, .. } => {
+                Control::Reopen { run, redeliver, fresh, .. } => {
+                    // A deadline that was not consumed is forgotten for the one to come.
+                    if let Some(waiting) = self.waiting.get_mut(run).filter(|_| fresh.is_some()) {
+                        waiting.remove(&MessageId::deadline());
+                    }
                     redeliver.iter().for_each(|message| self.put(run, message));
                 }
                 Control::TakeBack { run, message, .. } => self.taken_back(run, message),

@@ -76,9 +76,9 @@ impl Check for Redeliveries {
                 match &request.control {
                     Control::PauseRun { run, .. } | Control::ResumeRun { run, .. } => self.excuse(run),
                     Control::RequeueDead { task } => self.starts_anew(task),
-                    Control::Reopen { run, requeue, .. } => {
+                    Control::Reopen { run, requeue, fresh, .. } => {
                         self.runs.remove(run);
-                        requeue.iter().for_each(|task| self.starts_anew(task));
+                        requeue.iter().chain(FreshTime::anew(fresh)).for_each(|task| self.starts_anew(task));
                     }
                     Control::Annotate { run, .. } => self.excuse(run),
                     Control::Unblock { run } | Control::TakeBack { run, .. } => {

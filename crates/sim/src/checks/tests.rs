@@ -513,6 +513,7 @@ fn commands_objects_to_a_second_answer_unless_that_command_was_tried_anew() {
         reason: String::new(),
         requeue,
         redeliver: Vec::new(),
+        fresh: None,
     };
     controlled(&mut check, reopen(vec![run().task(CommandId(2))]), NOW).unwrap();
     check.ended(&scene.view()).unwrap_err();

@@ -1,14 +1,14 @@
 //! What operators do to runs, names, dead letters and tasks. Schedules have a file of their own.
 
-use rhythm_core::event::{EventData, Note};
+use rhythm_core::event::{EventData, Note, Reopened};
 use rhythm_core::message::Message;
 use rhythm_core::{Actor, RunId, TaskId, TaskOptions, TenantId};
 use rhythm_engine::world::{
-    CommitItem, Control, ControlRequest, Controlled, Hint, NewRun, WorldError, still_open,
+    CommitItem, Control, ControlRequest, Controlled, FreshTime, Hint, NewRun, WorldError, still_open,
 };
 
 use super::batch::{self, By, Transition, cancelled_prefix};
-use super::columns::{MessageColumns, RunColumns, json, millis, number};
+use super::columns::{MessageColumns, RunColumns, TaskColumns, json, millis, number};
 use super::errors::Fault;
 use super::link::{Param, Session};
 use super::pipeline::Pipeline;
@@ -30,6 +30,7 @@ struct Reopening<'a> {
     reason: &'a str,
     requeue: &'a [TaskId],
     redeliver: &'a [Message],
+    fresh: Option<&'a FreshTime>,
 }
 
 /// One request, as one transaction. Tells what to wake up.
@@ -71,15 +72,16 @@ impl Desk<'_> {
             Control::ResumeWorkflow { workflow } => (self.resume_name("workflow", workflow).await?, runs),
             Control::PauseQueue { queue } => (self.pause_name("queue", queue).await?, Hint::default()),
             Control::ResumeQueue { queue } => (self.resume_name("queue", queue).await?, tasks),
-            Control::Reopen { run, revision, reason, requeue, redeliver } => {
-                let revision = *revision;
-                let wish = Reopening { to_take_back: false, revision, reason, requeue, redeliver };
+            Control::Reopen { run, revision, reason, requeue, redeliver, fresh } => {
+                let (to_take_back, revision, fresh) = (false, *revision, fresh.as_deref());
+                let wish = Reopening { to_take_back, revision, reason, requeue, redeliver, fresh };
                 self.reopen(run, wish).await?;
                 (Controlled::Done, runs.and(tasks))
             }
             Control::TakeBack { run, revision, reason, message } => {
                 let (revision, redeliver) = (*revision, std::slice::from_ref(&**message));
-                let wish = Reopening { to_take_back: true, revision, reason, requeue: &[], redeliver };
+                let (to_take_back, requeue, fresh) = (true, &[][..], None);
+                let wish = Reopening { to_take_back, revision, reason, requeue, redeliver, fresh };
                 self.reopen(run, wish).await?;
                 (Controlled::Done, runs)
             }
@@ -188,7 +190,7 @@ impl Desk<'_> {
     }
 
     async fn reopen(&self, run: &RunId, wish: Reopening<'_>) -> Result<(), Fault> {
-        let Reopening { to_take_back, revision, reason, requeue, redeliver } = wish;
+        let Reopening { to_take_back, revision, reason, requeue, redeliver, fresh } = wish;
         let key: [super::link::Param<'_>; 2] = [&self.tenant.as_str(), &run.as_str()];
         let conflict = |text: String| Fault::from(WorldError::Conflict(text));
         if !self.session.query(sql::LOCK_RUN, &key).await?.is_empty() {
@@ -204,7 +206,13 @@ impl Desk<'_> {
             return Err(conflict(format!("run {run} was changed meanwhile")));
         }
         let open = if to_take_back { self.session.query(sql::RUN_TASKS, &key).await? } else { Vec::new() };
-        if let Some(task) = open.first() {
+        let anew: Vec<&str> =
+            fresh.iter().flat_map(|fresh| &fresh.tasks).map(|task| task.id.as_str()).collect();
+        let running = match anew.is_empty() {
+            true => Vec::new(),
+            false => self.session.query(sql::OPEN_TASKS, &[&self.tenant.as_str(), &anew]).await?,
+        };
+        if let Some(task) = open.first().or(running.first()) {
             return Err(still_open(&TaskId(task.get("id")), run).into());
         }
         if let Some(parent) = row.get::<_, Option<&str>>(2) {
@@ -216,11 +224,36 @@ impl Desk<'_> {
             self.session.query(sql::END_CLEAR, &[&tenants, &runs]).await?;
         }
         self.session.query(sql::REOPEN_RUN, &key).await?;
-        self.write_row(run, &EventData::Reopened(Note { reason: reason.to_owned() }), None).await?;
+        let (reason, deadline) = (reason.to_owned(), fresh.map(|fresh| fresh.deadline));
+        self.write_row(run, &EventData::Reopened(Reopened { reason, deadline }), None).await?;
+        if let Some(fresh) = fresh {
+            self.give_time(run, fresh, FreshTime::claim(revision)).await?;
+        }
         self.revive(requeue).await?;
         self.unblock_if_last_held(Some(run)).await?;
         self.put_messages(run, redeliver.iter()).await?;
         self.ready(sql::READY_IF_TOLD, run).await
+    }
+
+    /// A deadline to come, and tasks that begin anew.
+    async fn give_time(&self, run: &RunId, fresh: &FreshTime, claim: u64) -> Result<(), Fault> {
+        let (tenant, run) = (self.tenant.as_str(), run.as_str());
+        let answers: Vec<String> =
+            fresh.tasks.iter().filter_map(|task| Some(task.answer()?.as_str().to_owned())).collect();
+        let params: &[super::link::Param<'_>] =
+            &[&self.now, &tenant, &run, &millis(fresh.deadline), &answers];
+        self.session.query(sql::GIVE_TIME, params).await?;
+        let mut columns = TaskColumns::default();
+        fresh.tasks.iter().for_each(|task| columns.push(tenant, task, None));
+        if columns.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<&str> = columns.id.clone();
+        let mut pipeline = Pipeline::new(self.session);
+        pipeline.add(sql::INSERT_TASKS, columns.into_params(self.now)).await?;
+        pipeline.go_on().await?;
+        self.session.query(sql::RAISE_CLAIMS, &[&tenant, &ids, &number(claim)]).await?;
+        Ok(())
     }
 
     /// A run and its first commit. Once its blobs are there, only a paused workflow can keep it from being written.

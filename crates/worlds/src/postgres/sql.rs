@@ -88,6 +88,9 @@ statements! {
     PAUSE_NAME = "pause_name";
     RESUME_NAME = "resume_name";
     REOPEN_RUN = "reopen_run";
+    GIVE_TIME = "give_time";
+    OPEN_TASKS = "open_tasks";
+    RAISE_CLAIMS = "raise_claims";
     LOCK_LETTERS = "lock_letters";
     LETTER_PASSED = "letter_passed";
     READ_LETTER = "read_letter";

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use rhythm_core::RunId;
-use rhythm_engine::client::RetryNode;
+use rhythm_engine::client::{RetryNode, RetryRun};
 use rhythm_engine::error::EngineError;
 use rhythm_engine::world::{Control, Controlled};
 use serde_json::json;
@@ -115,6 +115,9 @@ pub struct Retry {
     /// Its config from now on, in this run: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON", requires = "node")]
     config: Option<String>,
+    /// A new deadline, from now on; by default a run that had one has as long as before
+    #[arg(long, value_name = "DURATION", conflicts_with = "node")]
+    deadline: Option<String>,
     /// Kept in the history
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -122,12 +125,13 @@ pub struct Retry {
 
 impl Retry {
     pub async fn run(self, settings: Settings) -> CliResult {
+        let deadline = input::optional_duration("--deadline", self.deadline.as_deref())?;
         let config = self.config.as_deref().map(|given| input::json("--config", given)).transpose()?;
         let session = Session::open(&settings).await?;
         let run = RunId::new(self.run);
         let reason = self.reason.unwrap_or_default();
         let Some(node) = self.node else {
-            session.client.retry_run(&run, &reason).await?;
+            session.client.retry_run_with(&run, RetryRun { reason, deadline }).await?;
             let shown = json!({ "run": run, "retried": true });
             return session.out.done(format!("run {run} is open again"), &shown);
         };

@@ -21,11 +21,21 @@ pub struct Defaults {
     /// `failures: values`: an await of a task gives how it ended instead of throwing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub settle: bool,
+    /// How long clean-up may take once the run's deadline has passed.
+    #[serde(with = "crate::duration::lenient_option", skip_serializing_if = "Option::is_none")]
+    pub cleanup_grace: Option<Millis>,
 }
+
+/// Of programs that say nothing else.
+const CLEANUP_GRACE: Millis = Millis::from_secs(300);
 
 impl Defaults {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    pub fn cleanup_grace(&self) -> Millis {
+        self.cleanup_grace.unwrap_or(CLEANUP_GRACE)
     }
 
     /// The options of a task that has none of its own.
@@ -47,6 +57,7 @@ impl From<&Settings> for Defaults {
             timeout: settings.timeout,
             retries: settings.retries.clone(),
             settle: settings.failures == Failures::Values,
+            cleanup_grace: settings.cleanup_grace,
         }
     }
 }

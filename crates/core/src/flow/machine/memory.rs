@@ -35,6 +35,10 @@ pub struct Memory {
     pub last_signal: Option<String>,
     /// The snapshot was large once, and the history says so.
     pub warned: bool,
+    /// It was thrown once that somebody cancelled the run, or that its deadline has passed.
+    pub thrown: Option<Thrown>,
+    /// The timer its clean-up ends with, once the deadline has passed.
+    pub grace: Option<u64>,
     pub slots: Vec<Option<Value>>,
     pub handles: BTreeMap<u64, Handle>,
     /// The blobs that what was read refers to.
@@ -48,6 +52,13 @@ pub enum Stage {
     Fresh,
     Running,
     Ended,
+}
+
+/// What reached a run from outside at its current wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thrown {
+    Cancel,
+    Deadline,
 }
 
 impl Memory {

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use super::Machine;
 use super::handle::{Kind, Outcome, State};
-use super::memory::Stage;
+use super::memory::{Stage, Thrown};
+use crate::command::{Command, TimerSpec};
+use crate::failure::Failure;
 use crate::flow::thrown::{Evaluated, codes, throw};
 use crate::flow::value::{ErrorValue, Object, Value};
+use crate::fold::past_deadline;
 use crate::message::{Message, MessageBody};
 use crate::payload::Payload;
 use crate::program::Progress;
@@ -27,10 +30,17 @@ impl Machine<'_> {
                     "" => "the run was cancelled".to_owned(),
                     reason => format!("the run was cancelled: {reason}"),
                 };
-                self.memory.wait = None;
-                self.all_cancelled();
-                self.resume(Err(Arc::new(ErrorValue::new(codes::CANCELLED, why)))).map(Some)
+                self.memory.thrown = Some(Thrown::Cancel);
+                self.interrupted(ErrorValue::new(codes::CANCELLED, why)).map(Some)
             }
+            (Stage::Running, MessageBody::DeadlineReached) => self.too_late().map(Some),
+            (Stage::Running, MessageBody::TimerFired(fired)) if self.memory.grace == Some(fired.timer.0) => {
+                let taken = self.flow.code.defaults.cleanup_grace();
+                let message = format!("clean-up was not done after {taken}");
+                self.memory.grace = None;
+                Ok(Some(Progress::Failed(Failure::permanent(codes::TIMEOUT, message))))
+            }
+            (Stage::Fresh, MessageBody::DeadlineReached) => Ok(Some(Progress::Failed(past_deadline()))),
             // It failed in its first transition and is cancelled before it has started anew.
             (Stage::Fresh, MessageBody::Cancel(_)) => {
                 throw(codes::CANCELLED, "the run was cancelled before it started")
@@ -38,6 +48,27 @@ impl Machine<'_> {
             (Stage::Running, _) => self.answer(message),
             (Stage::Fresh | Stage::Ended, _) => Ok(None),
         }
+    }
+
+    /// Clean-up begins, with an end. What was cancelled has been thrown at already.
+    fn too_late(&mut self) -> Evaluated<Progress> {
+        let timer = self.number();
+        let fire_at = self.input.at.plus(self.flow.code.defaults.cleanup_grace());
+        self.commands.push(Command::StartTimer(TimerSpec { timer, fire_at }));
+        self.memory.grace = Some(timer.0);
+        if self.memory.thrown.is_some() {
+            return Ok(Progress::Waiting);
+        }
+        self.memory.thrown = Some(Thrown::Deadline);
+        let late = past_deadline();
+        self.interrupted(ErrorValue::new(codes::DEADLINE_EXCEEDED, late.message))
+    }
+
+    /// Throws at the current wait.
+    fn interrupted(&mut self, error: ErrorValue) -> Evaluated<Progress> {
+        self.memory.wait = None;
+        self.all_cancelled();
+        self.resume(Err(Arc::new(error)))
     }
 
     /// With the run, everything it has under way was asked to stop.

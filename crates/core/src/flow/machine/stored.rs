@@ -12,7 +12,7 @@ use serde::{Deserialize, de};
 use super::Flow;
 use super::child::Again;
 use super::handle::{Group, Handle, Kind, Manner, State};
-use super::memory::{FORMAT, Memory, OLDEST, Stage};
+use super::memory::{FORMAT, Memory, OLDEST, Stage, Thrown};
 use crate::flow::json::{Stored, StoredError, write_stored, write_stored_error, write_text};
 use crate::flow::library::Combinator;
 use crate::payload::Payload;
@@ -45,6 +45,14 @@ pub fn write(flow: &Flow, memory: &Memory) -> Vec<u8> {
     }
     if memory.warned {
         put(&mut out, format_args!(",\"warned\":true"));
+    }
+    match memory.thrown {
+        Some(Thrown::Cancel) => put(&mut out, format_args!(",\"thrown\":\"cancel\"")),
+        Some(Thrown::Deadline) => put(&mut out, format_args!(",\"thrown\":\"deadline\"")),
+        None => {}
+    }
+    if let Some(grace) = memory.grace {
+        put(&mut out, format_args!(",\"grace\":{grace}"));
     }
     if let Some(input) = &memory.input {
         put(&mut out, format_args!(",\"input\":{}", input.to_stored()));
@@ -191,6 +199,10 @@ struct StoredMemory {
     last_signal: Option<String>,
     #[serde(default)]
     warned: bool,
+    #[serde(default)]
+    thrown: Option<String>,
+    #[serde(default)]
+    grace: Option<u64>,
     #[serde(default, deserialize_with = "present")]
     input: Option<Payload>,
     #[serde(default)]
@@ -262,6 +274,13 @@ pub fn read(flow: &Flow, bytes: &[u8]) -> Result<Memory, ProgramError> {
         input: stored.input,
         last_signal: stored.last_signal,
         warned: stored.warned,
+        thrown: match stored.thrown.as_deref() {
+            None => None,
+            Some("cancel") => Some(Thrown::Cancel),
+            Some("deadline") => Some(Thrown::Deadline),
+            Some(other) => return Err(ProgramError::BadSnapshot(format!("nobody throws {other:?}"))),
+        },
+        grace: stored.grace,
         slots: vec![None; flow.code.slots.len()],
         ..Memory::default()
     };

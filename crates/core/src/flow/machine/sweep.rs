@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 
 use super::Machine;
 use super::handle::{Kind, State};
+use super::memory::Thrown;
 use crate::command::Command;
 use crate::id::CommandId;
+use crate::run::Grace;
 
 impl Machine<'_> {
     pub fn sweep(&mut self) {
@@ -62,10 +64,12 @@ impl Machine<'_> {
     /// The signals somebody who can be reached waits for.
     pub fn awaiting(&self) -> BTreeSet<String> {
         let open = self.memory.handles.values().filter(|handle| handle.is_open());
-        open.filter_map(|handle| match &handle.kind {
+        let signals = open.filter_map(|handle| match &handle.kind {
             Kind::Signal { name } => Some(name.to_string()),
             _ => None,
-        })
-        .collect()
+        });
+        let cancelled = self.memory.thrown == Some(Thrown::Cancel);
+        let grace = self.memory.grace.map(|timer| Grace { timer: CommandId(timer), cancelled }.mark());
+        signals.chain(grace).collect()
     }
 }

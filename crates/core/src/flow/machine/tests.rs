@@ -2,6 +2,7 @@
 //! told in `tests/language`.
 
 mod arbitrary;
+mod deadline;
 mod depth;
 mod gathered;
 mod messages;

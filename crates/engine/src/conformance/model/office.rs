@@ -82,7 +82,7 @@ impl Pair {
         // The task of a letter that is held is still there; only what is gone comes back.
         let requeue = letters.filter(|letter| !letter.held).map(|letter| letter.task.clone()).collect();
         let redeliver = found.iter().filter_map(|p| p.failed_by.clone()).filter(|_| redeliver).collect();
-        Control::Reopen { run, revision, reason: "the game".to_owned(), requeue, redeliver }
+        Control::Reopen { run, revision, reason: "the game".to_owned(), requeue, redeliver, fresh: None }
     }
 
     async fn taking_back(&mut self, who: Who, number: u8, late: bool) -> Control {

@@ -121,7 +121,7 @@ fn asked_knows_the_config_a_node_is_tried_again_with() {
             let patch = Patched { operations, reason: "once more".into() };
             let redeliver = vec![message(MessageId::new("patch:1"), MessageBody::Patch(patch))];
             let (reason, requeue) = ("once more".to_owned(), Vec::new());
-            let reopen = Control::Reopen { run: run(), revision: 2, reason, requeue, redeliver };
+            let reopen = Control::Reopen { run: run(), revision: 2, reason, requeue, redeliver, fresh: None };
             controlled(&mut check, reopen, NOW).unwrap();
         }
         runs_claimed(&mut check, 1, Vec::new()).unwrap();

@@ -17,14 +17,15 @@ pub fn control(tx: &Tx<'_>, request: &ControlRequest) -> WorldResult<Controlled>
         Control::ResumeRun { run, reason } => runs::resume(tx, tenant, run, actor, reason),
         Control::Unblock { run } => runs::unblock(tx, tenant, run),
         Control::Annotate { run, event } => runs::annotate(tx, tenant, run, actor, event),
-        Control::Reopen { run, revision, reason, requeue, redeliver } => {
-            let revision = *revision;
-            let wish = runs::Reopening { to_take_back: false, revision, reason, requeue, redeliver };
+        Control::Reopen { run, revision, reason, requeue, redeliver, fresh } => {
+            let (revision, fresh) = (*revision, fresh.as_deref());
+            let wish = runs::Reopening { to_take_back: false, revision, reason, requeue, redeliver, fresh };
             runs::reopen(tx, tenant, run, actor, &wish)
         }
         Control::TakeBack { run, revision, reason, message } => {
             let (revision, redeliver) = (*revision, std::slice::from_ref(&**message));
-            let wish = runs::Reopening { to_take_back: true, revision, reason, requeue: &[], redeliver };
+            let (requeue, fresh) = (&[][..], None);
+            let wish = runs::Reopening { to_take_back: true, revision, reason, requeue, redeliver, fresh };
             runs::reopen(tx, tenant, run, actor, &wish)
         }
         Control::PauseWorkflow { workflow } => pause(tx, tenant, "workflow", workflow),

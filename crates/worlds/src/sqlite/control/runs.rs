@@ -1,9 +1,11 @@
 //! What operators do to one run.
 
-use rhythm_core::event::{EventData, Note};
-use rhythm_core::message::Message;
-use rhythm_core::{Actor, RunId, TaskId, TenantId};
-use rhythm_engine::world::{CommitItem, Controlled, Creation, NewRun, WorldError, WorldResult, still_open};
+use rhythm_core::event::{EventData, Note, Reopened};
+use rhythm_core::message::{Message, MessageBody};
+use rhythm_core::{Actor, MessageId, RunId, TaskId, TenantId};
+use rhythm_engine::world::{
+    CommitItem, Controlled, Creation, FreshTime, NewRun, WorldError, WorldResult, still_open,
+};
 use rusqlite::params;
 
 use super::dead;
@@ -11,9 +13,9 @@ use crate::sqlite::commit::write_first;
 use crate::sqlite::definitions;
 use crate::sqlite::history::write_operator_row;
 use crate::sqlite::inbox::{Target, awaits};
-use crate::sqlite::runs::{create_run, make_ready};
+use crate::sqlite::runs::{create_run, insert_timer, make_ready};
 use crate::sqlite::sql::{int, sql};
-use crate::sqlite::tasks::unblock_if_last_held;
+use crate::sqlite::tasks::{insert, unblock_if_last_held};
 use crate::sqlite::tx::Tx;
 
 struct Live {
@@ -123,6 +125,7 @@ pub struct Reopening<'a> {
     pub reason: &'a str,
     pub requeue: &'a [TaskId],
     pub redeliver: &'a [Message],
+    pub fresh: Option<&'a FreshTime>,
 }
 
 pub fn reopen(
@@ -144,8 +147,11 @@ pub fn reopen(
         tx.run(sql!("control", "free_parent"), params![key])?;
     }
     tx.run(sql!("control", "delete_ended"), params![key])?;
-    let note = Note { reason: wish.reason.to_owned() };
-    write_operator_row(tx, key, actor, EventData::Reopened(note))?;
+    let (reason, deadline) = (wish.reason.to_owned(), wish.fresh.map(|fresh| fresh.deadline));
+    write_operator_row(tx, key, actor, EventData::Reopened(Reopened { reason, deadline }))?;
+    if let Some(fresh) = wish.fresh {
+        give_time(tx, tenant, key, fresh, FreshTime::claim(wish.revision))?;
+    }
     for task in wish.requeue {
         dead::revive(tx, tenant, task)?;
     }
@@ -157,6 +163,22 @@ pub fn reopen(
         make_ready(tx, key)?;
     }
     Ok(Controlled::Done)
+}
+
+/// A deadline to come, and tasks that begin anew.
+fn give_time(tx: &Tx<'_>, tenant: &TenantId, key: i64, fresh: &FreshTime, claim: u64) -> WorldResult<()> {
+    let (due_at, deadline) = (tx.now.plus(fresh.deadline), MessageId::deadline());
+    tx.run(sql!("control", "set_deadline"), params![key, due_at.millis()])?;
+    tx.run(sql!("control", "withdraw_message"), params![key, deadline.as_str()])?;
+    insert_timer(tx, key, &deadline, due_at, Some(MessageBody::DeadlineReached))?;
+    for task in &fresh.tasks {
+        if let Some(answer) = task.answer() {
+            tx.run(sql!("control", "withdraw_message"), params![key, answer.as_str()])?;
+        }
+        insert(tx, tenant, task, Some(key), None)?;
+        tx.run(sql!("control", "raise_claim"), params![task.id.as_str(), tenant.as_str(), int(claim)])?;
+    }
+    Ok(())
 }
 
 /// Everything is checked before anything is written.
@@ -178,6 +200,14 @@ fn reopenable(tx: &Tx<'_>, tenant: &TenantId, run: &RunId, wish: &Reopening<'_>)
     let open = tx.one(sql!("control", "open_task"), params![key, run.as_str()], |row| row.id::<TaskId>())?;
     if let Some(task) = open.filter(|_| wish.to_take_back) {
         return Err(still_open(&task, run));
+    }
+    for task in wish.fresh.iter().flat_map(|fresh| &fresh.tasks) {
+        if tx
+            .one(sql!("tasks", "open"), params![task.id.as_str(), tenant.as_str()], |row| row.take::<i64>())?
+            .is_some()
+        {
+            return Err(still_open(&task.id, run));
+        }
     }
     for task in wish.requeue {
         dead::letter(tx, tenant, task)?;

@@ -43,3 +43,9 @@ WHERE place = 2 AND key = (
     SELECT p.key FROM ended_run c JOIN live_run p ON p.run = c.parent_run AND p.tenant = c.tenant WHERE c.key = ?1);
 -- name: delete_ended
 DELETE FROM ended_run WHERE key = ?1;
+-- name: set_deadline
+UPDATE live_run SET deadline_at = ?2 WHERE key = ?1;
+-- name: withdraw_message
+DELETE FROM inbox WHERE run_key = ?1 AND message = ?2;
+-- name: raise_claim
+UPDATE task SET claim = ?3 WHERE task = ?1 AND tenant = ?2;

@@ -64,6 +64,7 @@ fn names_ending_in_ms_count_milliseconds_and_others_seconds() {
 #[test]
 fn the_front_matter_gives_the_defaults_and_the_call_decides() {
     let defaults = Defaults {
+        cleanup_grace: None,
         queue: Some("mail".into()),
         timeout: Some(Millis::from_secs(9)),
         retries: Some(RetryPolicy { max_attempts: 2, backoff: Backoff::Constant, ..RetryPolicy::default() }),
