@@ -145,6 +145,9 @@ statements! {
     APPROVAL_ANSWERS = "approval_answers";
     WORKERS = "workers";
     QUEUES = "queues";
+    READY_WORK = "ready_work";
+    SNAPSHOTS = "snapshots";
+    BLOBS = "blobs";
     SCHEDULES = "schedules";
     WORKFLOWS = "workflows";
     VERSIONS = "versions";
