@@ -3,7 +3,9 @@
 use std::ops::Deref;
 
 use tokio::task::JoinHandle;
-use tokio_postgres::{Client, Error, NoTls};
+use tokio_postgres::Client;
+
+use crate::BenchError;
 
 /// A connection that ends when dropped.
 pub struct Connected {
@@ -25,8 +27,9 @@ impl Drop for Connected {
     }
 }
 
-pub async fn connect(url: &str) -> Result<Connected, Error> {
-    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+/// As the world connects: with its TLS and its passwords.
+pub async fn connect(url: &str) -> Result<Connected, BenchError> {
+    let (client, connection) = rhythm_worlds::postgres::connect(url).await?;
     let driver = tokio::spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(%error, "a connection to PostgreSQL ended");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rhythm_core::TenantId;
 use rhythm_engine::client::fresh_id;
-use rhythm_engine::world::{World, WorldError};
+use rhythm_engine::world::World;
 use rhythm_worlds::OpenOptions;
 use tempfile::TempDir;
 use tokio_postgres::error::SqlState;
@@ -82,7 +82,7 @@ impl Ground {
     }
 
     async fn on_server(url: &str) -> Result<Self, BenchError> {
-        let server = database::connect(url).await.map_err(unreachable_server)?;
+        let server = database::connect(url).await?;
         let settings = Server::of(&server).await?;
         let name = database_name();
         let place = match server.batch_execute(&format!("CREATE DATABASE {name}")).await {
@@ -112,7 +112,7 @@ impl Ground {
                 let place = Place::Database { server: server.clone(), name: name.clone() };
                 // It is known before it is made: whoever is interrupted from here on takes it away, if it is there by then.
                 let url = keep(Self { url, place, server: None, others: Mutex::default() });
-                let server = database::connect(server).await.map_err(unreachable_server)?;
+                let server = database::connect(server).await?;
                 server.batch_execute(&format!("CREATE DATABASE {name}")).await?;
                 url
             }
@@ -170,7 +170,7 @@ impl Ground {
         if self.folder().is_some() {
             return Ok(());
         }
-        let server = database::connect(&self.url).await.map_err(unreachable_server)?;
+        let server = database::connect(&self.url).await?;
         server.batch_execute("VACUUM (ANALYZE)").await?;
         // Not everybody may; who may not waits for the server's own.
         let _ = server.batch_execute("CHECKPOINT").await;
@@ -210,15 +210,4 @@ async fn remove_folder(path: PathBuf) -> std::io::Result<()> {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-}
-
-/// As when any other command cannot reach its world.
-fn unreachable_server(error: tokio_postgres::Error) -> BenchError {
-    let text = crate::error::with_causes(&error);
-    let error = match error.code() {
-        None => WorldError::Unavailable(text),
-        Some(code) if code.code().starts_with("28") => WorldError::Denied(text),
-        Some(_) => return error.into(),
-    };
-    error.into()
 }

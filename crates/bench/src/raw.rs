@@ -32,7 +32,7 @@ pub struct RawLimit {
 pub async fn limit_of(ground: &Ground, each: Duration) -> Result<RawLimit, BenchError> {
     match ground.folder() {
         Some(folder) => Ok(tokio::task::block_in_place(|| sqlite::limit(folder, each))?),
-        None => Ok(postgres::limit(ground.url(), each).await?),
+        None => postgres::limit(ground.url(), each).await,
     }
 }
 

@@ -184,6 +184,8 @@ fn engine_exit(error: &EngineError) -> u8 {
             | WorldError::Locked(_)
             | WorldError::ReadOnly(_)
             | WorldError::Full(_)
+            | WorldError::Crowded(_)
+            | WorldError::Untrusted(_)
             | WorldError::Denied(_) => 5,
             WorldError::Broken(_)
             | WorldError::Corrupt(_)

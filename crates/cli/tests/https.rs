@@ -1,8 +1,8 @@
-//! `http.request` over TLS: a certificate the machine trusts, and one it does not.
+//! TLS of `http.request` and to PostgreSQL: a certificate the machine trusts, and one it does not.
 
 mod rig;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use rig::Rig;
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// Answers everything with the same JSON, until the process ends; gives its port and its certificate.
-fn serve() -> (u16, String) {
+/// Has every connection answered, until the process ends; gives the port and the certificate.
+fn serve(answer: fn(TcpStream, Arc<ServerConfig>) -> std::io::Result<()>) -> (u16, String) {
     let rcgen::CertifiedKey { cert, signing_key } =
         rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivatePkcs8KeyDer::from(signing_key.serialize_der());
@@ -33,6 +33,15 @@ fn serve() -> (u16, String) {
     (port, cert.pem())
 }
 
+/// Asks for TLS first, as PostgreSQL does, and has nothing to say afterwards.
+fn greet(mut stream: TcpStream, config: Arc<ServerConfig>) -> std::io::Result<()> {
+    stream.read_exact(&mut [0; 8])?;
+    stream.write_all(b"S")?;
+    let mut session = ServerConnection::new(config).map_err(std::io::Error::other)?;
+    session.complete_io(&mut stream).map(|_| ())
+}
+
+/// The same JSON whatever is asked.
 fn answer(stream: TcpStream, config: Arc<ServerConfig>) -> std::io::Result<()> {
     let session = ServerConnection::new(config).map_err(std::io::Error::other)?;
     let mut reader = BufReader::new(StreamOwned::new(session, stream));
@@ -50,7 +59,7 @@ fn answer(stream: TcpStream, config: Arc<ServerConfig>) -> std::io::Result<()> {
 #[test]
 fn a_certificate_must_be_trusted() {
     let rig = Rig::sqlite();
-    let (port, certificate) = serve();
+    let (port, certificate) = serve(answer);
     rig.write("trusted.pem", &certificate);
     let url = format!("https://localhost:{port}/");
     rig.write(
@@ -72,4 +81,25 @@ fn a_certificate_must_be_trusted() {
     let answer = ask(false);
     assert_eq!(answer.code, 1, "{answer:?}");
     assert!(answer.stderr.contains("certificate"), "it says why: {answer:?}");
+}
+
+#[test]
+fn the_machine_decides_who_a_database_is_when_the_url_says_system() {
+    let rig = Rig::sqlite();
+    let (port, certificate) = serve(greet);
+    let (_, stranger) = serve(greet);
+    rig.write("trusted.pem", &certificate);
+    rig.write("other.pem", &stranger);
+    let url = format!("postgres://ann:pw@localhost:{port}/db?sslrootcert=system&connections=1");
+    let ask = |file: &str| {
+        let mut command = rig.command(&["--world", &url, "db", "status"]);
+        command.env("SSL_CERT_FILE", rig.path().join(file)).env_remove("SSL_CERT_DIR");
+        rig::answer(command)
+    };
+    let answer = ask("other.pem");
+    assert_eq!(answer.code, 5, "{answer:?}");
+    assert!(answer.stderr.contains("WORLD016"), "{answer:?}");
+    assert!(answer.stderr.contains("not signed by any authority of sslrootcert=system"), "{answer:?}");
+    let answer = ask("trusted.pem");
+    assert!(answer.stderr.contains("WORLD001"), "it is trusted, and hangs up: {answer:?}");
 }

@@ -155,3 +155,29 @@ fn the_version_is_told() {
     let rig = Rig::sqlite();
     assert_eq!(rig.ok(&["--version"]), format!("rhythm {}", env!("CARGO_PKG_VERSION")));
 }
+
+#[test]
+fn passwords_and_tls_come_from_the_environment_as_for_psql() {
+    let rig = Rig::postgres();
+    let (login, place) = rig.world().split_once('@').unwrap();
+    let (_, password) = login.rsplit_once(':').unwrap();
+    let url = format!("postgres://rhythm@{place}");
+    let ask = |variables: &[(&str, &str)]| {
+        let mut command = rig.command(&["--world", &url, "db", "migrate"]);
+        for variable in ["PGPASSWORD", "PGPASSFILE", "PGSSLMODE", "PGSSLROOTCERT"] {
+            command.env_remove(variable);
+        }
+        command.env("HOME", rig.path()).envs(variables.iter().copied());
+        answer(command)
+    };
+    assert_eq!(ask(&[]).code, 5, "there is no password");
+    let answer = ask(&[("PGPASSWORD", password)]);
+    assert_eq!(answer.code, 0, "{answer:?}");
+    let answer = ask(&[("PGPASSWORD", password), ("PGSSLMODE", "require")]);
+    assert_eq!(answer.code, 5, "{answer:?}");
+    assert!(answer.stderr.contains("WORLD016") && answer.stderr.contains("does not offer TLS"), "{answer:?}");
+    rig.write(".pgpass", &format!("*:*:*:rhythm:{password}\n"));
+    std::process::Command::new("chmod").arg("600").arg(rig.path().join(".pgpass")).status().unwrap();
+    let answer = ask(&[]);
+    assert_eq!(answer.code, 0, "{answer:?}");
+}

@@ -34,12 +34,6 @@ async fn a_server_that_is_not_there_is_unavailable() {
 }
 
 #[tokio::test]
-async fn tls_is_refused_in_plain_words() {
-    let error = refusal(&format!("{}?sslmode=require", cluster()), PostgresOptions::default()).await;
-    assert!(error.to_string().contains("TLS is not built in yet"), "{error}");
-}
-
-#[tokio::test]
 async fn a_database_nobody_migrated_is_refused_unless_asked_to() {
     let database = Database::create().await;
     let careful = PostgresOptions { auto_migrate: false, ..PostgresOptions::default() };

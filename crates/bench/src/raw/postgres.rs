@@ -6,17 +6,18 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Statement};
 
 use super::{BATCH, INPUT, Payloads, RawLimit, Run, Stopwatch, limit as raw_limit};
+use crate::BenchError;
 use crate::database;
 use crate::figures::Samples;
 
 type Parameter<'a> = &'a (dyn ToSql + Sync);
 
 /// In a schema of its own that is dropped afterwards.
-pub async fn limit(url: &str, each: Duration) -> Result<RawLimit, Error> {
+pub async fn limit(url: &str, each: Duration) -> Result<RawLimit, BenchError> {
     let db = database::connect(url).await?;
     let measured = on(&db, each).await;
     db.batch_execute(include_str!("postgres_drop.sql")).await?;
-    measured
+    Ok(measured?)
 }
 
 async fn on(db: &Client, each: Duration) -> Result<RawLimit, Error> {

@@ -49,6 +49,10 @@ impl Rig {
         Self { folder: TempDir::new().unwrap(), world, database: Some(database) }
     }
 
+    pub fn world(&self) -> &str {
+        &self.world
+    }
+
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

@@ -16,6 +16,12 @@ pub enum WorldError {
     ReadOnly(String),
     #[error("the database has no room left: {0}")]
     Full(String),
+    /// The database server takes no more connections.
+    #[error("the database server takes no more connections: {0}")]
+    Crowded(String),
+    /// The server's certificate, or ours, was not accepted.
+    #[error("no encrypted connection to the database: {0}")]
+    Untrusted(String),
     /// This handle is of no use any more: nobody may write through it again, and only a new process may try.
     #[error("the world broke: {0}")]
     Broken(String),
@@ -65,6 +71,8 @@ impl WorldError {
             Self::Drift { .. } => "WORLD012",
             Self::BadUrl(_) => "WORLD013",
             Self::Broken(_) => "WORLD014",
+            Self::Crowded(_) => "WORLD015",
+            Self::Untrusted(_) => "WORLD016",
             Self::NoDatabase { .. } => "WORLD018",
             Self::NotADatabase(_) => "WORLD019",
         }
@@ -77,6 +85,12 @@ impl WorldError {
             Self::Locked(_) => "stop the process that holds it, or wait and try again",
             Self::ReadOnly(_) => "make the file and its folder writable for this user",
             Self::Full(_) => "free some space; work goes on by itself afterwards",
+            Self::Crowded(_) => {
+                "raise the server's max_connections, stop a process, or let each take fewer: ?connections=1 in the world URL"
+            }
+            Self::Untrusted(_) => {
+                "check sslmode, sslrootcert and the host in the world URL, or the server's certificate"
+            }
             Self::Broken(_) => "check the disk, then start the process again",
             Self::NoDatabase { .. } => "create the database, or correct its name in the world URL",
             Self::NotADatabase(_) => {
@@ -97,6 +111,9 @@ impl WorldError {
     /// Whether the same request may succeed later without anybody's help.
     pub fn is_passing(&self) -> bool {
         // A database that fails over is read-only for a while.
-        matches!(self, Self::Unavailable(_) | Self::Locked(_) | Self::Full(_) | Self::ReadOnly(_))
+        matches!(
+            self,
+            Self::Unavailable(_) | Self::Locked(_) | Self::Full(_) | Self::ReadOnly(_) | Self::Crowded(_)
+        )
     }
 }

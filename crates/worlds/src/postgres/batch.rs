@@ -15,8 +15,8 @@ use super::columns::{
 use super::ending::{EndColumns, all_are_over, is_over_for_good};
 use super::errors::Fault;
 use super::finish::FinishColumns;
-use super::link::Session;
 use super::pipeline::{Owned, Pipeline, params};
+use super::session::Session;
 use super::sql;
 
 /// Who commits.

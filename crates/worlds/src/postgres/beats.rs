@@ -37,7 +37,7 @@ pub async fn extend(link: &Link, now: Option<i64>, lock_key: i64, request: Exten
         &progress,
         &millis(card.silence),
     ];
-    let rows = link.query(sql::EXTEND, params).await?;
+    let rows = link.query_urgently(sql::EXTEND, params).await?;
     let mut renewed = HashSet::new();
     let mut cancelled = Vec::new();
     for row in rows.iter().filter(|row| row.get::<_, Option<&str>>("id").is_some()) {

@@ -1,4 +1,4 @@
-//! Collecting blobs nothing names any more: one process at a time, on a connection of its own, because looking for names takes
+//! Collecting blobs nothing names any more: one process at a time, because looking for names takes
 //! as long as reading everything. All statements of one look see the same state; what is stored again meanwhile stays.
 
 use std::collections::HashSet;
@@ -8,10 +8,11 @@ use rhythm_engine::world::WorldResult;
 
 use super::columns::millis;
 use super::errors::Fault;
-use super::link::{Param, Session};
+use super::link::Param;
 use super::office::Office;
 use super::retain::{Duty, take};
 use super::rows::count;
+use super::session::Session;
 use super::sql;
 
 const ONE_STATE: &str = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ";
@@ -30,6 +31,7 @@ struct Looked {
 pub async fn collect(office: &Office, now: Option<i64>, grace: Millis, limit: usize) -> WorldResult<u64> {
     office
         .run(move |session| async move {
+            let session = session.alone().await?;
             let looked = session
                 .transact(async {
                     session.execute(ONE_STATE).await?;

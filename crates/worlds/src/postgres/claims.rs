@@ -26,8 +26,8 @@ const TOO_LONG: Duration = Duration::from_secs(5);
 /// Where claims are made.
 pub struct Counter<'a> {
     pub claims: &'a Link,
-    /// For looks that take long: no heartbeat waits for them.
-    pub rounds: &'a Link,
+    /// For looks that take long.
+    pub slow: &'a Link,
     pub fronts: &'a Fronts,
 }
 
@@ -35,7 +35,7 @@ impl Counter<'_> {
     /// Claims from lines that are looked at whole, and from others from their fronts on.
     async fn claim(&self, sql: Sql, params: &[Param<'_>], whole: &[LineOf]) -> WorldResult<Vec<Row>> {
         let dear = whole.iter().any(|line| self.fronts.are_dear(*line));
-        let (link, began) = (if dear { self.rounds } else { self.claims }, Instant::now());
+        let (link, began) = (if dear { self.slow } else { self.claims }, Instant::now());
         let claimed = claim(link, sql, params).await;
         if claimed.is_err() && !whole.is_empty() && began.elapsed() >= TOO_LONG {
             let now = link.query(sql::CLOCK, &[]).await?[0].get(0);

@@ -15,9 +15,10 @@ use super::batch::{self, By, Transition};
 use super::errors::Fault;
 use super::hints::Hints;
 use super::lane::{Lane, Work, lane_is_gone};
-use super::link::{Session, full_jitter};
+use super::link::full_jitter;
 use super::release::{self, Release};
 use super::rows::count;
+use super::session::Session;
 use super::sql;
 use super::time::Time;
 

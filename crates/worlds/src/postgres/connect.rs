@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use rhythm_engine::world::{WorldError, WorldResult};
 use tokio::sync::watch;
-use tokio_postgres::config::SslMode;
-use tokio_postgres::tls::NoTlsStream;
-use tokio_postgres::{Client, Config, Connection, NoTls, Socket};
+use tokio_postgres::config::Host;
+use tokio_postgres::{Client, Config, Connection, Socket};
 
 use super::errors::world_error;
+use super::tls::{Mode, Tls, TlsStream};
+use super::url::Url;
 
 /// Longer than this, and nobody is there.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -39,10 +40,33 @@ const HOT: &str = "\
     SET enable_indexonlyscan = off; \
     SET jit = off";
 
+const HOT_LOCAL: &str = "\
+    SET LOCAL statement_timeout = '10s'; \
+    SET LOCAL lock_timeout = '8s'; \
+    SET LOCAL plan_cache_mode = force_generic_plan; \
+    SET LOCAL enable_seqscan = off; \
+    SET LOCAL enable_hashjoin = off; \
+    SET LOCAL enable_mergejoin = off; \
+    SET LOCAL enable_bitmapscan = off; \
+    SET LOCAL enable_indexonlyscan = off; \
+    SET LOCAL jit = off";
+const PLAIN_LOCAL: &str = "\
+    SET LOCAL statement_timeout = '30s'; \
+    SET LOCAL lock_timeout = '10s'; \
+    SET LOCAL plan_cache_mode TO DEFAULT; \
+    SET LOCAL enable_seqscan TO DEFAULT; \
+    SET LOCAL enable_hashjoin TO DEFAULT; \
+    SET LOCAL enable_mergejoin TO DEFAULT; \
+    SET LOCAL enable_bitmapscan TO DEFAULT; \
+    SET LOCAL enable_indexonlyscan TO DEFAULT; \
+    SET LOCAL jit TO DEFAULT";
+
 /// A database, ready to be called.
 #[derive(Clone, Debug)]
 pub struct Dial {
     config: Config,
+    connections: Option<usize>,
+    tls: Tls,
     /// Counts how often every session open by then was found to be dead.
     suspicion: Arc<watch::Sender<u64>>,
 }
@@ -80,6 +104,14 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    /// The settings of such a session for one transaction of another.
+    pub fn local_settings(self) -> &'static str {
+        match self {
+            Self::Hot => HOT_LOCAL,
+            Self::Plain => PLAIN_LOCAL,
+        }
+    }
+
     /// Longer than this without an answer, and the connection is taken for half-open: the server itself would have given
     /// up the statement before.
     pub fn patience(self) -> Duration {
@@ -90,15 +122,20 @@ impl Purpose {
     }
 }
 
+/// A plain connection to the server a world URL names, for tools beside a world.
+pub async fn connect(url: &str) -> WorldResult<(Client, Connection<Socket, TlsStream>)> {
+    Dial::parse(url)?.connect().await
+}
+
 impl Dial {
     pub fn parse(url: &str) -> WorldResult<Self> {
-        let mut config: Config = url.parse().map_err(|error| WorldError::BadUrl(format!("{error}")))?;
-        if config.get_ssl_mode() == SslMode::Require {
-            return Err(WorldError::Invalid(
-                "sslmode=require: TLS is not built in yet; use sslmode=prefer or disable, or a local tunnel"
-                    .into(),
-            ));
-        }
+        let Url { mut config, connections, tls: settings } =
+            Url::parse(url, &|name| std::env::var(name).ok())?;
+        let tls = Tls::new(&settings)?;
+        // What never leaves the machine is not encrypted, whatever is asked for.
+        let is_local = config.get_hosts().iter().all(|host| !matches!(host, Host::Tcp(_)));
+        let mode = if is_local { Mode::Disable } else { settings.mode()? };
+        config.ssl_mode(mode.for_client());
         config
             .application_name("rhythm")
             .connect_timeout(Duration::from_secs(5))
@@ -106,12 +143,7 @@ impl Dial {
             .keepalives_idle(Duration::from_secs(10))
             .keepalives_interval(Duration::from_secs(3))
             .keepalives_retries(2);
-        Ok(Self { config, suspicion: Arc::new(watch::channel(0).0) })
-    }
-
-    /// The way to the server is dead: nobody waits any longer for sessions opened until now.
-    pub fn suspect_all(&self) {
-        self.suspicion().raise();
+        Ok(Self { config, connections, tls, suspicion: Arc::new(watch::channel(0).0) })
     }
 
     pub fn suspicion(&self) -> Suspicion {
@@ -119,16 +151,26 @@ impl Dial {
     }
 
     /// A connected client and the half that must be polled for it to move.
-    pub async fn connect(&self) -> WorldResult<(Client, Connection<Socket, NoTlsStream>)> {
-        let connecting = self.config.connect(NoTls);
+    pub async fn connect(&self) -> WorldResult<(Client, Connection<Socket, TlsStream>)> {
+        let connecting = self.config.connect(self.tls.clone());
         match tokio::time::timeout(CONNECT_TIMEOUT, connecting).await {
             Ok(connected) => connected.map_err(|error| world_error(&error)),
             Err(_) => Err(WorldError::Unavailable("no answer while connecting".into())),
         }
     }
 
+    /// How many connections the URL wants a process to take.
+    pub fn connections(&self) -> Option<usize> {
+        self.connections
+    }
+
+    /// Has the server end what it does for this client.
+    pub async fn cancel(&self, client: &Client) -> WorldResult<()> {
+        client.cancel_token().cancel_query(self.tls.clone()).await.map_err(|error| world_error(&error))
+    }
+
     /// A client told how to behave, with its other half running by itself.
-    pub async fn open(&self, purpose: Purpose) -> WorldResult<Client> {
+    pub async fn client(&self, purpose: Purpose) -> WorldResult<Client> {
         let (client, connection) = self.connect().await?;
         tokio::spawn(async move {
             if let Err(error) = connection.await {

@@ -10,9 +10,10 @@ use rhythm_engine::world::{
 use super::batch::{self, By, Transition, cancelled_prefix};
 use super::columns::{MessageColumns, RunColumns, TaskColumns, json, millis, number};
 use super::errors::Fault;
-use super::link::{Param, Session};
+use super::link::Param;
 use super::pipeline::Pipeline;
 use super::rows::{count, from_json};
+use super::session::Session;
 use super::{artifacts, commit, schedules, sql};
 
 pub struct Desk<'a> {
@@ -39,7 +40,8 @@ pub async fn control(
     now: Option<i64>,
     request: &ControlRequest,
 ) -> Result<(Controlled, Hint), Fault> {
-    let desk = Desk { session, now, tenant: &request.tenant, actor: &request.actor };
+    let session = session.alone().await?;
+    let desk = Desk { session: &session, now, tenant: &request.tenant, actor: &request.actor };
     session.transact(desk.control(&request.control)).await
 }
 

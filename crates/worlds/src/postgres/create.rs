@@ -7,8 +7,8 @@ use rhythm_engine::world::{CreateRuns, Creation, EnqueueTasks};
 
 use super::columns::{RunColumns, TaskColumns};
 use super::errors::Fault;
-use super::link::Session;
 use super::pipeline::{Pipeline, params};
+use super::session::Session;
 use super::sql;
 
 /// Creates the runs of several requests in one round trip; a second one compares ids that were there already.

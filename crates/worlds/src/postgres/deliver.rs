@@ -6,8 +6,8 @@ use rhythm_engine::world::{Deliver, Delivered, Delivery, INBOX_LIMIT};
 
 use super::columns::MessageColumns;
 use super::errors::Fault;
-use super::link::Session;
 use super::pipeline::{Pipeline, params};
+use super::session::Session;
 use super::sql;
 
 /// Delivers the messages of several requests in one transaction.
@@ -16,7 +16,8 @@ pub async fn deliver(
     now: Option<i64>,
     requests: &[Deliver],
 ) -> Result<Vec<Vec<Delivered>>, Fault> {
-    session.transact(deliver_within(session, now, requests)).await
+    let session = session.alone().await?;
+    session.transact(deliver_within(&session, now, requests)).await
 }
 
 async fn deliver_within(

@@ -14,7 +14,8 @@ use super::errors::Fault;
 use super::finish::{FinishStatements, finish_on};
 use super::hints::Hints;
 use super::lane::{Lane, Work, lane_is_gone};
-use super::link::{Session, full_jitter};
+use super::link::full_jitter;
+use super::session::Session;
 use super::time::Time;
 use super::{create, deliver};
 
@@ -203,7 +204,8 @@ impl Request for FinishTasks {
         requests: &[Self],
     ) -> Result<Vec<Vec<Finish>>, Fault> {
         let statements = FinishStatements::of(session).await?;
-        session.transact(finish_on(&session.client, &statements, now, requests)).await
+        let session = session.alone().await?;
+        session.transact(finish_on(session.client(), &statements, now, requests)).await
     }
 
     fn hint(requests: &[Self]) -> Hint {

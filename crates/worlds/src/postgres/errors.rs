@@ -4,6 +4,8 @@ use rhythm_engine::world::WorldError;
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
+use super::tls::{self, Refusal};
+
 /// Why something inside this world did not happen.
 #[derive(Debug)]
 pub enum Fault {
@@ -12,6 +14,8 @@ pub enum Fault {
     /// A deadlock or the like: nothing was written, the same again may work.
     Again(WorldError),
     World(WorldError),
+    /// The server was told to stop, because a heartbeat waited.
+    Yielded,
 }
 
 impl From<Error> for Fault {
@@ -35,11 +39,18 @@ impl From<Fault> for WorldError {
         match fault {
             Fault::Fence => Self::Conflict("somebody else changed it at the same time".into()),
             Fault::Again(error) | Fault::World(error) => error,
+            Fault::Yielded => Self::Unavailable(
+                "this takes longer than heartbeats can wait for on one connection; use connections=2 or more"
+                    .into(),
+            ),
         }
     }
 }
 
 pub fn world_error(error: &Error) -> WorldError {
+    if let Some(why) = untrusted(error) {
+        return WorldError::Untrusted(why);
+    }
     let text = match error.as_db_error() {
         Some(detail) => detail.message().to_owned(),
         None => with_causes(error),
@@ -52,15 +63,30 @@ pub fn world_error(error: &Error) -> WorldError {
     }
     match (state.code(), &state.code()[..2]) {
         ("53100", _) => WorldError::Full(text),
+        ("53300", _) => WorldError::Crowded(text),
         ("25006", _) => WorldError::ReadOnly(text),
         ("42501", _) | (_, "28") => WorldError::Denied(text),
         ("3D000", _) => WorldError::NotFound(format!("the database of the world URL ({text})")),
-        // Deadlocks, timeouts, shutdown, too many connections: all pass.
+        // Deadlocks, timeouts, shutdown: all pass.
         ("55P03" | "57014", _) | (_, "08" | "40" | "53" | "57") => WorldError::Unavailable(text),
         (_, "22") => WorldError::Invalid(text),
         _ if severity == Some(Severity::Fatal) => WorldError::Unavailable(text),
         _ => WorldError::Corrupt(format!("{text} ({})", state.code())),
     }
+}
+
+/// Why there is no encrypted connection, when that is the reason for an error.
+fn untrusted(error: &Error) -> Option<String> {
+    let cause = std::error::Error::source(error)?;
+    if let Some(refusal) = cause.downcast_ref::<Refusal>() {
+        return Some(refusal.0.clone());
+    }
+    if let Some(refusal) = cause.downcast_ref::<std::io::Error>().and_then(tls::refusal) {
+        return Some(refusal.0);
+    }
+    let text = cause.to_string();
+    (text == "server does not support TLS")
+        .then(|| "the server does not offer TLS, and sslmode asks for it".into())
 }
 
 fn with_causes(error: &dyn std::error::Error) -> String {

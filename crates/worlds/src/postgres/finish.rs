@@ -10,8 +10,9 @@ use tokio_postgres::{GenericClient, Row, Statement};
 use super::batch::cancelled_prefix;
 use super::columns::{MessageColumns, json, millis, number};
 use super::errors::Fault;
-use super::link::{Param, Session};
+use super::link::Param;
 use super::pipeline::{Owned, params};
+use super::session::Session;
 use super::sql::{self, Sql};
 
 /// Ended attempts by what becomes of their tasks.

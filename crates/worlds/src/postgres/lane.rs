@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use rhythm_engine::world::WorldError;
 use tokio::sync::mpsc;
 
-use super::link::{Link, Session};
+use super::link::Link;
+use super::session::Session;
 
 /// What a lane does with a batch. Every job carries its own way to answer.
 #[async_trait]

@@ -1,38 +1,35 @@
-//! One connection for rare transactions of several round trips. Each runs in a task of its own, so that a caller that
+//! Rare transactions of several round trips. Each runs in a task of its own, so that a caller that
 //! goes away never leaves a transaction half done.
 
 use std::future::Future;
-use std::sync::Arc;
 
 use rhythm_engine::world::{WorldError, WorldResult};
-use tokio::sync::Mutex;
 
-use super::connect::{Dial, Purpose};
 use super::errors::Fault;
 use super::lane::lane_is_gone;
-use super::link::{Link, Session, full_jitter};
+use super::link::{Link, full_jitter};
+use super::session::Session;
 
 const TRIES: u32 = 6;
 
 #[derive(Clone)]
 pub struct Office {
-    link: Arc<Mutex<Link>>,
+    link: Link,
 }
 
 impl Office {
-    pub fn new(dial: Dial) -> Self {
-        Self { link: Arc::new(Mutex::new(Link::new(dial, Purpose::Plain))) }
+    pub fn new(link: Link) -> Self {
+        Self { link }
     }
 
-    /// Runs `work` with the connection to itself; deadlocks are tried again.
-    pub async fn run<T, F>(&self, work: impl Fn(Arc<Session>) -> F + Send + Sync + 'static) -> WorldResult<T>
+    /// Runs `work`; deadlocks are tried again.
+    pub async fn run<T, F>(&self, work: impl Fn(Session) -> F + Send + Sync + 'static) -> WorldResult<T>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Fault>> + Send + 'static,
     {
         let link = self.link.clone();
         let running = tokio::spawn(async move {
-            let link = link.lock().await;
             let session = link.session().await?;
             let mut tries = 0;
             loop {

@@ -5,7 +5,7 @@ use rhythm_engine::world::{ReleaseOutcome, ReleasedRun};
 use super::batch::By;
 use super::columns::{millis, number};
 use super::errors::Fault;
-use super::link::Session;
+use super::session::Session;
 use super::sql;
 
 #[derive(Clone, Copy)]

@@ -4,9 +4,9 @@ use rhythm_engine::world::{WorldError, WorldResult};
 
 use super::columns::millis;
 use super::errors::Fault;
-use super::link::Session;
 use super::office::Office;
 use super::rows::count;
+use super::session::Session;
 use super::sql;
 
 /// The duties only one process does at a time.
@@ -24,6 +24,7 @@ const SHORT_WAIT: &str = "SET LOCAL lock_timeout = '500ms'";
 pub async fn prepare(office: &Office, now: Option<i64>) -> WorldResult<u64> {
     let made = office
         .run(move |session| async move {
+            let session = session.alone().await?;
             session
                 .transact(async {
                     session.execute(SHORT_WAIT).await?;
@@ -52,6 +53,7 @@ pub async fn retain(
     let dropped = office.run(move |session| async move { drop_months(&session, now, keep).await }).await;
     let rows = office
         .run(move |session| async move {
+            let session = session.alone().await?;
             session
                 .transact(async {
                     let Some(now) = take(&session, Duty::Retention, now).await? else { return Ok(0) };
@@ -69,10 +71,11 @@ pub async fn retain(
 }
 
 async fn drop_months(session: &Session, now: Option<i64>, keep: i64) -> Result<u64, Fault> {
+    let session = session.alone().await?;
     session
         .transact(async {
             session.execute(SHORT_WAIT).await?;
-            let Some(now) = take(session, Duty::Partitions, now).await? else { return Ok(0) };
+            let Some(now) = take(&session, Duty::Partitions, now).await? else { return Ok(0) };
             let mut gone = 0;
             for month in session.query(sql::OLD_MONTHS, &[&now, &keep]).await? {
                 let month: i32 = month.get(0);

@@ -40,11 +40,11 @@ pub struct SchemaStatus {
 
 /// Brings a database up to date. Tells which steps were applied.
 pub async fn migrate(url: &str) -> WorldResult<Vec<&'static str>> {
-    apply(&Dial::parse(url)?.open(Purpose::Plain).await?).await
+    apply(&Dial::parse(url)?.client(Purpose::Plain).await?).await
 }
 
 pub async fn schema_status(url: &str) -> WorldResult<SchemaStatus> {
-    let client = Dial::parse(url)?.open(Purpose::Plain).await?;
+    let client = Dial::parse(url)?.client(Purpose::Plain).await?;
     let applied = applied(&client).await?;
     let version = applied.iter().map(|step| step.version).max().unwrap_or(0);
     let pending = pending(MIGRATIONS, &applied)?.iter().map(|migration| migration.name).collect();
@@ -52,9 +52,8 @@ pub async fn schema_status(url: &str) -> WorldResult<SchemaStatus> {
 }
 
 /// Refuses a database that this build cannot work with, or brings it up to date.
-pub(super) async fn check(dial: &Dial, auto_migrate: bool) -> WorldResult<()> {
-    let client = dial.open(Purpose::Plain).await?;
-    let applied = applied(&client).await?;
+pub(super) async fn check(client: &Client, auto_migrate: bool) -> WorldResult<()> {
+    let applied = applied(client).await?;
     if pending(MIGRATIONS, &applied)?.is_empty() {
         return Ok(());
     }
@@ -62,7 +61,7 @@ pub(super) async fn check(dial: &Dial, auto_migrate: bool) -> WorldResult<()> {
         let found = applied.iter().map(|step| step.version).max().unwrap_or(0);
         return Err(WorldError::OldSchema { found, needed: known() });
     }
-    apply(&client).await.map(|_| ())
+    apply(client).await.map(|_| ())
 }
 
 async fn applied(client: &Client) -> WorldResult<Vec<Applied>> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use futures_util::future::try_join_all;
 use rhythm_core::{Actor, BlobRef, TenantId, Timestamp, Version};
 use rhythm_engine::world::*;
 
@@ -11,17 +12,20 @@ use super::commit::CommitWork;
 use super::connect::{Dial, Purpose};
 use super::desk::{DeskJob, DeskWork};
 use super::fronts::Fronts;
+use super::haste::Haste;
 use super::hints::Hints;
 use super::lane::Lane;
+use super::layout::{self, Layout};
 use super::link::{Link, full_jitter, random};
 use super::office::Office;
 use super::pulse::Pulse;
 use super::rows::{small, workflow_kind};
+use super::shared::Vital;
 use super::storm::Storm;
 use super::time::Time;
 use super::upkeep::Ready;
 use super::watermark::Watermark;
-use super::{beats, blobs, claims, commit, control, desk, fronts, retain, schema, sql, upkeep};
+use super::{beats, blobs, claims, commit, control, desk, fronts, retain, sql, upkeep};
 use crate::blob_codec;
 use crate::patience::Patience;
 
@@ -39,20 +43,32 @@ pub struct PostgresOptions {
     pub clock: Option<Arc<dyn Clock>>,
     /// Brings an older database up to date; otherwise it is refused.
     pub auto_migrate: bool,
-    /// Connections that write transitions.
+    /// Batches of transitions that are under way at once.
     pub lanes: usize,
+    /// How many connections to take, unless the URL says so.
+    pub connections: Option<usize>,
+    /// After so long without use the connection for what may take long is closed.
+    pub idle: Duration,
     /// A look for ready work that takes longer in the server is not made whole each time (`fronts.rs`).
     pub cheap_look: Duration,
 }
 
 impl Default for PostgresOptions {
     fn default() -> Self {
-        Self { clock: None, auto_migrate: true, lanes: 3, cheap_look: fronts::CHEAP }
+        Self {
+            clock: None,
+            auto_migrate: true,
+            lanes: 3,
+            connections: None,
+            idle: layout::IDLE,
+            cheap_look: fronts::CHEAP,
+        }
     }
 }
 
 /// A handle; as long as it lives, the workers registered through it count as alive.
 pub struct PostgresWorld {
+    /// What may take long: reads, retention, looks at everything.
     pub(super) reader: Link,
     pub(super) time: Arc<Time>,
     hints: Arc<Hints>,
@@ -61,14 +77,14 @@ pub struct PostgresWorld {
     desk: Lane<DeskJob>,
     finishes: Lane<DeskJob>,
     claims: Link,
-    /// Sweeps and what else takes long when much was worked off: claims and heartbeats must not wait for it.
-    rounds: Link,
-    /// The same for what looks at everything.
-    looks: Link,
+    /// For sweeps, and what else takes long when much was worked off.
+    slow: Link,
+    beats: Link,
+    sweeps: Haste,
+    looks: Haste,
     run_fronts: Fronts,
     task_fronts: Fronts,
     office: Office,
-    /// Of its own for what takes long; connected when it is first used.
     archive: Office,
     watermark: Watermark,
     storm: Storm,
@@ -87,7 +103,9 @@ impl PostgresWorld {
         let (began, mut tries) = (Instant::now(), 0);
         loop {
             match Self::open(dial.clone(), options.clone()).await {
-                Err(WorldError::Unavailable(_)) if tries < TRIES && began.elapsed() < OPENING => {
+                Err(WorldError::Unavailable(_) | WorldError::Crowded(_))
+                    if tries < TRIES && began.elapsed() < OPENING =>
+                {
                     tokio::time::sleep(full_jitter(tries)).await;
                     tries += 1;
                 }
@@ -97,23 +115,28 @@ impl PostgresWorld {
     }
 
     async fn open(dial: Dial, options: PostgresOptions) -> WorldResult<Self> {
-        schema::check(&dial, options.auto_migrate).await?;
         let time = Arc::new(Time::new(options.clock));
         let hints = Arc::new(Hints::default());
         // Positive, and apart from the small numbers other programs like to lock.
         let lock_key = (random() >> 2) as i64 | 1 << 40;
-        let pulse = Pulse::start(dial.clone(), lock_key, hints.clone()).await?;
-        let hot = || Link::new(dial.clone(), Purpose::Hot);
+        let count = dial.connections().or(options.connections).unwrap_or(layout::CONNECTIONS);
+        let layout = Layout::new(&dial, count, Vital { key: lock_key, hints: hints.clone() }, options.idle);
+        layout.vital.start(Some(options.auto_migrate)).await?;
+        try_join_all(layout.steady.iter().map(|connection| connection.start(None))).await?;
+        let pulse = Pulse::start(layout.vital, lock_key, hints.clone());
         let commit_work = Arc::new(CommitWork { time: time.clone(), hints: hints.clone() });
         let desk_work = Arc::new(DeskWork { time: time.clone(), hints: hints.clone() });
+        let lanes = if options.lanes <= 1 { 1 } else { options.lanes.max(layout.commits.len()) };
+        let commits = layout.commits.iter().cycle().take(lanes);
         Ok(Self {
-            reader: Link::new(dial.clone(), Purpose::Plain),
-            commits: (0..options.lanes.max(1)).map(|_| Lane::start(hot(), commit_work.clone())).collect(),
-            desk: Lane::start(hot(), desk_work.clone()),
-            finishes: Lane::start(hot(), desk_work),
-            claims: hot(),
-            rounds: hot(),
-            looks: Link::new(dial.clone(), Purpose::Plain),
+            commits: commits.map(|link| Lane::start(link.clone(), commit_work.clone())).collect(),
+            desk: Lane::start(layout.requests.clone(), desk_work.clone()),
+            finishes: Lane::start(layout.requests, desk_work),
+            claims: layout.claims,
+            slow: layout.slow.with(Purpose::Hot),
+            beats: layout.beats,
+            sweeps: Haste::default(),
+            looks: Haste::default(),
             run_fronts: Fronts::new(
                 hints.clone(),
                 Hint { runs: true, ..Hint::default() },
@@ -124,8 +147,9 @@ impl PostgresWorld {
                 Hint { tasks: true, ..Hint::default() },
                 options.cheap_look,
             ),
-            office: Office::new(dial.clone()),
-            archive: Office::new(dial.clone()),
+            office: Office::new(layout.control),
+            archive: Office::new(layout.slow.clone()),
+            reader: layout.slow,
             watermark: Watermark::default(),
             storm: Storm::default(),
             woken: Storm::default(),
@@ -216,12 +240,12 @@ impl World for PostgresWorld {
     }
 
     async fn extend(&self, request: Extend) -> WorldResult<Extended> {
-        beats::extend(&self.claims, self.time.param(), self.lock_key, request).await
+        beats::extend(&self.beats, self.time.param(), self.lock_key, request).await
     }
 
     async fn control(&self, request: ControlRequest) -> WorldResult<Controlled> {
         let (now, request) = (self.time.param(), Arc::new(request));
-        let work = move |session: Arc<super::link::Session>| {
+        let work = move |session: super::session::Session| {
             let request = request.clone();
             async move { control::control(&session, now, &request).await }
         };
@@ -236,11 +260,11 @@ impl World for PostgresWorld {
         }
         let params: &[super::link::Param<'_>] =
             &[&blob.hash, &tenant.as_str(), &blob_codec::pack(content), &self.time.param()];
-        self.reader.query(sql::PUT_BLOB, params).await.map(|_| ())
+        self.claims.query(sql::PUT_BLOB, params).await.map(|_| ())
     }
 
     async fn read_blob(&self, tenant: &TenantId, blob: &BlobRef) -> WorldResult<Arc<[u8]>> {
-        let rows = self.reader.query(sql::READ_BLOB, &[&blob.hash, &tenant.as_str()]).await?;
+        let rows = self.claims.query(sql::READ_BLOB, &[&blob.hash, &tenant.as_str()]).await?;
         let row = rows.first().ok_or_else(|| WorldError::NotFound(format!("blob {}", blob.hash)))?;
         blob_codec::unpack(blob, row.get(0))
     }
@@ -258,34 +282,36 @@ impl World for PostgresWorld {
         let changed = match request {
             Upkeep::Sweep { runs, tasks } => return self.sweep(runs, tasks).await,
             Upkeep::FindStuck { idle, limit } => {
-                return upkeep::find_stuck(&self.looks, now, (idle, limit)).await;
+                return upkeep::find_stuck(&self.reader, now, (idle, limit)).await;
             }
             Upkeep::MarkUnserved { idle, limit } => {
-                return upkeep::mark_unserved(&self.looks, now, (idle, limit)).await;
+                let link = self.looks.link(&self.claims, &self.reader).await.with(Purpose::Plain);
+                return self.looks.timed(upkeep::mark_unserved(&link, now, (idle, limit))).await;
             }
-            Upkeep::DueSchedules { limit } => return upkeep::due_schedules(&self.rounds, now, limit).await,
-            Upkeep::Retain { keep, limit } => retain::retain(&self.office, now, keep, limit).await?,
-            Upkeep::Prepare => retain::prepare(&self.office, now).await?,
+            Upkeep::DueSchedules { limit } => return upkeep::due_schedules(&self.claims, now, limit).await,
+            Upkeep::Retain { keep, limit } => retain::retain(&self.archive, now, keep, limit).await?,
+            Upkeep::Prepare => retain::prepare(&self.archive, now).await?,
             Upkeep::CollectBlobs { grace, limit } => blobs::collect(&self.archive, now, grace, limit).await?,
         };
-        Ok(UpkeepReport { changed, ..upkeep::glance(&self.rounds, now).await? })
+        Ok(UpkeepReport { changed, ..upkeep::glance(&self.claims, now).await? })
     }
 }
 
 impl PostgresWorld {
     fn counter<'a>(&'a self, fronts: &'a Fronts) -> claims::Counter<'a> {
-        claims::Counter { claims: &self.claims, rounds: &self.rounds, fronts }
+        claims::Counter { claims: &self.claims, slow: &self.slow, fronts }
     }
 
     async fn sweep(&self, runs: usize, tasks: usize) -> WorldResult<UpkeepReport> {
+        let link = self.sweeps.link(&self.claims, &self.slow).await;
         let swept = upkeep::sweep(
-            &self.rounds,
+            &link,
             &self.time,
             &self.hints,
             (&self.watermark, &self.storm, &self.patience, &self.ready),
             (runs, tasks),
-        )
-        .await?;
+        );
+        let swept = self.sweeps.timed(swept).await?;
         if let Some(since) = swept.runs_since {
             self.run_fronts.lower(since);
         }
@@ -305,7 +331,7 @@ impl PostgresWorld {
         }
         // A freed task that was cancelled is not ready, but the run it answered to may be.
         if looked_too_early {
-            let seen = upkeep::glance(&self.rounds, self.time.param()).await?;
+            let seen = upkeep::glance(&self.claims, self.time.param()).await?;
             (report.runs_ready, report.tasks_ready) = (seen.runs_ready, seen.tasks_ready);
         }
         Ok(report)

@@ -78,6 +78,10 @@ impl Database {
         Self { url: format!("{server}/{name}") }
     }
 
+    pub fn name(&self) -> &str {
+        self.url.rsplit('/').next().expect("the url names a database")
+    }
+
     pub async fn client(&self) -> Client {
         sql(&self.url).await
     }
