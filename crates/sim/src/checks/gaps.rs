@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rhythm_core::{Event, EventData, MessageId, RunId, TaskId};
-use rhythm_engine::world::{CommitOutcome, Control, Controlled, FreshTime};
+use rhythm_engine::world::{Control, Controlled, FreshTime};
 
 use super::{Applied, Check, Moment, Objection, View};
 
