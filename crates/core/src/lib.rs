@@ -18,6 +18,7 @@ pub mod id;
 pub mod message;
 pub mod payload;
 pub mod program;
+pub mod refers;
 pub mod refold;
 pub mod retry;
 pub mod run;

@@ -24,6 +24,7 @@ pub mod node_types;
 pub mod play;
 pub mod queue_order;
 pub mod records;
+pub mod referring;
 pub mod reopening;
 pub mod schedules;
 pub mod starts;
@@ -428,6 +429,13 @@ macro_rules! conformance_tests {
                 what_nothing_names_is_collected_after_the_grace
                 a_blob_stored_again_is_not_collected
                 blobs_are_collected_in_small_pieces
+            }
+            referring {
+                a_commit_that_refers_to_a_collected_blob_is_refused
+                a_commit_keeps_its_blobs_from_a_collector_that_is_about_to_take_them
+                of_a_commit_and_a_collector_one_wins
+                first_commits_and_forks_need_their_blobs_too
+                a_fused_commit_needs_its_blobs_too
             }
             records {
                 a_cursor_nobody_gave_is_refused

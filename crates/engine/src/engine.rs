@@ -265,9 +265,21 @@ impl Engine {
             match folding.plan(claim) {
                 Planned::Idle => return Ok(release(ReleaseOutcome::Idle { arrived: row.arrived })),
                 Planned::Unsteppable(detail) => return Ok(release(aside(detail))),
-                Planned::NeedBlobs(wanted) => process.load_blobs(&wanted, &mut blobs).await?,
+                Planned::NeedBlobs(wanted) => {
+                    let mut more = Blobs::new();
+                    let loaded = process.load_blobs(&wanted, &mut more).await;
+                    if let Err(error) = loaded {
+                        let ended = if error.is_passing() { None } else { folding.end_at_once() };
+                        let Some(ended) = ended else { return Err(error) };
+                        return Ok(Verdict::Commit(Box::new(process.prepare(*ended, &row).await?)));
+                    }
+                    blobs.extend(more);
+                }
                 Planned::Commit(plan) => {
-                    return Ok(Verdict::Commit(Box::new(process.prepare(*plan, &row).await?)));
+                    let instead = if plan.item.blobs.is_empty() { None } else { folding.end_at_once() };
+                    let (item, mut after) = process.prepare(*plan, &row).await?;
+                    after.instead = instead.map(|plan| Box::new(plan.item));
+                    return Ok(Verdict::Commit(Box::new((item, after))));
                 }
             }
         }

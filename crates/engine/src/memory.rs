@@ -50,6 +50,12 @@ impl MemoryWorld {
         Self::join(self.shared.clone())
     }
 
+    /// As if the collector had come by twice: of these blobs, those that nothing stored names are gone. For tests of what comes
+    /// between a put and its commit. Gives how many went.
+    pub fn take_unnamed(&self, tenant: &TenantId, hashes: &[String]) -> usize {
+        self.transact(|state, _| state.tenant(tenant).take_unnamed(hashes))
+    }
+
     fn join(shared: Arc<Shared>) -> Self {
         let id = lock(&shared).open_handle();
         Self { shared, id }

@@ -10,6 +10,7 @@ use rhythm_core::fold::{Advance, Advanced, End, Fold, RunState, advance};
 use rhythm_core::message::{
     Cancel, ChildCompleted, ChildFailed, Message, MessageBody, SignalReceived, TaskFailed,
 };
+use rhythm_core::refers::{self, Refs};
 use rhythm_core::{
     Actor, BlobRef, Blobs, ChildSpec, Command, CommandId, CommitId, Failure, MessageId, Program, RunId,
     TaskSpec, Timestamp,
@@ -54,7 +55,7 @@ pub struct Folding<'a> {
 
 impl Folding<'_> {
     /// Folds as many messages as one commit may carry. `claim` decides which new tasks to take at once.
-    pub fn plan(self, claim: &mut dyn FnMut(&TaskSpec) -> bool) -> Planned {
+    pub fn plan(&self, claim: &mut dyn FnMut(&TaskSpec) -> bool) -> Planned {
         let mut sheet = Sheet::new(self.row, self.fence, self.commit.clone());
         let mut waiting: VecDeque<Message> = order_for_start(self.messages.to_vec()).into();
         let mut fold = Fold::new(self.program, self.row.facts());
@@ -70,10 +71,10 @@ impl Folding<'_> {
             match step {
                 Ok(Ok(Advance::Advanced(advanced))) => sheet.add(self.row, message, *advanced, claim),
                 Ok(Ok(Advance::NeedBlobs(wanted))) => return Planned::NeedBlobs(wanted),
-                Ok(Err(error)) => return self.give_up(&message, &waiting, error.to_string()),
+                Ok(Err(error)) => return self.give_up(error.to_string()),
                 Err(panic) => {
                     let detail = format!("the step panicked: {}", panic_text(&*panic));
-                    return self.give_up(&message, &waiting, detail);
+                    return self.give_up(detail);
                 }
             }
             if sheet.item.end.is_some() {
@@ -85,6 +86,10 @@ impl Folding<'_> {
         }
         let settled = fold.settle(&mut sheet.state);
         sheet.blobs.extend(settled);
+        let (before, after) = (self.row.state.snapshot.as_ref(), sheet.state.snapshot.as_ref());
+        if let Err(error) = refers::new_in_snapshot(self.program, before, after, &mut sheet.refs) {
+            return Planned::Unsteppable(error.to_string());
+        }
         let fused = self.fence == Fence::Fused;
         let more = self.more || next_consumable(&waiting, &sheet.state).is_some();
         sheet.finish(self.row, fused, more)
@@ -93,19 +98,24 @@ impl Folding<'_> {
 
 impl Folding<'_> {
     /// The program cannot step this run. What asks the run to end is obeyed all the same, without it.
-    fn give_up(&self, failed: &Message, waiting: &VecDeque<Message>, detail: String) -> Planned {
-        let mut all = std::iter::once(failed).chain(waiting);
-        let Some(end) = all.find(|message| message.body.ends_a_pending_run()) else {
-            return Planned::Unsteppable(detail);
-        };
+    fn give_up(&self, detail: String) -> Planned {
+        self.end_at_once().map_or(Planned::Unsteppable(detail), Planned::Commit)
+    }
+
+    /// The run ends because somebody asked for it, and nothing else that waits for it is consumed.
+    pub fn end_at_once(&self) -> Option<Box<Plan>> {
+        let end = self.messages.iter().find(|message| message.body.ends_a_pending_run())?;
         let mut sheet = Sheet::new(self.row, self.fence, self.commit.clone());
         // As if it were asked for the second time: the fold then ends the run at once.
         sheet.state.cancelling = true;
         let facts = self.row.facts();
         let ended = advance(self.program, &facts, &sheet.state, end, self.now, self.blobs);
-        let Ok(Advance::Advanced(advanced)) = ended else { return Planned::Unsteppable(detail) };
+        let Ok(Advance::Advanced(advanced)) = ended else { return None };
         sheet.add(self.row, end.clone(), *advanced, &mut |_| false);
-        sheet.finish(self.row, false, false)
+        match sheet.finish(self.row, false, false) {
+            Planned::Commit(plan) if plan.item.end.is_some() => Some(plan),
+            _ => None,
+        }
     }
 }
 
@@ -136,6 +146,8 @@ struct Sheet {
     item: CommitItem,
     children: Vec<ChildSpec>,
     blobs: Vec<(BlobRef, Arc<[u8]>)>,
+    /// What the new snapshot refers to.
+    refs: Refs,
     /// Trace context of the message being applied.
     trace: Option<String>,
 }
@@ -148,7 +160,8 @@ impl Sheet {
             arrived: row.arrived,
             ..CommitItem::new(row.id.clone(), commit, fence, RunState::default())
         };
-        Self { state: row.state.clone(), item, children: Vec::new(), blobs: Vec::new(), trace: None }
+        let state = row.state.clone();
+        Self { state, item, children: Vec::new(), blobs: Vec::new(), refs: Refs::new(), trace: None }
     }
 
     fn add(
@@ -248,6 +261,7 @@ impl Sheet {
             self.tell(&parent.run.clone(), MessageId::child(parent.child), Actor::run(&row.id), body);
         }
         self.item.state = self.state;
+        self.item.blobs = referred(&self.item, self.refs);
         let depth = row.id.as_str().matches('.').count();
         if depth >= MAX_DEPTH {
             for child in std::mem::take(&mut self.children) {
@@ -258,6 +272,13 @@ impl Sheet {
         }
         Planned::Commit(Box::new(Plan { item: self.item, children: self.children, blobs: self.blobs }))
     }
+}
+
+/// Every blob an item names, beside those of its snapshot. What tasks and children get, and how a run ends, is in the rows.
+pub fn referred(item: &CommitItem, mut refs: Refs) -> Vec<String> {
+    item.events.iter().for_each(|event| refers::of_event(&event.data, &mut refs));
+    item.deliveries.iter().for_each(|delivery| refers::of_message(&delivery.message.body, &mut refs));
+    refs.into_iter().collect()
 }
 
 /// A fused commit has not seen the inbox: signals it newly asks for may be waiting there already.

@@ -6,7 +6,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rhythm_core::{BlobRef, Blobs, CommitId, Message, Millis, TaskId};
+use rhythm_core::payload::Contents;
+use rhythm_core::{BlobRef, Blobs, Blocked, BlockedCode, CommitId, Message, Millis, TaskId};
 
 use crate::children::{new_child, pin};
 use crate::config::Config;
@@ -31,6 +32,9 @@ pub struct Process {
     unsettled: Mutex<Vec<Batch>>,
 }
 
+/// A world that loses what it has just stored, again and again, is broken.
+const MOST_STORED_AGAIN: u8 = 20;
+
 /// A commit on its way, and what to do when it is through.
 #[derive(Clone)]
 pub struct Batch {
@@ -45,9 +49,23 @@ pub struct Aftermath {
     pub row: Arc<RunRow>,
     /// The messages of the results a fused item carries; they take the ordinary way when it is stale.
     pub told: Vec<Option<Message>>,
+    /// What was stored for it: it is stored again when somebody has collected it meanwhile.
+    pub stored: Arc<Contents>,
+    /// How often that had to be.
+    pub stored_again: u8,
+    /// When what the item refers to is lost, this is committed: it ends the run, as somebody asks.
+    pub instead: Option<Box<CommitItem>>,
 }
 
+/// An item, what is to be done when it is through, and the blobs it lacks.
+type Refused = (CommitItem, Aftermath, Vec<String>);
+
 impl Aftermath {
+    fn of(row: &Arc<RunRow>) -> Self {
+        let (told, stored) = (Vec::new(), Arc::new(Contents::new()));
+        Self { row: row.clone(), told, stored, stored_again: 0, instead: None }
+    }
+
     fn stale(self, item: CommitItem) -> Settled {
         let finished = item.finished.into_iter().zip(self.told);
         let with_message = |(finished, message)| FinishedTask { message, ..finished };
@@ -104,7 +122,7 @@ impl Process {
                 Err(failure) => refuse_child(&mut item, &child, failure),
             }
         }
-        Ok((item, Aftermath { row: row.clone(), told: Vec::new() }))
+        Ok((item, Aftermath { stored: Arc::new(blobs), ..Aftermath::of(row) }))
     }
 
     /// Loads the blobs a step asked for, beside those it has.
@@ -133,7 +151,19 @@ impl Process {
         match self.world.commit(batch.commit.clone()).await {
             Ok(committed) => {
                 self.time.observe(committed.at, asked);
-                Ok(self.settle(batch, committed))
+                let (mut settled, refused) = self.settle(batch, committed);
+                let mut failed = None;
+                for (item, after, missing) in refused {
+                    match Box::pin(self.push_again(item, after, &missing)).await {
+                        Ok(outcomes) => settled.extend(outcomes),
+                        Err(error) => failed = Some(error),
+                    }
+                }
+                match failed {
+                    // What came through meanwhile must not be lost; the rest is sent with the next call.
+                    Some(error) if settled.is_empty() => Err(error),
+                    _ => Ok(settled),
+                }
             }
             Err(error) if error.is_passing() => {
                 self.unsettled.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
@@ -164,6 +194,49 @@ impl Process {
         Ok(settled)
     }
 
+    /// Blobs of an item are gone: those that were stored for it are stored again, and the same is committed once more. What this
+    /// process does not have either keeps the run from going on, until somebody stores it and retries the run.
+    async fn push_again(
+        &self,
+        item: CommitItem,
+        mut after: Aftermath,
+        missing: &[String],
+    ) -> WorldResult<Vec<Settled>> {
+        let stored = after.stored.clone();
+        let ours: Contents =
+            stored.iter().filter(|(blob, _)| missing.contains(&blob.hash)).cloned().collect();
+        let in_vain = after.stored_again >= MOST_STORED_AGAIN;
+        let is_lost = |hash: &&String| in_vain || ours.iter().all(|(blob, _)| blob.hash != **hash);
+        match missing.iter().find(is_lost) {
+            None => {
+                after.stored_again += 1;
+                for (blob, content) in &ours {
+                    if let Err(error) = self.world.put_blob(&self.config.tenant, blob, content).await {
+                        let batch = self.batch(vec![item], Vec::new(), vec![after]);
+                        self.unsettled.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
+                        return Err(error);
+                    }
+                }
+                self.push(self.batch(vec![item], Vec::new(), vec![after])).await
+            }
+            Some(lost) => {
+                let detail = WorldError::NotFound(format!("blob {lost}")).to_string();
+                tracing::error!(run = %item.run, detail, "a commit refers to what is lost");
+                if let Some(instead) = after.instead.take() {
+                    return self.push(self.batch(vec![*instead], Vec::new(), vec![after])).await;
+                }
+                // Of a fused one the results take the ordinary way, and whoever claims the run then sets it aside.
+                if let Fence::Claim(claim) = item.fence {
+                    let blocked = Blocked { code: BlockedCode::Quarantined, since: self.time.now(), detail };
+                    let run = item.run.clone();
+                    let released = ReleasedRun { run, claim, outcome: ReleaseOutcome::Aside(blocked) };
+                    self.push(self.batch(Vec::new(), vec![released], Vec::new())).await?;
+                }
+                Ok(vec![after.stale(item)])
+            }
+        }
+    }
+
     /// Sends again what got no answer.
     pub async fn resend(&self) -> WorldResult<Vec<Settled>> {
         let waiting = std::mem::take(&mut *self.unsettled.lock().unwrap_or_else(PoisonError::into_inner));
@@ -189,15 +262,20 @@ impl Process {
         !self.unsettled.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    fn settle(&self, batch: Batch, committed: Committed) -> Vec<Settled> {
+    /// Also gives what was refused because blobs are missing.
+    fn settle(&self, batch: Batch, committed: Committed) -> (Vec<Settled>, Vec<Refused>) {
         let Batch { commit, after } = batch;
         self.meter.count(&commit, &committed);
-        let mut settled = Vec::with_capacity(after.len());
+        let (mut settled, mut refused) = (Vec::with_capacity(after.len()), Vec::new());
         // Mostly the world is done with it, and nothing is copied.
         let items = Arc::unwrap_or_clone(commit).items;
         for ((item, after), outcome) in items.into_iter().zip(after).zip(committed.outcomes) {
             settled.push(match outcome {
                 CommitOutcome::Stale => after.stale(item),
+                CommitOutcome::Missing(missing) => {
+                    refused.push((item, after, missing));
+                    continue;
+                }
                 CommitOutcome::Done(done) => {
                     self.note_due(&item, committed.at);
                     let claims: HashMap<TaskId, u64> =
@@ -217,7 +295,7 @@ impl Process {
                 }
             });
         }
-        settled
+        (settled, refused)
     }
 
     fn note_due(&self, item: &CommitItem, at: rhythm_core::Timestamp) {

@@ -16,6 +16,7 @@ use rhythm_core::{Actor, CommitId, Failure, MessageId, Millis, Payload, RunId, T
 use crate::children::{new_child, pin};
 use crate::client::Client;
 use crate::error::EngineError;
+use crate::plan::referred;
 use crate::programs::Programs;
 use crate::whereabouts::{Whereabouts, after};
 use crate::world::*;
@@ -116,7 +117,9 @@ pub async fn fork(
             wish.at
         )));
     }
-    let item = Making { client, id: &id, origin: run }.item(past, last).await?;
+    let refs = past::refs(client, programs, &picture.row, past.state.snapshot.as_ref()).await?;
+    let mut item = Making { client, id: &id, origin: run }.item(past, last).await?;
+    item.blobs = referred(&item, refs);
     let control = Control::Fork { run: Box::new(new), item: Box::new(item) };
     client.control(control).await?;
     Ok(id)

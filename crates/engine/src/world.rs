@@ -31,7 +31,10 @@ pub use tasks::*;
 ///
 /// 1. `commit` is atomic per run and refused when the revision moved; items of a batch succeed or fail alone
 ///    (`a_commit_writes_all_of_a_transition`, `a_commit_on_a_moved_revision_is_stale`,
-///    `items_of_a_batch_fail_alone`, `a_fold_of_many_messages_is_one_commit`).
+///    `items_of_a_batch_fail_alone`, `a_fold_of_many_messages_is_one_commit`), or when a blob it refers to does not exist
+///    (`a_commit_that_refers_to_a_collected_blob_is_refused`,
+///    `a_commit_keeps_its_blobs_from_a_collector_that_is_about_to_take_them`, `of_a_commit_and_a_collector_one_wins`,
+///    `first_commits_and_forks_need_their_blobs_too`, `a_fused_commit_needs_its_blobs_too`).
 /// 2. Claims are fenced by a number that only grows (`a_stale_claim_cannot_commit`,
 ///    `a_stale_task_claim_cannot_finish`, `a_taken_over_task_refuses_its_old_holder`).
 /// 3. A repeated commit gets the original answer, a repeated claim what it took (`a_repeated_commit_gets_the_original_answer`,

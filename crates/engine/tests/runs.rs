@@ -482,6 +482,68 @@ async fn a_run_whose_input_is_lost_is_set_aside_alone_and_can_be_ended() {
     assert_eq!(rig.status(&bad).await, Status::Cancelled);
 }
 
+/// Whether a step looks into the value or only passes it on.
+#[tokio::test]
+async fn a_run_whose_lost_value_is_stored_again_goes_on_when_it_is_retried() {
+    let rig = Rig::new();
+    rig.register("looks", json!({"steps": ["measure_input"]})).await;
+    rig.register("passes", json!({"steps": [{"keep": 1}]})).await;
+    for (workflow, output) in [("looks", json!([70_002])), ("passes", json!([1]))] {
+        let content = format!("\"{}\"", workflow[..1].repeat(70_000));
+        let lost = BlobRef::of(content.as_bytes());
+        let input = Payload::Blob(lost.clone());
+        let start = StartRun { workflow: workflow.into(), input, ..StartRun::default() };
+        let run = rig.client.start_run(start).await.unwrap();
+        rig.settle().await;
+        for _ in 0..2 {
+            let blocked = rig.picture(&run).await.summary.blocked.expect("it cannot go on");
+            assert_eq!(blocked.code, BlockedCode::Quarantined);
+            assert_eq!(blocked.detail, format!("blob {} was not found", lost.hash));
+            rig.client.retry_run(&run, "perhaps now").await.unwrap();
+            rig.settle().await;
+        }
+        rig.client.world().put_blob(rig.client.tenant(), &lost, content.as_bytes()).await.unwrap();
+        rig.client.retry_run(&run, "it is back").await.unwrap();
+        rig.settle().await;
+        assert_eq!(rig.output(&run).await, output);
+        rig.verify(&run).await;
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_lacks_a_value_can_be_ended() {
+    let rig = Rig::new();
+    let steps = json!({"steps": [{"signal": {"name": "go"}}, {"task": task("a")}]});
+    let run = rig.start(steps).await;
+    rig.settle().await;
+    let lost = Payload::Blob(BlobRef::of(b"nobody stored this"));
+    rig.client.signal(&run, "go", lost, None).await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.picture(&run).await.summary.blocked.unwrap().code, BlockedCode::Quarantined);
+    rig.client.cancel(&run, "not worth it").await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.status(&run).await, Status::Cancelled);
+    assert_eq!(rig.stage.calls(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_large_signal_travels_as_a_blob() {
+    let rig = Rig::new();
+    let large = "s".repeat(100_000);
+    rig.register("child", json!({"steps": [{"send": {"to": "$parent", "name": "hi", "payload": large}}]}))
+        .await;
+    let run =
+        rig.start(json!({"steps": [{"child": {"workflow": "child"}}, {"signal": {"name": "hi"}}]})).await;
+    rig.settle().await;
+    let history = rig.client.history(&run).await.unwrap();
+    let received = history.iter().find_map(|event| match &event.data {
+        EventData::SignalReceived(signal) => Some(&signal.payload),
+        _ => None,
+    });
+    assert!(matches!(received, Some(Payload::Blob(blob)) if blob.bytes == 100_002), "it stayed inline");
+    rig.verify(&run).await;
+}
+
 #[tokio::test]
 async fn a_child_that_could_not_start_is_started_when_its_parent_is_retried() {
     let rig = Rig::new();

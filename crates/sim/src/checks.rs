@@ -364,6 +364,7 @@ fn show_item((item, outcome): (&CommitItem, &CommitOutcome)) -> String {
     let outcome = match outcome {
         CommitOutcome::Done(done) => format!("done, revision {}", done.revision),
         CommitOutcome::Stale => "STALE".to_owned(),
+        CommitOutcome::Missing(blobs) => format!("MISSING {}", blobs.join(" ")),
     };
     format!("{} {} {fence} [{}]{end} {outcome}", item.run, item.commit, rows.join("; "))
 }

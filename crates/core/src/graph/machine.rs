@@ -152,6 +152,14 @@ impl Program for GraphProgram {
         }
     }
 
+    fn blob_refs(&self, snapshot: &Snapshot) -> Result<Vec<BlobRef>, ProgramError> {
+        let mut found = BTreeSet::new();
+        Memory::load(snapshot)?.each_blob(&mut |blob| {
+            found.insert(blob.clone());
+        });
+        Ok(found.into_iter().collect())
+    }
+
     fn session<'a>(&'a self, snapshot: &Snapshot) -> Option<Box<dyn Session + 'a>> {
         Some(Box::new(GraphSession::open(self, snapshot)?))
     }

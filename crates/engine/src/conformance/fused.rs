@@ -322,6 +322,7 @@ pub async fn a_fused_commit_racing_a_delivery_loses_nothing(stage: &dyn Stage) {
                 assert_eq!(play.complete(&task).await, Finish::Done);
                 vec!["s1", "task:1"]
             }
+            missing @ CommitOutcome::Missing(_) => panic!("{missing:?}"),
         };
         let claimed = play.claim().await;
         assert_eq!((&claimed.run.id, ids(&claimed.messages)), (&run, expected), "round {round}");

@@ -16,8 +16,26 @@ impl Tenant {
         (blob.seen_at, blob.unused) = (now, false);
     }
 
+    /// Something that is written now refers to these. Gives those that do not exist.
+    pub fn use_blobs(&mut self, hashes: &[String], now: Timestamp) -> Vec<String> {
+        let mut missing = Vec::new();
+        for hash in hashes {
+            match self.blobs.get_mut(hash) {
+                Some(blob) => (blob.seen_at, blob.unused) = (now, false),
+                None => missing.push(hash.clone()),
+            }
+        }
+        missing
+    }
+
     pub fn read_blob(&self, hash: &str) -> Option<Arc<[u8]>> {
         self.blobs.get(hash).map(|blob| blob.content.clone())
+    }
+
+    pub fn take_unnamed(&mut self, hashes: &[String]) -> usize {
+        let named = self.named();
+        let unnamed = hashes.iter().filter(|hash| !named.contains(*hash));
+        unnamed.filter(|hash| self.blobs.remove(*hash).is_some()).count()
     }
 
     pub fn collect_blobs(&mut self, grace: Millis, limit: usize, now: Timestamp) -> u64 {

@@ -37,6 +37,10 @@ impl State {
         if let Some(outcome) = self.repeated(by, &item) {
             return outcome;
         }
+        let missing = self.tenant(by.tenant).use_blobs(&item.blobs, by.now);
+        if !missing.is_empty() {
+            return CommitOutcome::Missing(missing);
+        }
         if let Some(new) = &item.new
             && !self.create_begun(by, new, &item)
         {

@@ -235,6 +235,9 @@ impl State {
         if self.tenant(id).paused_workflows.contains(&run.workflow) {
             return Err(WorldError::Conflict(format!("workflow {} is paused", run.workflow)));
         }
+        if let Some(hash) = self.tenant(id).use_blobs(&item.blobs, now).first() {
+            return Err(WorldError::NotFound(format!("blob {hash}")));
+        }
         let name = run.id.clone();
         match self.create_run(id, run, now) {
             Creation::Exists => Ok(Controlled::Unchanged),

@@ -1,9 +1,12 @@
 //! The beginning of a history, folded once more.
 
+use std::sync::Arc;
+
 use rhythm_core::fold::{Divergence, End};
 use rhythm_core::program::RunFacts;
+use rhythm_core::refers::{self, Refs};
 use rhythm_core::refold::{Past, refold, up_to};
-use rhythm_core::{BlobRef, Blobs, Event, EventData, RunId};
+use rhythm_core::{BlobRef, Blobs, Event, EventData, Program, RunId, Snapshot};
 use thiserror::Error;
 
 use crate::client::Client;
@@ -42,6 +45,34 @@ enum Broken {
     NeedBlobs(Vec<BlobRef>),
 }
 
+async fn program(
+    client: &Client,
+    programs: &Programs,
+    row: &RunRow,
+) -> Result<Arc<dyn Program>, EngineError> {
+    let found = programs.load(&**client.world(), client.tenant(), &row.workflow, &row.version).await?;
+    let Lookup::Found(program) = found else {
+        let (workflow, version) = (&row.workflow, &row.version);
+        return Err(EngineError::Invalid(format!(
+            "version {version} of {workflow} cannot be folded here: use a process that has it"
+        )));
+    };
+    Ok(program)
+}
+
+/// The blobs that a snapshot of this program refers to.
+pub async fn refs(
+    client: &Client,
+    programs: &Programs,
+    row: &RunRow,
+    snapshot: Option<&Snapshot>,
+) -> Result<Refs, EngineError> {
+    let (program, mut refs) = (program(client, programs, row).await?, Refs::new());
+    refers::new_in_snapshot(&*program, None, snapshot, &mut refs)
+        .map_err(|error| EngineError::Invalid(error.to_string()))?;
+    Ok(refs)
+}
+
 /// Folds rows under the facts given; `row` says whose they are.
 pub async fn fold(
     client: &Client,
@@ -50,13 +81,7 @@ pub async fn fold(
     facts: &RunFacts,
     rows: &[Event],
 ) -> Result<Past, EngineError> {
-    let found = programs.load(&**client.world(), client.tenant(), &row.workflow, &row.version).await?;
-    let Lookup::Found(program) = found else {
-        let (workflow, version) = (&row.workflow, &row.version);
-        return Err(EngineError::Invalid(format!(
-            "version {version} of {workflow} cannot be folded here: use a process that has it"
-        )));
-    };
+    let program = program(client, programs, row).await?;
     let mut blobs = Blobs::new();
     loop {
         let folded = refold(&*program, facts, rows, |wanted| {

@@ -1,11 +1,12 @@
 //! What attempts came to, on its way into the world.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use rhythm_core::failure::codes;
 use rhythm_core::fold::spill;
 use rhythm_core::message::{Actor, Message, MessageBody, TaskCompleted, TaskFailed};
-use rhythm_core::payload::INLINE_MAX_BYTES;
+use rhythm_core::payload::{Contents, INLINE_MAX_BYTES};
 use rhythm_core::retry::Verdict;
 use rhythm_core::task::MAX_DELIVERIES;
 use rhythm_core::{Blobs, Failure, MessageId, OnExhausted, Payload, RunId, Timestamp, WorkerId};
@@ -78,15 +79,15 @@ impl Worker {
 
     /// Moves a large output into a blob. What the handler did must not be forgotten because the world is
     /// away: that is an error, and the result is kept.
-    async fn store_output(&self, output: Payload) -> WorldResult<Result<Payload, Failure>> {
+    async fn store_output(&self, output: Payload) -> WorldResult<Result<(Payload, Contents), Failure>> {
         let size = output.size();
         if size > MAX_PAYLOAD_BYTES {
             let message = format!("the output has {size} bytes, the limit is {MAX_PAYLOAD_BYTES}");
             return Ok(Err(Failure::permanent(codes::LIMIT_EXCEEDED, message)));
         }
-        let Some((blob, content)) = spill(&output) else { return Ok(Ok(output)) };
+        let Some((blob, content)) = spill(&output) else { return Ok(Ok((output, Contents::new()))) };
         match self.process.world.put_blob(&self.process.config.tenant, &blob, &content).await {
-            Ok(()) => Ok(Ok(Payload::Blob(blob))),
+            Ok(()) => Ok(Ok((Payload::Blob(blob.clone()), vec![(blob, content)]))),
             Err(error) if error.is_passing() => Err(error),
             Err(error) => Ok(Err(Failure::new(codes::BAD_PAYLOAD, format!("the output: {error}")))),
         }
@@ -97,6 +98,7 @@ impl Worker {
         let mut slots = self.slots_for_new();
         let mut turns = Turns::new();
         let mut by_run: BTreeMap<RunId, Vec<FinishedTask>> = BTreeMap::new();
+        let mut stored: BTreeMap<RunId, Contents> = BTreeMap::new();
         let mut plain = Vec::new();
         for Finished { task, result } in results {
             if !self.still_mine(&task) {
@@ -106,7 +108,13 @@ impl Worker {
             }
             let result = match result {
                 Ok(output) => match self.store_output(output.clone()).await {
-                    Ok(stored) => stored,
+                    Ok(Ok((output, contents))) => {
+                        if let (Some((run, _)), false) = (&task.run, contents.is_empty()) {
+                            stored.entry(run.clone()).or_default().extend(contents);
+                        }
+                        Ok(output)
+                    }
+                    Ok(Err(failure)) => Err(failure),
                     Err(_) => {
                         self.lock_unstored().push(Finished { task, result: Ok(output) });
                         continue;
@@ -134,6 +142,9 @@ impl Worker {
             let messages: Vec<Message> = finished.iter().filter_map(|task| task.message.clone()).collect();
             match self.fuse(&run, &messages, &mut slots).await {
                 Ok(Some((mut item, mut aftermath))) => {
+                    if let Some(outputs) = stored.remove(&run) {
+                        Arc::make_mut(&mut aftermath.stored).extend(outputs);
+                    }
                     let consumed: HashSet<&MessageId> = item.consumed.iter().collect();
                     for mut task in finished {
                         // What came after the run's end was not consumed; it takes the ordinary way.

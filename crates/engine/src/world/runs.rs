@@ -280,6 +280,10 @@ pub struct CommitItem {
     pub cancel_timers: Vec<CommandId>,
     /// Also cancel every open task of the run and send this to every live child.
     pub cancel_open: Option<Message>,
+    /// Hashes of the blobs that the item refers to: in its rows, messages, tasks and children, and in its snapshot as far as the
+    /// one before did not. All must exist; they are marked as used in the same transaction, so that no collector takes them
+    /// before the item is written.
+    pub blobs: Vec<String>,
 }
 
 impl CommitItem {
@@ -309,6 +313,7 @@ impl CommitItem {
             cancel_tasks: Vec::new(),
             cancel_timers: Vec::new(),
             cancel_open: None,
+            blobs: Vec::new(),
         }
     }
 
@@ -354,6 +359,14 @@ pub enum CommitOutcome {
     Done(Done),
     /// The fence did not hold; nothing was written.
     Stale,
+    /// Blobs that the item refers to do not exist; nothing was written. The same commit is accepted once they are stored.
+    Missing(Vec<String>),
+}
+
+impl CommitOutcome {
+    pub fn is_done(&self) -> bool {
+        matches!(self, Self::Done(_))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

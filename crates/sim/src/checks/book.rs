@@ -28,7 +28,7 @@ impl Book {
             }
             Applied::Commit(commit, committed) => {
                 let done = commit.items.iter().zip(&committed.outcomes);
-                let done = done.filter(|(_, outcome)| **outcome != CommitOutcome::Stale);
+                let done = done.filter(|(_, outcome)| outcome.is_done());
                 done.flat_map(|(item, _)| &item.tasks).for_each(|task| self.asked(task, committed.at));
             }
             Applied::FinishTasks(request, answers) => {

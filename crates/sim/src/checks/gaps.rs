@@ -37,7 +37,7 @@ impl Check for Gaps {
             _ => return Ok(()),
         };
         for (item, outcome) in commit.items.iter().zip(&committed.outcomes) {
-            if *outcome == CommitOutcome::Stale {
+            if !outcome.is_done() {
                 continue;
             }
             for event in &item.events {

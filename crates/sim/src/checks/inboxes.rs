@@ -58,7 +58,7 @@ impl Check for Inboxes {
             }
             Applied::Commit(commit, committed) => {
                 let done = commit.items.iter().zip(&committed.outcomes);
-                let done = done.filter(|(_, outcome)| **outcome != CommitOutcome::Stale);
+                let done = done.filter(|(_, outcome)| outcome.is_done());
                 return done.map(|(item, _)| item).try_for_each(|item| self.committed(item));
             }
             _ => {}

@@ -32,7 +32,7 @@ impl Once {
     pub fn commit(&mut self, commit: &Commit, committed: &Committed) -> Option<(Commit, Committed)> {
         let answered = || commit.items.iter().zip(&committed.outcomes);
         let is_again = |(item, outcome): (&CommitItem, &CommitOutcome)| {
-            *outcome != CommitOutcome::Stale && !self.commits.insert(item.commit.clone())
+            outcome.is_done() && !self.commits.insert(item.commit.clone())
         };
         let again: Vec<bool> = answered().map(is_again).collect();
         if !again.contains(&true) {

@@ -1,6 +1,8 @@
 //! The one way to move runs: a batch of transitions as one pipelined transaction. Either all of it is written, or a
 //! fence did not hold and nothing is.
 
+use std::collections::BTreeSet;
+
 use rhythm_core::fold::End;
 use rhythm_core::message::{MessageBody, TimerFired};
 use rhythm_core::{Failure, MessageId};
@@ -54,6 +56,7 @@ async fn prepare<'a>(
     items: &'a [Transition<'a>],
 ) -> Result<(Pipeline<'a>, Places), Fault> {
     let mut batch = Batch { pipeline: Pipeline::new(session), now, items, places: Places::default() };
+    batch.use_blobs().await?;
     batch.begin().await?;
     if all_are_over(items) {
         batch.transit_and_end().await?;
@@ -80,6 +83,20 @@ struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
+    /// First, so that every batch locks blobs before it locks runs, and each in the same order.
+    async fn use_blobs(&mut self) -> Result<(), Fault> {
+        let mut used: BTreeSet<(&'a str, &'a str)> = BTreeSet::new();
+        for Transition { by, item } in self.items {
+            used.extend(item.blobs.iter().map(|hash| (by.tenant.as_str(), hash.as_str())));
+        }
+        if used.is_empty() {
+            return Ok(());
+        }
+        let (tenants, hashes): (Vec<&'a str>, Vec<&'a str>) = used.into_iter().unzip();
+        self.pipeline.add(sql::USE_BLOBS, params![self.now, tenants, hashes]).await?;
+        Ok(())
+    }
+
     /// Runs that are created with their first commit.
     async fn begin(&mut self) -> Result<(), Fault> {
         let mut columns = RunColumns::default();

@@ -146,6 +146,15 @@ impl Work for CommitWork {
 
 type Move = (Part, Answer<(Timestamp, CommitOutcome)>);
 
+/// Which of these blobs do not exist.
+pub async fn missing_blobs(session: &Session, tenant: &str, hashes: &[String]) -> Result<Vec<String>, Fault> {
+    if hashes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = session.query(sql::MISSING_BLOBS, &[&tenant, &hashes]).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
 /// The next batch, in the order of run ids: each run once, and what reaches out to many rows by itself.
 fn take_round(moves: Vec<Move>) -> (Vec<Move>, Vec<Move>) {
     let alone = |(part, _): &Move| part.transition().item.cancel_open.is_some();
@@ -243,7 +252,9 @@ impl CommitWork {
         let row = &rows[0];
         let at = Timestamp::from_millis(row.get(0));
         if row.get::<_, Option<i64>>(1).is_none() {
-            return Ok((at, CommitOutcome::Stale));
+            let missing = missing_blobs(session, &by.tenant, &item.blobs).await?;
+            let stale = missing.is_empty();
+            return Ok((at, if stale { CommitOutcome::Stale } else { CommitOutcome::Missing(missing) }));
         }
         let held: Vec<String> = row.get(3);
         let done = Done {

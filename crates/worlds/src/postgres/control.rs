@@ -13,7 +13,7 @@ use super::errors::Fault;
 use super::link::{Param, Session};
 use super::pipeline::Pipeline;
 use super::rows::{count, from_json};
-use super::{artifacts, schedules, sql};
+use super::{artifacts, commit, schedules, sql};
 
 pub struct Desk<'a> {
     pub session: &'a Session,
@@ -223,7 +223,7 @@ impl Desk<'_> {
         self.ready(sql::READY_IF_TOLD, run).await
     }
 
-    /// A run and its first commit. Only a paused workflow can keep it from being written.
+    /// A run and its first commit. Once its blobs are there, only a paused workflow can keep it from being written.
     async fn fork(&self, run: &NewRun, item: &CommitItem) -> Result<(Controlled, Hint), Fault> {
         let conflict = |text: String| Err(WorldError::Conflict(text).into());
         let mut columns = RunColumns::default();
@@ -242,6 +242,10 @@ impl Desk<'_> {
                 Some(true) => Ok((Controlled::Unchanged, Hint::default())),
                 _ => conflict(format!("there is another run {}", run.id)),
             };
+        }
+        let missing = commit::missing_blobs(self.session, self.tenant.as_str(), &item.blobs).await?;
+        if let Some(hash) = missing.first() {
+            return Err(WorldError::NotFound(format!("blob {hash}")).into());
         }
         let by = By { tenant: self.tenant.0.clone(), worker: String::new(), hold: 0 };
         let transition = Transition { by: &by, item };

@@ -116,6 +116,8 @@ statements! {
     MIGRATION_APPLIED = "migration_applied";
     PUT_BLOB = "put_blob";
     READ_BLOB = "read_blob";
+    USE_BLOBS = "use_blobs";
+    MISSING_BLOBS = "missing_blobs";
     DUE_BLOBS = "due_blobs";
     MONTHS = "months";
     NAMED_BLOBS = "named_blobs";

@@ -8,6 +8,7 @@ use rhythm_engine::world::{
 };
 use rusqlite::{ToSql, params};
 
+use super::definitions;
 use super::ending;
 use super::history;
 use super::inbox::Target;
@@ -82,6 +83,17 @@ impl Committer<'_> {
             && run.last_commit.as_deref() == Some(item.commit.as_str())
         {
             return self.repeat(item, run.arrived);
+        }
+        if !item.blobs.is_empty() {
+            if found.is_none()
+                && let done @ CommitOutcome::Done(_) = self.repeat_of_ended(item)?
+            {
+                return Ok(done);
+            }
+            let missing = definitions::use_blobs(tx, &self.request.tenant, &item.blobs)?;
+            if !missing.is_empty() {
+                return Ok(CommitOutcome::Missing(missing));
+            }
         }
         if let Some(new) = &item.new {
             if found.is_some() {

@@ -56,6 +56,18 @@ pub fn put_blob(tx: &Tx<'_>, tenant: &TenantId, blob: &BlobRef, packed: &[u8]) -
     tx.run(sql!("definitions", "put_blob"), row).map(drop)
 }
 
+/// Something that is written now refers to these. Gives those that do not exist.
+pub fn use_blobs(tx: &Tx<'_>, tenant: &TenantId, hashes: &[String]) -> WorldResult<Vec<String>> {
+    let mut missing = Vec::new();
+    for hash in hashes {
+        let row = params![tenant.as_str(), hash, tx.now.millis()];
+        if tx.run(sql!("definitions", "use_blob"), row)? == 0 {
+            missing.push(hash.clone());
+        }
+    }
+    Ok(missing)
+}
+
 pub fn read_blob(sql: Sql<'_>, tenant: &TenantId, blob: &BlobRef) -> WorldResult<Arc<[u8]>> {
     let id = params![tenant.as_str(), blob.hash];
     match sql.one(sql!("definitions", "blob"), id, |row| row.take::<Vec<u8>>())? {

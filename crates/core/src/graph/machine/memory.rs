@@ -15,6 +15,7 @@ use crate::command::Command;
 use crate::failure::Failure;
 use crate::graph::ir::Graph;
 use crate::id::CommandId;
+use crate::payload::{BlobRef, Payload};
 use crate::program::{ProgramError, Snapshot};
 use crate::time::Timestamp;
 
@@ -235,6 +236,27 @@ impl Memory {
         self.values.keep(&named);
         let moved = self.values.make_room();
         (Snapshot::seal(FORMAT, serde_json::to_vec(self).expect("memory always serialises")), moved)
+    }
+
+    /// Calls `found` with every blob the snapshot refers to.
+    pub fn each_blob(&self, found: &mut impl FnMut(&BlobRef)) {
+        self.values.blobs().for_each(&mut *found);
+        let mut failures: Vec<&Failure> = Vec::new();
+        if let Stage::Undoing(undoing) = &self.stage {
+            failures.extend(undoing.failure.iter().chain(undoing.left.iter().map(|(_, failure)| failure)));
+        }
+        for visit in self.open.values() {
+            if let Wait::Fan(fan) = &visit.wait {
+                failures.extend(fan.failures());
+            }
+        }
+        for payload in
+            failures.iter().flat_map(|failure| failure.data.iter().chain(failure.fields.as_deref()))
+        {
+            if let Payload::Blob(blob) = payload {
+                found(blob);
+            }
+        }
     }
 
     fn named(&self) -> BTreeSet<ValueId> {

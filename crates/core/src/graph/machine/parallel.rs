@@ -75,6 +75,14 @@ impl Fan {
         (self.open.remove(&command).unwrap_or_default(), clock)
     }
 
+    /// Of items that failed, where that fails nothing else.
+    pub fn failures(&self) -> impl Iterator<Item = &Failure> {
+        self.given.values().filter_map(|ended| match ended {
+            Ended::Failed(failure) => Some(failure),
+            Ended::Given(_) => None,
+        })
+    }
+
     pub fn values(&self) -> impl Iterator<Item = ValueId> + '_ {
         let given = self.given.values().filter_map(|ended| match ended {
             Ended::Given(value) => Some(*value),

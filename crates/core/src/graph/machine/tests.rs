@@ -4,6 +4,7 @@
 mod compensation;
 mod explore;
 mod kinds;
+mod large;
 mod laws;
 mod limits;
 mod patches;

@@ -36,6 +36,14 @@ impl Values {
         self.kept.get(&id)
     }
 
+    /// Those that have left.
+    pub fn blobs(&self) -> impl Iterator<Item = &BlobRef> {
+        self.kept.values().filter_map(|payload| match payload {
+            Payload::Blob(blob) => Some(blob),
+            Payload::Inline(_) => None,
+        })
+    }
+
     pub fn keep(&mut self, named: &BTreeSet<ValueId>) {
         self.kept.retain(|id, _| named.contains(id));
     }

@@ -164,6 +164,7 @@ impl Pair {
             let end = if item.end.is_some() { "end" } else { "step" };
             let written = match (&outcome, repeated) {
                 (CommitOutcome::Stale, _) => "stale",
+                (CommitOutcome::Missing(_), _) => "missing",
                 (CommitOutcome::Done(_), true) => "done before",
                 (CommitOutcome::Done(_), false) => "done",
             };

@@ -8,6 +8,7 @@ use rusqlite::params;
 
 use super::dead;
 use crate::sqlite::commit::write_first;
+use crate::sqlite::definitions;
 use crate::sqlite::history::write_operator_row;
 use crate::sqlite::inbox::{Target, awaits};
 use crate::sqlite::runs::{create_run, make_ready};
@@ -101,6 +102,9 @@ pub fn annotate(
 pub fn fork(tx: &Tx<'_>, tenant: &TenantId, run: &NewRun, item: &CommitItem) -> WorldResult<Controlled> {
     if tx.is_workflow_paused(tenant, &run.workflow)? {
         return Err(WorldError::Conflict(format!("workflow {} is paused", run.workflow)));
+    }
+    if let Some(hash) = definitions::use_blobs(tx, tenant, &item.blobs)?.first() {
+        return Err(WorldError::NotFound(format!("blob {hash}")));
     }
     match create_run(tx, tenant, run)? {
         Creation::Exists => Ok(Controlled::Unchanged),

@@ -15,5 +15,7 @@ SELECT version FROM definition WHERE tenant = ?1 AND workflow = ?2 ORDER BY numb
 -- name: put_blob
 INSERT INTO blob (tenant, hash, bytes, content, seen_at) VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (hash, tenant) DO UPDATE SET seen_at = excluded.seen_at, unused = 0;
+-- name: use_blob
+UPDATE blob SET seen_at = ?3, unused = 0 WHERE hash = ?2 AND tenant = ?1;
 -- name: blob
 SELECT content FROM blob WHERE hash = ?2 AND tenant = ?1;

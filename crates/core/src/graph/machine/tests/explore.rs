@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::stage::{Outcome, Script, Stage, Way, remember, script};
 use crate::id::Version;
 use crate::message::Message;
+use crate::program::Program as _;
 
 #[derive(Default)]
 struct Explored {
@@ -17,6 +18,8 @@ struct Explored {
     /// By the hash of what can be told of them.
     states: BTreeSet<Version>,
     repeats: usize,
+    /// How many states refer to values that have left the snapshot.
+    large: usize,
     patches: BTreeSet<String>,
 }
 
@@ -34,6 +37,8 @@ fn explore(mut stage: Stage, delivered: &[Message], found: &mut Explored) {
     if !found.states.insert(Version::of(state.as_bytes())) {
         return;
     }
+    let refs = stage.state.snapshot.as_ref().map(|snapshot| stage.program.blob_refs(snapshot).unwrap());
+    found.large += usize::from(refs.is_some_and(|refs| !refs.is_empty()));
     if stage.end.is_some() || stage.pending.is_empty() {
         stage.check();
         found.patches.extend(told.split(',').filter(|told| !told.is_empty()).map(str::to_owned));
@@ -104,6 +109,21 @@ fn a_join_behind_branches_in_a_loop_comes_to_the_same_in_every_order() {
     let end = found.ends.first().unwrap();
     assert!(end.starts_with(r#"completed {"a": 2, "b": 2, "c": 2, "d": 2, "e": 1, "x": 1}"#), "{end}");
     assert!(found.states.len() > 30, "{}", found.states.len());
+}
+
+/// What a join puts together, and what it is put together of, does not fit into a snapshot.
+#[test]
+fn large_values_come_to_the_same_in_every_order() {
+    let large = |n: u32, by: &str| json!({"n": n, "text": by.repeat(45_000)});
+    let script = script()
+        .with("b", [large(1, "b"), large(2, "B")])
+        .with("c", [large(2, "c"), large(0, "C")])
+        .with("d", [large(2, "d"), large(1, "D")]);
+    let found = explored("join, branches, loop, large values", &graph(), script);
+    assert_eq!(found.ends.len(), 1);
+    let end = found.ends.first().unwrap();
+    assert!(end.starts_with(r#"completed {"a": 2, "b": 2, "c": 2, "d": 2, "e": 1, "x": 1}"#), "{end}");
+    assert!(found.large > 10, "only {} states refer to blobs", found.large);
 }
 
 /// x and its edges go, unless something is there or the join counts on it.

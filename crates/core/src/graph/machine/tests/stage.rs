@@ -14,7 +14,7 @@ use crate::graph::{Context, Registry, compile};
 use crate::id::{CommandId, MessageId, RunId, TenantId, Version};
 use crate::message::*;
 use crate::payload::{Blobs, Payload};
-use crate::program::RunFacts;
+use crate::program::{Program, ProgramError, RunFacts};
 use crate::run::Compensation;
 use crate::time::Timestamp;
 
@@ -287,11 +287,32 @@ impl Stage {
                 other => other,
             })
         } else {
-            advance(program, &self.facts, &self.state, message, now, &self.blobs)
+            self.advance(program, message, now)
         };
         match answer {
             Ok(Advance::Advanced(advanced)) => *advanced,
             other => panic!("{other:?}"),
+        }
+    }
+
+    /// As an engine does it: only what a step asks for is loaded, and all of it was stored before.
+    fn advance(
+        &self,
+        program: &GraphProgram,
+        message: &Message,
+        now: Timestamp,
+    ) -> Result<Advance, ProgramError> {
+        let mut loaded = Blobs::new();
+        loop {
+            match advance(program, &self.facts, &self.state, message, now, &loaded)? {
+                Advance::NeedBlobs(wanted) => {
+                    for blob in wanted {
+                        let content = self.blobs.get(&blob.hash).expect("what a step asks for was stored");
+                        assert!(loaded.insert(blob.hash, content.clone()).is_none(), "it has that already");
+                    }
+                }
+                advanced => return Ok(advanced),
+            }
         }
     }
 
@@ -331,8 +352,8 @@ impl Stage {
                 Command::StartChild(child) => {
                     let node = node_of(child.child);
                     self.order.push(node.clone());
-                    let text = child.input.text().unwrap();
-                    self.calls.push((child.workflow, serde_json::from_str(text).unwrap()));
+                    let text = child.input.resolve(&self.blobs).unwrap();
+                    self.calls.push((child.workflow, serde_json::from_slice(text).unwrap()));
                     let body = match self.answer(&node) {
                         Some(Ok(output)) => {
                             let output = payload(&output);
@@ -423,6 +444,8 @@ impl Stage {
     pub fn check(&self) {
         let counter = recount(&self.history).unwrap();
         if let Some(snapshot) = &self.state.snapshot {
+            let refs = self.program.blob_refs(snapshot).unwrap();
+            assert!(refs.iter().all(|blob| self.blobs.contains_key(&blob.hash)), "{refs:?}");
             assert_eq!(
                 self.program.counter(snapshot).unwrap(),
                 counter,

@@ -16,6 +16,8 @@ const MOST_NODES: usize = 8;
 const MOST_MOVES: usize = 60;
 /// Whatever is silent, undecided or never signalled keeps a run waiting: few are.
 const SELDOM: u8 = 25;
+/// Of so many runs one has answers that do not fit into its snapshot together.
+const LARGE: u8 = 150;
 
 #[derive(Clone)]
 pub struct Made {
@@ -260,6 +262,12 @@ impl Draft {
         }
         if self.one_in(8) {
             script.cancel_at = Some(i64::from(self.below(4)));
+        }
+        if self.one_in(LARGE) {
+            let objects = script.answers.values_mut().flatten().flatten().filter(|answer| answer.is_object());
+            for (place, answer) in objects.enumerate() {
+                answer["large"] = json!(place.to_string().repeat(30_000));
+            }
         }
     }
 
