@@ -1,12 +1,12 @@
 //! From messages to a commit: folds everything that waits for a run and gathers what the transitions ask for
 //! into one [`CommitItem`]. Pure; what needs the world (blobs, versions of children) is handed back.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rhythm_core::failure::codes;
-use rhythm_core::fold::{Advance, Advanced, End, Fold, RunState, advance};
+use rhythm_core::fold::{Advance, Advanced, End, Fold, RunState, Settled, advance};
 use rhythm_core::message::{
     Cancel, ChildCompleted, ChildFailed, Message, MessageBody, SignalReceived, TaskFailed,
 };
@@ -150,6 +150,8 @@ struct Sheet {
     refs: Refs,
     /// Trace context of the message being applied.
     trace: Option<String>,
+    /// What became of failures; of several verdicts on one, the last.
+    settled: BTreeMap<CommandId, bool>,
 }
 
 impl Sheet {
@@ -160,8 +162,8 @@ impl Sheet {
             arrived: row.arrived,
             ..CommitItem::new(row.id.clone(), commit, fence, RunState::default())
         };
-        let state = row.state.clone();
-        Self { state, item, children: Vec::new(), blobs: Vec::new(), refs: Refs::new(), trace: None }
+        let (children, blobs, settled) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Self { state: row.state.clone(), item, children, blobs, refs: Refs::new(), trace: None, settled }
     }
 
     fn add(
@@ -186,6 +188,7 @@ impl Sheet {
         self.item.end = advanced.end;
         self.state = advanced.state;
         self.blobs.extend(advanced.blobs);
+        self.settled.extend(advanced.settled.iter().map(|settled| (settled.task, settled.handled)));
     }
 
     /// To all children: nobody who did not wait for the run's own clean-up waits for theirs.
@@ -262,6 +265,8 @@ impl Sheet {
         }
         self.item.state = self.state;
         self.item.blobs = referred(&self.item, self.refs);
+        let settled = self.settled.into_iter().map(|(task, handled)| Settled { task, handled });
+        self.item.settled = settled.collect();
         let depth = row.id.as_str().matches('.').count();
         if depth >= MAX_DEPTH {
             for child in std::mem::take(&mut self.children) {

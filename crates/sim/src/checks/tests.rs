@@ -101,6 +101,7 @@ fn picture(id: &RunId, status: Status) -> Picture {
         output: (status == Status::Completed).then(Payload::null),
         failure: None,
         failed_by: None,
+        dismissed_at: None,
         workflow_paused: false,
         ready_since: None,
         claimed_by: None,
@@ -119,6 +120,7 @@ struct Scene {
     picture: Picture,
     history: Vec<Event>,
     tasks: Vec<TaskSummary>,
+    letters: Vec<DeadLetter>,
 }
 
 impl Scene {
@@ -129,6 +131,7 @@ impl Scene {
             picture: picture(&run(), status),
             history: Vec::new(),
             tasks: Vec::new(),
+            letters: Vec::new(),
         }
     }
 
@@ -138,6 +141,7 @@ impl Scene {
             now: NOW,
             runs: BTreeMap::from([(run(), seen)]),
             tasks: self.tasks.clone(),
+            letters: self.letters.clone(),
             queues: Vec::new(),
             schedules: Vec::new(),
             workflows: Vec::new(),

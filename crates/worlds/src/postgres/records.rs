@@ -15,6 +15,7 @@ use rhythm_engine::world::{
     WorkerRow, WorkflowPatch, WorkflowRow, WorldResult,
 };
 
+pub use self::lists::fate;
 use super::{PostgresWorld, artifacts};
 
 #[async_trait]

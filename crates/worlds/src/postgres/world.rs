@@ -263,7 +263,9 @@ impl World for PostgresWorld {
                 return upkeep::mark_unserved(&self.looks, now, (idle, limit)).await;
             }
             Upkeep::DueSchedules { limit } => return upkeep::due_schedules(&self.rounds, now, limit).await,
-            Upkeep::Retain { keep, limit } => retain::retain(&self.office, now, keep, limit).await?,
+            Upkeep::Retain { keep, keep_failed, limit } => {
+                retain::retain(&self.office, now, (keep, keep_failed), limit).await?
+            }
             Upkeep::Prepare => retain::prepare(&self.office, now).await?,
             Upkeep::CollectBlobs { grace, limit } => blobs::collect(&self.archive, now, grace, limit).await?,
         };

@@ -39,7 +39,11 @@ async fn examine(session: &Session) -> CliResult<Vec<String>> {
     let mut findings = health.findings;
     if health.dead_letters > 0 {
         let letters = count(health.dead_letters, "dead letter");
-        findings.push(format!("{letters} to be decided on: rhythm dead list"));
+        let kept = match health.kept_runs {
+            0 => String::new(),
+            runs => format!(", for which {} kept", are(runs)),
+        };
+        findings.push(format!("{letters} to be decided on{kept}: rhythm dead list"));
     }
     findings.extend(world.queues(tenant).await?.iter().filter_map(|queue| unattended(queue, now)));
     findings.extend(world.schedules(tenant).await?.iter().filter_map(|schedule| late(schedule, now)));
@@ -49,6 +53,10 @@ async fn examine(session: &Session) -> CliResult<Vec<String>> {
         findings.push(format!("run {} cannot go on ({code}): rhythm explain {}", run.id, run.id));
     }
     Ok(findings)
+}
+
+fn are(runs: u64) -> String {
+    format!("{} {}", count(runs, "ended run"), if runs == 1 { "is" } else { "are" })
 }
 
 fn unattended(queue: &QueueRow, now: Timestamp) -> Option<String> {

@@ -43,3 +43,5 @@ WHERE place = 2 AND key = (
     SELECT p.key FROM ended_run c JOIN live_run p ON p.run = c.parent_run AND p.tenant = c.tenant WHERE c.key = ?1);
 -- name: delete_ended
 DELETE FROM ended_run WHERE key = ?1;
+-- name: dismiss
+UPDATE ended_run SET dismissed_at = ?2, dismissed_by = ?3 WHERE key = ?1 AND dismissed_at IS NULL;
