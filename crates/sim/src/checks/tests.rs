@@ -24,6 +24,7 @@ use crate::kernel::Owner;
 
 mod graphs;
 mod kept;
+mod letters;
 mod opened_again;
 mod schedules;
 
