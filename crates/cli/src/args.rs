@@ -68,7 +68,7 @@ pub enum Command {
     Runs(commands::runs::Runs),
     #[command(subcommand)]
     Tasks(commands::tasks::Tasks),
-    #[command(subcommand)]
+    #[command(subcommand, visible_alias = "dlq")]
     Dead(commands::dead::Dead),
     #[command(subcommand)]
     Approvals(commands::approvals::Approvals),

@@ -55,6 +55,8 @@ pub struct WorkerSettings {
     #[serde(with = "rhythm_core::duration::lenient_option")]
     pub retention: Option<Millis>,
     #[serde(with = "rhythm_core::duration::lenient_option")]
+    pub failed_retention: Option<Millis>,
+    #[serde(with = "rhythm_core::duration::lenient_option")]
     pub blob_grace: Option<Millis>,
     pub fast: bool,
     pub allow_shell: bool,

@@ -137,7 +137,7 @@ impl CliError {
             Self::EmptyFolder { .. } => "name a file, or a folder that has such files somewhere below it",
             Self::BadConfig { .. } => {
                 "rhythm.toml may hold world, tenant and [worker] queues, concurrency, poll_interval, patience, \
-                 retention, blob_grace, fast, allow_shell, allow_hosts, and [approvals] link_key, link_base"
+                 retention, failed_retention, blob_grace, fast, allow_shell, allow_hosts, and [approvals] link_key, link_base"
             }
             Self::Usage(_) => "`rhythm --help` lists the commands, `rhythm COMMAND --help` their options",
             Self::Unconfirmed(_) => "add --yes if that is what you want",

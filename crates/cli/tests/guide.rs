@@ -215,6 +215,11 @@ fn dead_letters() {
 }
 
 #[test]
+fn retention_does_what_its_page_says() {
+    check(&page("docs/guide/retention.md"));
+}
+
+#[test]
 fn operations() {
     check(&page("docs/guide/operations.md"));
 }
@@ -244,6 +249,7 @@ fn every_page_of_the_guide_is_run() {
             "nodes",
             "operations.md",
             "patches.md",
+            "retention.md",
             "schedules.md",
             "tasks-built-in.md",
             "tasks.md",

@@ -54,13 +54,19 @@ fn a_dead_letter_is_shown_requeued_and_discarded(rig: &Rig) {
     assert_eq!(rig.ok(&["dead", "requeue", &first]), format!("requeued {first}"));
     let shown = rig.json(&["tasks", "show", &first]);
     assert_eq!((&shown["state"], &shown["attempt"]), (&json!("ready"), &json!(1)));
-    rig.fails(&["dead", "show", &first], 3, "ENGINE003");
+    let shown = rig.json(&["dead", "show", &first]);
+    assert_eq!((&shown["status"], &shown["fate"]), (&json!("reprocessed"), &json!("standalone")));
+    assert!(shown["reprocessed_at"].is_i64(), "{shown}");
+    assert_eq!(shown["history"][1]["status"], "reprocessed");
+    assert!(shown["history"][1]["by"].is_string(), "{shown}");
+    rig.fails(&["dead", "requeue", &first], 3, "ENGINE003");
 
     let stderr = rig.fails(&["dead", "discard", "--all"], 2, "CLI006");
     assert!(stderr.contains("this would discard 1 dead letter"), "{stderr}");
     assert_eq!(rig.ok(&["dead", "discard", "--all", "--yes"]), "discarded 1 of 1 dead letter");
     assert_eq!(rig.ok(&["dead", "requeue", "--all"]), "no dead letters");
-    rig.fails(&["dead", "show", &second], 3, "ENGINE003");
+    assert_eq!(rig.json(&["dead", "show", &second])["status"], "discarded");
+    assert_eq!(rig.json(&["dead", "list", "--status", "discarded"])["rows"][0]["task"], json!(second));
 }
 
 fn a_paused_queue_hands_nothing_out(rig: &Rig) {

@@ -10,6 +10,7 @@ use crate::event::{
     TimerScheduled, Warning,
 };
 use crate::failure::{Failure, codes};
+use crate::id::CommandId;
 use crate::message::{Cancel, Message, MessageBody};
 use crate::payload::{BlobRef, Blobs, Contents, INLINE_MAX_BYTES, Payload};
 use crate::program::{
@@ -55,6 +56,17 @@ pub struct Advanced {
     pub end: Option<End>,
     /// Contents that left their inline place; they must be stored before the commit.
     pub blobs: Contents,
+    /// What became of failures of tasks.
+    pub settled: Vec<Settled>,
+}
+
+/// What the run has made of the failure of one of its tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settled {
+    pub task: CommandId,
+    /// The program went on, so nobody has to do anything about it. Otherwise the run failed of it, or takes back its work
+    /// because of it.
+    pub handled: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -292,6 +304,7 @@ struct Page {
     /// Its deadline has passed before anybody cancelled it: it fails, however its clean-up ends.
     late: bool,
     blobs: Contents,
+    settled: Vec<Settled>,
 }
 
 impl Page {
@@ -313,6 +326,7 @@ impl Page {
             cancelling: state.cancelling,
             late: false,
             blobs: Vec::new(),
+            settled: Vec::new(),
         }
     }
 
@@ -335,6 +349,7 @@ impl Page {
             self.spill_command(command);
         }
         self.blobs.append(&mut transition.blobs);
+        self.settle(&transition);
         let size = transition.snapshot.bytes.len();
         let was_large = state.snapshot.as_ref().is_some_and(|last| last.bytes.len() > SNAPSHOT_WARN_BYTES);
         match transition.progress {
@@ -364,6 +379,14 @@ impl Page {
                 self.finish(transition, None)
             }
         }
+    }
+
+    /// A transition that fails is undone, what it had caught too; and a run that takes back its work is as good as failed.
+    fn settle(&mut self, transition: &Transition) {
+        let failed = matches!(transition.progress, Progress::Failed(_))
+            || transition.awaiting.contains(Compensation::UNDER_WAY);
+        let settled = transition.read.iter().map(|task| Settled { task: *task, handled: !failed });
+        self.settled.extend(settled);
     }
 
     /// Writes what the program told and what follows from its commands.
@@ -472,6 +495,7 @@ impl Page {
             cancel_open: self.cancel_open,
             end,
             blobs: self.blobs,
+            settled: self.settled,
         }))
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::command::Command;
 use crate::event::EventData;
 use crate::failure::Failure;
-use crate::id::{RunId, TenantId, Version};
+use crate::id::{CommandId, RunId, TenantId, Version};
 use crate::message::Message;
 use crate::payload::{BlobRef, Blobs, Contents, Payload};
 use crate::time::Timestamp;
@@ -100,6 +100,9 @@ pub struct Transition {
     pub blobs: Contents,
     /// The run knows that its history has been warned of a large snapshot.
     pub warned: bool,
+    /// Tasks whose failures an await has read, or absorbed, in this transition: those of a group that was decided otherwise
+    /// too, even while they are open.
+    pub read: Vec<CommandId>,
 }
 
 /// The answer of a step.

@@ -28,6 +28,8 @@ pub struct Config {
     pub grace: Millis,
     /// Ended runs and tasks are kept this long.
     pub keep: Millis,
+    /// Failed runs that nobody dismissed are kept this long.
+    pub keep_failed: Millis,
     /// Blobs that nothing names are kept this long: who has stored one may be about to name it.
     pub blob_grace: Millis,
     pub results: Batches,
@@ -68,6 +70,7 @@ impl Config {
             run_batch: 100,
             grace: Millis::from_secs(30),
             keep: Millis::from_secs(30 * 24 * 3600),
+            keep_failed: Millis::from_secs(90 * 24 * 3600),
             blob_grace: Millis::from_secs(3 * 24 * 3600),
             results: Batches::default(),
         }

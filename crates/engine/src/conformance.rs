@@ -331,6 +331,14 @@ macro_rules! conformance_tests {
                 a_requeued_standalone_task_runs_again
                 a_letter_of_a_live_run_that_went_on_is_not_requeued
                 a_letter_its_run_handled_before_it_failed_is_not_requeued
+                a_failure_the_run_handled_is_no_dead_letter
+                a_failure_the_run_handled_is_not_requeued
+                a_fused_commit_settles_the_failure_it_writes
+                a_task_that_lost_a_race_leaves_no_dead_letter
+                a_run_may_fail_of_what_it_had_handled
+                the_fate_of_a_failure_follows_its_run
+                a_requeued_task_of_a_run_that_is_over_stands_alone
+                a_letter_keeps_what_became_of_it
                 a_discarded_letter_is_gone
                 a_discarded_letter_tells_the_run_held_for_it
                 an_unknown_letter_is_not_found
@@ -393,6 +401,9 @@ macro_rules! conformance_tests {
             upkeep {
                 retention_removes_all_of_a_run
                 retention_removes_ended_standalone_tasks
+                a_pending_letter_of_a_standalone_task_is_kept
+                a_pending_letter_keeps_its_run_and_the_runs_above_it
+                a_failed_run_is_kept_longer_unless_it_is_dismissed
                 retention_never_touches_what_is_alive
                 a_run_is_kept_while_its_tasks_are_under_way
                 a_run_nothing_will_wake_is_reported_once

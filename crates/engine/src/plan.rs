@@ -1,12 +1,12 @@
 //! From messages to a commit: folds everything that waits for a run and gathers what the transitions ask for
 //! into one [`CommitItem`]. Pure; what needs the world (blobs, versions of children) is handed back.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rhythm_core::failure::codes;
-use rhythm_core::fold::{Advance, Advanced, End, Fold, RunState, end_at_once};
+use rhythm_core::fold::{Advance, Advanced, End, Fold, RunState, Settled, end_at_once};
 use rhythm_core::message::{
     Cancel, ChildCompleted, ChildFailed, Message, MessageBody, SignalReceived, TaskFailed, TimerFired,
 };
@@ -154,6 +154,8 @@ struct Sheet {
     refs: Refs,
     /// Trace context of the message being applied.
     trace: Option<String>,
+    /// What became of failures; of several verdicts on one, the last.
+    settled: BTreeMap<CommandId, bool>,
 }
 
 impl Sheet {
@@ -164,8 +166,9 @@ impl Sheet {
             arrived: row.arrived,
             ..CommitItem::new(row.id.clone(), commit, fence, RunState::default())
         };
+        let (children, blobs, settled) = (Vec::new(), Vec::new(), BTreeMap::new());
         let state = row.state.clone();
-        Self { state, item, children: Vec::new(), blobs: Vec::new(), refs: Refs::new(), trace: None }
+        Self { state, item, children, blobs, refs: Refs::new(), trace: None, settled }
     }
 
     fn add(
@@ -190,6 +193,7 @@ impl Sheet {
         self.item.end = advanced.end;
         self.state = advanced.state;
         self.blobs.extend(advanced.blobs);
+        self.settled.extend(advanced.settled.iter().map(|settled| (settled.task, settled.handled)));
     }
 
     /// To all children: nobody who did not wait for the run's own clean-up waits for theirs.
@@ -266,6 +270,8 @@ impl Sheet {
         }
         self.item.state = self.state;
         self.item.blobs = referred(&self.item, self.refs);
+        let settled = self.settled.into_iter().map(|(task, handled)| Settled { task, handled });
+        self.item.settled = settled.collect();
         let depth = row.id.as_str().matches('.').count();
         if depth >= MAX_DEPTH {
             for child in std::mem::take(&mut self.children) {

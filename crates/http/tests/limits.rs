@@ -40,7 +40,7 @@ async fn a_body_may_have_as_many_bytes_as_allowed_and_not_one_more() {
     let server = Server::start(|_, _| reply("200 OK", &[], "12345")).await;
     let url = server.url("home.test", "/");
     let answer = send(&client(), json!({"url": url, "max_bytes": 5})).await.unwrap();
-    assert_eq!(answer.body.as_deref(), Some("12345"));
+    assert_eq!(answer.body, Some(json!("12345")));
     let failure = send(&client(), json!({"url": url, "max_bytes": 4})).await.unwrap_err();
     is(&failure, "HTTP_TOO_LARGE", false);
     assert!(failure.message.contains("more than 4 bytes"), "{failure}");
@@ -78,7 +78,7 @@ async fn compressed_bodies_are_read_and_bombs_do_not_go_off() {
     })
     .await;
     let answer = send(&client(), json!({"url": server.url("home.test", "/small")})).await.unwrap();
-    assert_eq!(answer.body.unwrap().len(), 1_000);
+    assert_eq!(answer.body.unwrap().as_str().map(str::len), Some(1_000));
     let failure = send(&client(), json!({"url": server.url("home.test", "/bomb")})).await.unwrap_err();
     is(&failure, "HTTP_TOO_LARGE", false);
 }

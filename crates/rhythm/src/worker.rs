@@ -106,6 +106,13 @@ impl WorkerBuilder {
         self
     }
 
+    /// Failed runs are kept this long, unless somebody dismisses them; 90 days unless told. Dead letters are kept until
+    /// somebody decides about them, each with its run.
+    pub fn failed_retention(mut self, keep: Duration) -> Self {
+        self.config.keep_failed = Millis(u64::try_from(keep.as_millis()).unwrap_or(u64::MAX));
+        self
+    }
+
     /// Large values that nothing refers to any more are kept this long; 3 days unless told.
     pub fn blob_grace(mut self, grace: Duration) -> Self {
         self.config.blob_grace = Millis(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));

@@ -56,7 +56,7 @@ async fn two_hundred_workers_with_a_connection_each_do_their_work() {
     // Nobody goes on before each of them does one of these: all have work, at the same time.
     let mut meetings = Vec::new();
     for _ in 0..WORKERS {
-        meetings.push(client.enqueue("meet", ()).await.expect("it is enqueued"));
+        meetings.push(client.enqueue("meet", &()).await.expect("it is enqueued"));
     }
     let met = async {
         for task in &meetings {
@@ -66,7 +66,7 @@ async fn two_hundred_workers_with_a_connection_each_do_their_work() {
     tokio::time::timeout(Duration::from_secs(120), met).await.expect("some never got work");
     let mut doubled = Vec::new();
     for number in 0..400_u64 {
-        doubled.push((number, client.enqueue("double", number).await.expect("it is enqueued")));
+        doubled.push((number, client.enqueue("double", &number).await.expect("it is enqueued")));
     }
     for (number, task) in doubled {
         assert_eq!(client.task_result::<u64>(&task).await.expect("it is done"), number * 2);

@@ -16,6 +16,7 @@ mod gaps;
 mod inboxes;
 mod kinds;
 mod lateness;
+mod letters;
 mod once;
 mod redeliveries;
 mod schedules;
@@ -137,6 +138,7 @@ impl Checks {
             Box::new(endings::Endings),
             Box::new(schedules::Schedules::default()),
             Box::new(tokens::Tokens::default()),
+            Box::new(letters::Letters::default()),
         ];
         Self { all, found: Vec::new(), transitions: 0, tally: BTreeMap::new(), once: Once::default() }
     }

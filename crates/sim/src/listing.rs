@@ -15,6 +15,13 @@ pub async fn tasks(client: &Client) -> WorldResult<Vec<TaskSummary>> {
     all(|cursor| client.world().list_tasks(TaskQuery { cursor, ..query.clone() })).await
 }
 
+/// Every failed task, whatever became of it.
+pub async fn failures(client: &Client) -> WorldResult<Vec<DeadLetter>> {
+    let (tenant, statuses) = (client.tenant().clone(), LetterStatus::ALL.into());
+    let query = DeadQuery { tenant, statuses, limit: PAGE, ..DeadQuery::default() };
+    all(|cursor| client.world().list_dead(DeadQuery { cursor, ..query.clone() })).await
+}
+
 async fn all<T, F>(page: impl Fn(Option<String>) -> F) -> WorldResult<Vec<T>>
 where
     F: Future<Output = WorldResult<Page<T>>>,

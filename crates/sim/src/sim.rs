@@ -10,7 +10,7 @@ use rhythm_engine::client::Client;
 use rhythm_engine::definitions::define;
 use rhythm_engine::error::EngineError;
 use rhythm_engine::memory::MemoryWorld;
-use rhythm_engine::world::{Clock, Wakeups, World as _};
+use rhythm_engine::world::{Clock, LetterStatus, Upkeep, Wakeups, World as _};
 
 use crate::caretaker::Caretaker;
 use crate::case::Case;
@@ -226,6 +226,7 @@ fn look_around<'a>(nemesis: &'a Nemesis, client: &Client) -> View<'a> {
         now: network.wait(client.world().now()).expect("the world can be read"),
         runs: network.wait(everything(client)).expect("the world can be read"),
         tasks: network.wait(listing::tasks(client)).expect("the world can be read"),
+        letters: network.wait(listing::failures(client)).expect("the world can be read"),
         queues: network.wait(client.world().queues(client.tenant())).expect("the world can be read"),
         schedules: network.wait(client.world().schedules(client.tenant())).expect("the world can be read"),
         workflows: network.wait(client.world().workflows(client.tenant())).expect("the world can be read"),
@@ -247,6 +248,7 @@ fn judge(case: &Case, nemesis: &Nemesis, client: &Client, played: Result<(), Bro
         let mut checks = network.checks.lock().unwrap_or_else(PoisonError::into_inner);
         checks.ended(&view);
         Fold { network, client }.look(&ids, &mut checks);
+        forget(network, client, &view, &mut checks);
         for (run, seen) in view.runs {
             *statuses.entry(seen.picture.summary.status.as_str()).or_default() += 1;
             states.insert(run.clone(), format!("{:?}", seen.picture.row.state));
@@ -268,6 +270,47 @@ fn judge(case: &Case, nemesis: &Nemesis, client: &Client, played: Result<(), Bro
         lines: network.trace.lines(),
         histories,
         states,
+    }
+}
+
+/// Retention comes last: of all that ended it leaves what somebody has to decide about, with the runs above it, whole.
+fn forget(network: &Network, client: &Client, view: &View<'_>, checks: &mut Checks) {
+    let pending = view.letters.iter().filter(|letter| letter.status == LetterStatus::Pending);
+    let kept: BTreeSet<&RunId> = pending.filter_map(|letter| letter.run.as_ref()).collect();
+    let is_kept = |run: &RunId| {
+        let below = format!("{run}.");
+        kept.iter().any(|kept| *kept == run || kept.as_str().starts_with(&below))
+    };
+    let retain = Upkeep::Retain { keep: Millis::ZERO, keep_failed: Millis::ZERO, limit: usize::MAX >> 1 };
+    network.wait(client.world().upkeep(retain)).expect("nobody disturbs it");
+    for (run, seen) in &view.runs {
+        let there =
+            network.wait(client.world().picture(client.tenant(), run)).expect("the world can be read");
+        let wanted =
+            is_kept(run) || !seen.picture.summary.status.is_final() || !seen.picture.tasks.is_empty();
+        let object = |what: &str| Objection::of_run(run, what);
+        match there {
+            None if wanted => {
+                checks.object("retention", object("it is gone, and a letter of it was pending"))
+            }
+            // What ended in this very instant is not older than nothing.
+            Some(_) if !wanted && seen.picture.summary.ended_at < Some(view.now) => {
+                checks.object("retention", object("nothing keeps it, and it is still there"))
+            }
+            Some(_) => {
+                let history = network.wait(client.history(run)).unwrap_or_default();
+                if history != seen.history {
+                    checks.object("retention", object("it was kept without its history"));
+                }
+            }
+            None => {}
+        }
+    }
+    let left = network.wait(listing::failures(client)).expect("the world can be read");
+    let lost =
+        view.letters.iter().filter(|letter| letter.status == LetterStatus::Pending && !left.contains(letter));
+    for letter in lost {
+        checks.object("retention", Objection::of_task(&letter.task, "its dead letter is gone"));
     }
 }
 

@@ -66,7 +66,7 @@ async fn everything(world: &PostgresWorld, round: usize) -> WorldResult<()> {
         Upkeep::MarkUnserved { idle: day, limit: 10 },
         Upkeep::DueSchedules { limit: 10 },
         Upkeep::Prepare,
-        Upkeep::Retain { keep: day, limit: 10 },
+        Upkeep::Retain { keep: day, keep_failed: day, limit: 10 },
         Upkeep::CollectBlobs { grace: day, limit: 10 },
     ] {
         world.upkeep(upkeep).await?;

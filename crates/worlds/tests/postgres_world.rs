@@ -208,7 +208,7 @@ async fn no_transaction_is_left_open() {
     play.deliver(&run, signal("s1", "x")).await;
     let task = play.take().await;
     play.complete(&task).await;
-    play.upkeep(Upkeep::Retain { keep: days(1), limit: 10 }).await;
+    play.upkeep(Upkeep::Retain { keep: days(1), keep_failed: days(1), limit: 10 }).await;
     let gone = play.control(Control::RemoveSchedule { name: "none".into() }).await;
     assert!(matches!(gone, Err(WorldError::NotFound(_))));
     play.sweep().await;
@@ -232,13 +232,13 @@ async fn an_old_month_is_dropped_whole_once_nothing_live_was_born_in_it() {
     assert!(client.query_one(rows, &[]).await.unwrap().get::<_, i64>(0) > 0, "history lies in its month");
 
     stage.clock().advance(days(60));
-    play.upkeep(Upkeep::Retain { keep: days(7), limit: 0 }).await;
+    play.upkeep(Upkeep::Retain { keep: days(7), keep_failed: days(7), limit: 0 }).await;
     assert!(client.query_one(there, &[]).await.unwrap().get::<_, bool>(0), "a live run was born in it");
 
     play.deliver(&live, signal("s2", "go")).await;
     play.done(&Draft::of(&play.claim().await).completed()).await;
     stage.clock().advance(days(8));
-    play.upkeep(Upkeep::Retain { keep: days(7), limit: 0 }).await;
+    play.upkeep(Upkeep::Retain { keep: days(7), keep_failed: days(7), limit: 0 }).await;
     assert!(!client.query_one(there, &[]).await.unwrap().get::<_, bool>(0));
     assert_eq!((play.find(&live).await, play.find(&failed).await), (None, None));
     let left = "SELECT (SELECT count(*) FROM rhythm.inbox) + (SELECT count(*) FROM rhythm.delivered)";

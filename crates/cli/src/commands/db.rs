@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::config::Settings;
 use crate::errors::CliResult;
+use crate::output::count;
 use crate::session::Session;
 
 /// The database behind the world
@@ -43,6 +44,10 @@ async fn status(settings: Settings) -> CliResult {
     if session.out.is_json() {
         return session.out.json(&health);
     }
+    let letters = match health.kept_runs {
+        0 => health.dead_letters.to_string(),
+        runs => format!("{} (they keep {})", health.dead_letters, count(runs, "ended run")),
+    };
     session.out.details(&[
         ("world", redacted(&settings.world)),
         ("server", health.server.clone()),
@@ -51,7 +56,7 @@ async fn status(settings: Settings) -> CliResult {
         ("runs", format!("{} live, {} ended", health.live_runs, health.ended_runs)),
         ("open tasks", health.open_tasks.to_string()),
         ("timers", health.timers.to_string()),
-        ("dead letters", health.dead_letters.to_string()),
+        ("dead letters", letters),
         ("problems", health.findings.len().to_string()),
     ])?;
     if !health.findings.is_empty() {

@@ -1,3 +1,4 @@
+pub mod choice;
 mod list;
 mod settle;
 mod show;
@@ -13,6 +14,7 @@ pub enum Dead {
     List(list::List),
     Show(show::Show),
     /// Run dead letters again, with fresh attempts; a run that one of them failed is opened again
+    #[command(visible_alias = "reprocess")]
     Requeue(settle::Which),
     /// Drop dead letters for good; a run held for one of them gets the failure
     Discard(settle::Which),

@@ -1,5 +1,6 @@
 mod at;
 mod compensate;
+mod dismiss;
 mod events;
 mod fork;
 mod list;
@@ -35,6 +36,7 @@ pub enum Runs {
     Resume(steer::Resume),
     Retry(steer::Retry),
     Compensate(compensate::Compensate),
+    Dismiss(dismiss::Dismiss),
 }
 
 impl Runs {
@@ -55,6 +57,7 @@ impl Runs {
             Self::Resume(command) => command.run(settings).await,
             Self::Retry(command) => command.run(settings).await,
             Self::Compensate(command) => command.run(settings).await,
+            Self::Dismiss(command) => command.run(settings).await,
         }
     }
 }

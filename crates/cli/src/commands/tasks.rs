@@ -1,5 +1,6 @@
 mod cancel;
 mod enqueue;
+mod failed;
 pub mod list;
 pub mod options;
 mod show;
@@ -14,6 +15,7 @@ use crate::errors::CliResult;
 pub enum Tasks {
     Enqueue(enqueue::Enqueue),
     List(list::List),
+    Failed(failed::Failed),
     Show(show::Show),
     Cancel(cancel::Cancel),
 }
@@ -23,6 +25,7 @@ impl Tasks {
         match self {
             Self::Enqueue(command) => command.run(settings).await,
             Self::List(command) => command.run(settings).await,
+            Self::Failed(command) => command.run(settings).await,
             Self::Show(command) => command.run(settings).await,
             Self::Cancel(command) => command.run(settings).await,
         }

@@ -39,6 +39,9 @@ pub struct Worker {
     /// How long ended runs and tasks are kept [default: 30d]
     #[arg(long, value_name = "DURATION")]
     retention: Option<String>,
+    /// How long failed runs are kept that nobody dismissed [default: 90d]
+    #[arg(long, value_name = "DURATION")]
+    failed_retention: Option<String>,
     /// How long large values are kept that nothing refers to any more [default: 3d]
     #[arg(long, value_name = "DURATION")]
     blob_grace: Option<String>,
@@ -80,6 +83,9 @@ impl Worker {
         if let Some(keep) = plan.retention {
             worker = worker.retention(keep);
         }
+        if let Some(keep) = plan.failed_retention {
+            worker = worker.failed_retention(keep);
+        }
         if let Some(grace) = plan.blob_grace {
             worker = worker.blob_grace(grace);
         }
@@ -114,6 +120,10 @@ impl Worker {
             Some(text) => Some(input::duration("--retention", text)?),
             None => file.retention,
         };
+        let failed_retention = match &self.failed_retention {
+            Some(text) => Some(input::duration("--failed-retention", text)?),
+            None => file.failed_retention,
+        };
         let blob_grace = match &self.blob_grace {
             Some(text) => Some(input::duration("--blob-grace", text)?),
             None => file.blob_grace,
@@ -126,6 +136,7 @@ impl Worker {
             patience: patience.map_or(Duration::from_secs(30), length),
             poll_interval: file.poll_interval.map(length),
             retention: retention.map(length),
+            failed_retention: failed_retention.map(length),
             blob_grace: blob_grace.map(length),
         })
     }
@@ -138,6 +149,7 @@ struct Plan {
     patience: Duration,
     poll_interval: Option<Duration>,
     retention: Option<Duration>,
+    failed_retention: Option<Duration>,
     blob_grace: Option<Duration>,
 }
 

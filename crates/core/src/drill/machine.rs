@@ -52,8 +52,14 @@ enum Wait {
 }
 
 pub fn step(plan: &Plan, input: StepInput<'_>) -> Result<Step, ProgramError> {
-    let mut machine =
-        Machine { plan, input, memory: memory(input.snapshot)?, commands: Vec::new(), events: Vec::new() };
+    let mut machine = Machine {
+        plan,
+        input,
+        memory: memory(input.snapshot)?,
+        commands: Vec::new(),
+        events: Vec::new(),
+        read: Vec::new(),
+    };
     let progress = match machine.consume() {
         Ok(()) => machine.execute(),
         Err(stop) => Err(stop),
@@ -80,6 +86,7 @@ pub fn step(plan: &Plan, input: StepInput<'_>) -> Result<Step, ProgramError> {
         progress,
         blobs: Vec::new(),
         warned: false,
+        read: machine.read,
     }))
 }
 
@@ -101,6 +108,7 @@ struct Machine<'a> {
     memory: Memory,
     commands: Vec<Command>,
     events: Vec<EventData>,
+    read: Vec<CommandId>,
 }
 
 enum Stop {
@@ -148,6 +156,7 @@ impl Machine<'_> {
             (Wait::Tasks { mut open, mut outputs, group, forgiving }, MessageBody::TaskFailed(failed))
                 if open.contains_key(&failed.task) =>
             {
+                self.read.push(failed.task);
                 if !forgiving {
                     return Err(Stop::Failed(failed.failure.clone()));
                 }
@@ -161,10 +170,12 @@ impl Machine<'_> {
                 Ok(None)
             }
             (Wait::TaskOrTimer { task, .. }, MessageBody::TaskFailed(failed)) if failed.task == task => {
+                self.read.push(task);
                 Err(Stop::Failed(failed.failure.clone()))
             }
             (Wait::TaskOrTimer { task, timer }, MessageBody::TimerFired(fired)) if fired.timer == timer => {
                 self.commands.push(Command::CancelTask(task));
+                self.read.push(task);
                 self.memory.kept.push(Value::Null);
                 Ok(None)
             }

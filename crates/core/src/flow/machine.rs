@@ -15,6 +15,7 @@ mod log;
 mod memory;
 mod message;
 mod options;
+mod read;
 mod session;
 mod start;
 mod stored;
@@ -31,6 +32,7 @@ use crate::command::Command;
 use crate::event::EventData;
 use crate::failure::Failure;
 use crate::fold::{late_failure, oversize, past_deadline};
+use crate::id::CommandId;
 use crate::payload::{BlobRef, Contents};
 use crate::program::{Program, ProgramError, Progress, Session, Snapshot, Step, StepInput, Transition};
 
@@ -149,6 +151,8 @@ struct Machine<'a> {
     events: Vec<EventData>,
     /// Contents that leave the snapshot.
     blobs: Contents,
+    /// Tasks whose failures were read.
+    read: BTreeSet<u64>,
 }
 
 /// What was read once in this transition and is not read again.
@@ -174,6 +178,7 @@ impl<'a> Machine<'a> {
             commands: Vec::new(),
             events: Vec::new(),
             blobs: Vec::new(),
+            read: BTreeSet::new(),
         }
     }
 }
@@ -229,8 +234,9 @@ impl Machine<'_> {
 
     fn transition(self, snapshot: Snapshot, progress: Progress) -> Transition {
         let (awaiting, warned) = (self.awaiting(), self.memory.warned);
-        let Self { commands, events, blobs, .. } = self;
-        Transition { snapshot, commands, events, awaiting, progress, blobs, warned }
+        let Self { commands, events, blobs, read, .. } = self;
+        let read = read.into_iter().map(CommandId).collect();
+        Transition { snapshot, commands, events, awaiting, progress, blobs, warned, read }
     }
 }
 

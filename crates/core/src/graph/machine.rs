@@ -39,6 +39,7 @@ use crate::command::{Command, TimerSpec};
 use crate::event::EventData;
 use crate::failure::Failure;
 use crate::id::CommandId;
+use crate::message::MessageBody;
 use crate::payload::BlobRef;
 use crate::program::{Program, ProgramError, Progress, Session, Snapshot, Step, StepInput, Transition};
 use crate::run::{Blocked, Compensation};
@@ -270,7 +271,12 @@ impl Machine<'_> {
         progress: Progress,
     ) -> Transition {
         let (commands, events) = (std::mem::take(&mut self.commands), std::mem::take(&mut self.events));
-        Transition { snapshot, commands, events, awaiting, progress, blobs: Vec::new(), warned: false }
+        // Every task of a graph answers to a node, and what a node is told it deals with.
+        let read = match &self.input.message.body {
+            MessageBody::TaskFailed(failed) => vec![failed.task],
+            _ => Vec::new(),
+        };
+        Transition { snapshot, commands, events, awaiting, progress, blobs: Vec::new(), warned: false, read }
     }
 
     fn awaiting(&self) -> BTreeSet<String> {

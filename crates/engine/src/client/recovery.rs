@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rhythm_core::message::{Message, MessageBody, Start, TaskFailed};
 use rhythm_core::{
     Blocked, CommandId, Event, EventData, Grace, MessageId, Millis, RunId, Status, TaskId, Timestamp,
+    WorkflowKind,
 };
 
 use super::Client;
@@ -207,8 +208,9 @@ impl Client {
 
     /// Runs a dead letter again. When it failed its run, the run is opened again with it.
     pub async fn requeue_dead(&self, task: &TaskId) -> Result<(), EngineError> {
-        let letter = self.dead_letter(task).await?;
-        if let (Some(run), Some(number)) = (&letter.run, letter.number) {
+        let letter = self.open_letter(task).await?;
+        if let (Some(run), Some(number), LetterStatus::Pending) = (&letter.run, letter.number, letter.status)
+        {
             let picture = self.picture(run).await?;
             // What a compensator could not do is asked for again by `compensate`, and by that alone.
             if picture.is_compensated() {
@@ -227,7 +229,7 @@ impl Client {
 
     /// Drops a dead letter; a run held for it gets the failure.
     pub async fn discard_dead(&self, task: &TaskId) -> Result<(), EngineError> {
-        let letter = self.dead_letter(task).await?;
+        let letter = self.open_letter(task).await?;
         let message = letter.number.filter(|_| letter.held).map(|number| Message {
             id: MessageId::task(number),
             at: Timestamp::default(),
@@ -239,19 +241,42 @@ impl Client {
         Ok(())
     }
 
+    /// The failure of a task, whatever became of it.
     pub async fn dead_letter(&self, task: &TaskId) -> Result<DeadLetter, EngineError> {
-        let run = task.as_str().rsplit_once(':').map(|(run, _)| RunId::new(run));
-        let mut query = DeadQuery { tenant: self.tenant.clone(), run, limit: 500, ..DeadQuery::default() };
-        loop {
-            let page = self.world.list_dead(query.clone()).await?;
-            if let Some(letter) = page.rows.into_iter().find(|letter| letter.task == *task) {
-                return Ok(letter);
-            }
-            match page.next {
-                Some(next) => query.cursor = Some(next),
-                None => return Err(EngineError::UnknownLetter(task.to_string())),
+        let (tenant, statuses) = (self.tenant.clone(), LetterStatus::ALL.into());
+        let query =
+            DeadQuery { tenant, task: Some(task.clone()), statuses, limit: 1, ..DeadQuery::default() };
+        let found = self.world.list_dead(query).await?.rows.pop();
+        found.ok_or_else(|| EngineError::UnknownLetter(task.to_string()))
+    }
+
+    /// One nobody has decided about. The world says why what a run handled is nobody's to decide about.
+    async fn open_letter(&self, task: &TaskId) -> Result<DeadLetter, EngineError> {
+        let letter = self.dead_letter(task).await?;
+        match letter.status {
+            LetterStatus::Pending | LetterStatus::Handled => Ok(letter),
+            LetterStatus::Reprocessed | LetterStatus::Discarded => {
+                Err(EngineError::UnknownLetter(task.to_string()))
             }
         }
+    }
+
+    /// The nodes of a graph that asked for tasks, by their numbers: of what is under way, and of what the history tells.
+    pub async fn nodes_of_tasks(&self, run: &RunId) -> Result<BTreeMap<CommandId, String>, EngineError> {
+        let picture = self.picture(run).await?;
+        let mut nodes = BTreeMap::new();
+        if picture.summary.kind != WorkflowKind::Graph {
+            return Ok(nodes);
+        }
+        for event in self.history(run).await? {
+            if let EventData::NodeConsumed(token) = event.data {
+                nodes.extend(token.command.map(|command| (command, token.to)));
+            }
+        }
+        let standing = crate::tokens::standing(self, &picture.row).await?;
+        let places = standing.into_iter().flat_map(|standing| standing.places);
+        nodes.extend(places.filter_map(|place| Some((place.command?, place.node))));
+        Ok(nodes)
     }
 }
 

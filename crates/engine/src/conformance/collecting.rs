@@ -164,7 +164,7 @@ pub async fn what_nothing_names_is_collected_after_the_grace(stage: &dyn Stage) 
     let task = play.take().await;
     play.finish(&task, TaskOutcome::Completed { output: json("1") }).await;
     stage.clock().advance(days(30));
-    play.upkeep(Upkeep::Retain { keep: days(1), limit: 10 }).await;
+    play.upkeep(Upkeep::Retain { keep: days(1), keep_failed: days(1), limit: 10 }).await;
     play.collect(days(3)).await;
     assert!(play.has(&used).await, "nobody knew that nothing names it");
     stage.clock().advance(days(3));

@@ -1,7 +1,7 @@
 //! Tasks out of attempts: letters, held runs, requeueing and discarding.
 
 use rhythm_core::message::{MessageBody, TaskFailed};
-use rhythm_core::{Blocked, BlockedCode, CommandId, Message, RunId, Timestamp};
+use rhythm_core::{Actor, Blocked, BlockedCode, CommandId, Message, RunId, Timestamp};
 
 use super::Stage;
 use super::play::*;
@@ -177,7 +177,8 @@ pub async fn a_letter_of_a_live_run_that_went_on_is_not_requeued(stage: &dyn Sta
     // Once the run has ended it may run detached.
     play.done(&Draft::of(&play.claim().await).completed()).await;
     play.order(Control::RequeueDead { task: task.id }).await;
-    assert_eq!(play.complete(&play.take().await).await, Finish::Done);
+    let detached = play.take().await;
+    play.finish(&detached, TaskOutcome::Completed { output: json("1") }).await;
     play.nothing_to_claim().await;
 }
 
@@ -186,12 +187,166 @@ pub async fn a_letter_its_run_handled_before_it_failed_is_not_requeued(stage: &d
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.task(1).awaiting(&["go"])).await;
     let task = give_up(&play).await;
-    play.done(&Draft::of(&play.claim().await).awaiting(&["go"])).await;
+    play.done(&Draft::of(&play.claim().await).settles(1, true).awaiting(&["go"])).await;
     play.deliver(&run, signal("s1", "go")).await;
     play.done(&Draft::of(&play.claim().await).failed()).await;
     let answer = play.control(Control::RequeueDead { task: task.id.clone() }).await;
     assert!(matches!(answer, Err(WorldError::Conflict(_))), "{answer:?}");
-    assert_eq!(play.dead().await.len(), 1);
+    assert_eq!(fates(&play).await, [("r:1".to_owned(), Fate::Handled, LetterStatus::Handled)]);
+}
+
+/// What became of every failure, the last one first.
+async fn fates(play: &Play<'_>) -> Vec<(String, Fate, LetterStatus)> {
+    let rows = play.failures().await;
+    rows.into_iter().map(|letter| (letter.task.0, letter.fate, letter.status)).collect()
+}
+
+pub async fn a_failure_the_run_handled_is_no_dead_letter(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.task(1)).await;
+    give_up(&play).await;
+    assert_eq!(fates(&play).await, [("r:1".to_owned(), Fate::Undecided, LetterStatus::Pending)]);
+    play.done(&Draft::of(&play.claim().await).settles(1, true)).await;
+    assert_eq!((play.dead().await, play.picture(&run).await.dead), (vec![], vec![]));
+    assert_eq!(play.world.health().await.unwrap().dead_letters, 0);
+    let failed = play.failures().await;
+    assert_eq!((failed[0].fate, failed[0].failure.code.as_str()), (Fate::Handled, "BROKEN"));
+}
+
+pub async fn a_failure_the_run_handled_is_not_requeued(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    play.waiting("r", |draft| draft.task(1)).await;
+    let task = give_up(&play).await;
+    play.done(&Draft::of(&play.claim().await).settles(1, true).completed()).await;
+    let requeue = play.control(Control::RequeueDead { task: task.id.clone() }).await;
+    assert!(matches!(requeue, Err(WorldError::Conflict(_))), "{requeue:?}");
+    let discard = play.control(Control::DiscardDead { task: task.id, message: None }).await;
+    assert!(matches!(discard, Err(WorldError::NotFound(_))), "{discard:?}");
+    play.nothing_to_take().await;
+}
+
+/// A fused commit ends the attempt and says in the same breath what its run makes of it.
+pub async fn a_fused_commit_settles_the_failure_it_writes(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    play.waiting("r", |draft| draft.task(1).task(2)).await;
+    let request = ClaimTasks { with_runs: true, ..play.take_request(2) };
+    let ClaimedTasks { tasks, mut runs, .. } = play.world.claim_tasks(request).await.unwrap();
+    let mut row = runs.remove(0);
+    for (task, handled) in tasks.iter().zip([true, false]) {
+        let number = task.run.as_ref().unwrap().1.0;
+        let finished = FinishedTask {
+            task: task.id.clone(),
+            claim: task.claim,
+            outcome: exhausted(false),
+            message: None,
+        };
+        let draft = Draft::to_begin(&row, &[failed_message(number)]).settles(number, handled);
+        let draft = draft.with(|item| item.finished.push(finished));
+        play.done(&draft).await;
+        row.revision += 1;
+        row.state = draft.item.state;
+    }
+    let found = fates(&play).await;
+    let status = |task: &str| found.iter().find(|(id, ..)| id == task).map(|(.., status)| *status);
+    assert_eq!(status(tasks[0].id.as_str()), Some(LetterStatus::Handled), "{found:?}");
+    assert_eq!(status(tasks[1].id.as_str()), Some(LetterStatus::Pending), "{found:?}");
+}
+
+pub async fn a_task_that_lost_a_race_leaves_no_dead_letter(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.task(1).awaiting(&["go"])).await;
+    let task = play.take().await;
+    play.deliver(&run, signal("s1", "go")).await;
+    play.done(&Draft::of(&play.claim().await).settles(1, true)).await;
+    play.finish(&task, exhausted(false)).await;
+    assert_eq!(play.dead().await, []);
+    assert_eq!(fates(&play).await, [("r:1".to_owned(), Fate::Handled, LetterStatus::Handled)]);
+}
+
+/// The failure was absorbed first and then awaited once more.
+pub async fn a_run_may_fail_of_what_it_had_handled(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.task(1).awaiting(&["go"])).await;
+    give_up(&play).await;
+    play.done(&Draft::of(&play.claim().await).settles(1, true).awaiting(&["go"])).await;
+    play.deliver(&run, signal("s1", "go")).await;
+    play.done(&Draft::of(&play.claim().await).settles(1, false).failed()).await;
+    assert_eq!(fates(&play).await, [("r:1".to_owned(), Fate::FailedRun, LetterStatus::Pending)]);
+    // Another life of the task would answer a question that was answered.
+    let answer = play.control(Control::RequeueDead { task: "r:1".into() }).await;
+    assert!(matches!(answer, Err(WorldError::Conflict(_))), "{answer:?}");
+}
+
+pub async fn the_fate_of_a_failure_follows_its_run(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let fate_after = async |name: &str, end: fn(Draft) -> Draft| {
+        play.waiting(name, |draft| draft.task(1)).await;
+        give_up(&play).await;
+        play.done(&end(Draft::of(&play.claim().await))).await;
+        play.failures().await[0].fate
+    };
+    assert_eq!(fate_after("on", |draft| draft.awaiting(&["go"])).await, Fate::Undecided);
+    assert_eq!(fate_after("done", Draft::completed).await, Fate::Unread);
+    assert_eq!(fate_after("called-off", Draft::cancelled).await, Fate::Unread);
+    assert_eq!(fate_after("failed", |draft| draft.settles(1, false).failed()).await, Fate::FailedRun);
+    play.queue(new_task("alone")).await;
+    play.finish(&play.take().await, exhausted(false)).await;
+    assert_eq!(play.failures().await[0].fate, Fate::Standalone);
+    held(&play).await;
+    assert_eq!(play.failures().await[0].fate, Fate::Held);
+    // What reaches a failed run is looked at when it is opened again.
+    play.waiting("late", |draft| draft.task(1).awaiting(&["go"])).await;
+    play.deliver(&"late".into(), signal("s1", "go")).await;
+    play.done(&Draft::of(&play.claim().await).failed()).await;
+    give_up(&play).await;
+    assert_eq!(play.failures().await[0].fate, Fate::Undecided);
+}
+
+pub async fn a_requeued_task_of_a_run_that_is_over_stands_alone(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    for (name, end) in [("done", Draft::completed as fn(Draft) -> Draft), ("failed", Draft::failed)] {
+        let run = play.waiting(name, |draft| draft.task(1).awaiting(&["go"])).await;
+        let old = give_up(&play).await;
+        play.done(&Draft::of(&play.claim().await).awaiting(&["go"])).await;
+        play.deliver(&run, signal("s1", "go")).await;
+        play.done(&end(Draft::of(&play.claim().await))).await;
+        assert_eq!(play.failures().await[0].fate, Fate::Unread);
+        play.order(Control::RequeueDead { task: old.id.clone() }).await;
+        let new = play.take().await;
+        assert_eq!((&new.id, &new.run), (&old.id, &None));
+        assert!(new.claim > old.claim);
+        play.finish(&new, TaskOutcome::Completed { output: json("1") }).await;
+        assert_eq!(play.task(&old.id).await.state, TaskState::Completed);
+        assert_eq!(play.picture(&run).await.inbox, [], "its run is not told");
+    }
+}
+
+pub async fn a_letter_keeps_what_became_of_it(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.task(1)).await;
+    let task = give_up(&play).await;
+    play.done(&Draft::of(&play.claim().await).completed()).await;
+    stage.clock().advance(secs(1));
+    let requeued_at = play.now().await;
+    play.order(Control::RequeueDead { task: task.id.clone() }).await;
+    assert_eq!(play.dead().await, []);
+    stage.clock().advance(secs(1));
+    play.finish(&play.take().await, exhausted(false)).await;
+    assert_eq!((&play.dead().await[0].run, play.dead().await[0].fate), (&Some(run), Fate::Unread));
+    stage.clock().advance(secs(1));
+    play.order(Control::DiscardDead { task: task.id.clone(), message: None }).await;
+    let letter = play.failures().await.remove(0);
+    assert_eq!((letter.status, letter.history.len()), (LetterStatus::Discarded, 4));
+    let statuses: Vec<LetterStatus> = letter.history.iter().map(|change| change.status).collect();
+    use LetterStatus::*;
+    assert_eq!(statuses, [Pending, Reprocessed, Pending, Discarded]);
+    let by: Vec<Option<Actor>> = letter.history.iter().map(|change| change.by.clone()).collect();
+    let ann = Some(Actor("user:ann".to_owned()));
+    assert_eq!(by, [None, ann.clone(), None, ann]);
+    assert_eq!(letter.history[1].at, requeued_at);
+    // Nobody decides twice.
+    let again = play.control(Control::RequeueDead { task: task.id }).await;
+    assert!(matches!(again, Err(WorldError::NotFound(_))), "{again:?}");
 }
 
 pub async fn a_discarded_letter_is_gone(stage: &dyn Stage) {

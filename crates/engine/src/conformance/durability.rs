@@ -74,13 +74,13 @@ pub async fn finished_runs_stay_readable_until_retention(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let old = play.waiting("old", Draft::completed).await;
     let before = play.stored(&old).await;
-    play.upkeep(Upkeep::Retain { keep: days(30), limit: 1_000 }).await;
+    play.upkeep(Upkeep::Retain { keep: days(30), keep_failed: days(30), limit: 1_000 }).await;
     assert_eq!(play.stored(&old).await, before);
 
     stage.clock().advance(days(100));
     play.upkeep(Upkeep::Prepare).await;
     let new = play.waiting("new", Draft::failed).await;
-    play.upkeep(Upkeep::Retain { keep: days(30), limit: 1_000 }).await;
+    play.upkeep(Upkeep::Retain { keep: days(30), keep_failed: days(30), limit: 1_000 }).await;
     assert_eq!(play.stored(&old).await, (None, vec![]));
     let picture = play.picture(&new).await;
     assert_eq!((picture.summary.status, play.history(&new).await.len()), (Status::Failed, 2));

@@ -284,6 +284,13 @@ impl Play<'_> {
         self.world.task(&self.tenant, task).await.unwrap()
     }
 
+    /// Everything that ever failed, whatever became of it.
+    pub async fn failures(&self) -> Vec<DeadLetter> {
+        let statuses = LetterStatus::ALL.into();
+        let query = DeadQuery { tenant: self.tenant.clone(), statuses, limit: 100, ..DeadQuery::default() };
+        self.world.list_dead(query).await.unwrap().rows
+    }
+
     pub async fn dead(&self) -> Vec<DeadLetter> {
         let query = DeadQuery { tenant: self.tenant.clone(), limit: 100, ..DeadQuery::default() };
         self.world.list_dead(query).await.unwrap().rows

@@ -180,11 +180,8 @@ pub async fn nothing_is_taken_back_while_a_task_is_under_way(stage: &dyn Stage) 
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.task(1).awaiting(&["go"])).await;
     let task = play.take().await;
-    play.finish(&task, TaskOutcome::Exhausted { failure: failure("BROKEN"), hold: false }).await;
     play.deliver(&run, signal("s1", "go")).await;
     play.done(&Draft::of(&play.claim().await).completed()).await;
-    play.order(Control::RequeueDead { task: "r:1".into() }).await;
-    let task = play.take().await;
     let before = play.stored(&run).await;
     let answer = play.control(take_back(&run, 2)).await;
     assert!(matches!(answer, Err(WorldError::Conflict(_))), "{answer:?}");

@@ -1,6 +1,6 @@
 //! Background duties beside timers and liveness: retention, stuck runs, unserved runs, reports.
 
-use rhythm_core::{BlockedCode, Millis, RunId};
+use rhythm_core::{BlockedCode, CommandId, Millis, RunId};
 
 use super::Stage;
 use super::play::*;
@@ -13,17 +13,18 @@ pub async fn retention_removes_all_of_a_run(stage: &dyn Stage) {
     play.finish(&tasks[0], TaskOutcome::Retry { failure: failure("X"), delay: secs(1) }).await;
     play.finish(&tasks[1], TaskOutcome::Exhausted { failure: failure("X"), hold: false }).await;
     play.deliver(&run, cancel("c1")).await;
-    play.done(&Draft::of(&play.claim().await).completed()).await;
+    play.done(&Draft::of(&play.claim().await).settles(2, true).completed()).await;
     play.pass(secs(1)).await;
     play.complete(&play.take().await).await;
+    assert_eq!(play.failures().await.len(), 1);
 
     // Whole months, so that worlds that drop partitions have dropped theirs.
     stage.clock().advance(days(100));
     play.upkeep(Upkeep::Prepare).await;
-    play.upkeep(Upkeep::Retain { keep: days(30), limit: 1_000 }).await;
+    play.upkeep(Upkeep::Retain { keep: days(30), keep_failed: days(30), limit: 1_000 }).await;
     assert_eq!(play.stored(&run).await, (None, vec![]));
     assert_eq!(play.world.attempts(&play.tenant, &run).await.unwrap(), []);
-    assert_eq!(play.dead().await, []);
+    assert_eq!(play.failures().await, []);
     assert_eq!(play.deliver(&run, cancel("c1")).await, Delivered::NotFound);
     // Keys live as long as the run: now the id is free again, and nothing of the old run sticks to it.
     play.start("r").await;
@@ -37,14 +38,113 @@ pub async fn retention_removes_ended_standalone_tasks(stage: &dyn Stage) {
     let tasks = play.takes(2).await;
     play.finish(&tasks[0], TaskOutcome::Completed { output: json("1") }).await;
     play.finish(&tasks[1], TaskOutcome::Exhausted { failure: failure("X"), hold: false }).await;
-    play.upkeep(Upkeep::Retain { keep: days(30), limit: 1_000 }).await;
+    play.upkeep(Upkeep::Retain { keep: days(30), keep_failed: days(30), limit: 1_000 }).await;
     assert_eq!(play.task(&done).await.state, TaskState::Completed);
     assert_eq!(play.dead().await.len(), 1);
+    play.order(Control::DiscardDead { task: dead.clone(), message: None }).await;
     stage.clock().advance(days(100));
     play.upkeep(Upkeep::Prepare).await;
-    play.upkeep(Upkeep::Retain { keep: days(30), limit: 1_000 }).await;
+    play.upkeep(Upkeep::Retain { keep: days(30), keep_failed: days(30), limit: 1_000 }).await;
     assert_eq!((play.find_task(&done).await, play.find_task(&dead).await), (None, None));
-    assert_eq!(play.dead().await, []);
+    assert_eq!(play.failures().await, []);
+}
+
+/// What ended this long ago is forgotten, unless something keeps it.
+fn keep() -> Upkeep {
+    Upkeep::Retain { keep: days(30), keep_failed: days(90), limit: 1_000 }
+}
+
+pub async fn a_pending_letter_of_a_standalone_task_is_kept(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let task = play.queue(new_task("t")).await;
+    play.finish(&play.take().await, TaskOutcome::Retry { failure: failure("X"), delay: secs(0) }).await;
+    play.finish(&play.take().await, TaskOutcome::Exhausted { failure: failure("X"), hold: false }).await;
+    stage.clock().advance(days(400));
+    play.upkeep(Upkeep::Prepare).await;
+    play.upkeep(keep()).await;
+    assert_eq!((play.task(&task).await.state, play.dead().await.len()), (TaskState::Failed, 1));
+    play.order(Control::RequeueDead { task: task.clone() }).await;
+    assert_eq!(play.take().await.id, task);
+}
+
+pub async fn a_pending_letter_keeps_its_run_and_the_runs_above_it(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    play.waiting("r1", Draft::completed).await;
+    let top = play.waiting("r", |draft| draft.child(1)).await;
+    let middle = top.child(CommandId(1));
+    play.done(&Draft::of(&play.claim().await).child(1).child(2)).await;
+    let (below, other) = (middle.child(CommandId(1)), middle.child(CommandId(2)));
+    for claimed in play.claims(2).await {
+        let draft = Draft::of(&claimed);
+        play.done(&if claimed.run.id == below { draft.task(7) } else { draft.completed() }).await;
+    }
+    let task = play.take().await;
+    play.finish(&task, TaskOutcome::Retry { failure: failure("X"), delay: secs(0) }).await;
+    let task = play.take().await;
+    play.finish(&task, TaskOutcome::Exhausted { failure: failure("X"), hold: false }).await;
+    for run in [&below, &middle, &top] {
+        play.deliver(run, cancel("stop")).await;
+        play.done(&Draft::of(&play.claim().await).completed()).await;
+    }
+    let history = play.history(&below).await;
+    stage.clock().advance(days(400));
+    play.upkeep(Upkeep::Prepare).await;
+    play.upkeep(keep()).await;
+    assert_eq!((play.find(&other).await, play.find(&"r1".into()).await), (None, None));
+    for run in [&below, &middle, &top] {
+        assert!(play.find(run).await.is_some(), "{run} is kept");
+    }
+    assert_eq!(play.history(&below).await, history);
+    assert_eq!(play.world.attempts(&play.tenant, &below).await.unwrap().len(), 1);
+    assert_eq!(play.world.health().await.unwrap().kept_runs, 1);
+    // Its key too: the same start is the same run.
+    assert_eq!(play.create(vec![new_run("r")]).await, [Creation::Exists]);
+    play.order(Control::DiscardDead { task: task.id, message: None }).await;
+    play.upkeep(keep()).await;
+    for run in [&below, &middle, &top] {
+        assert_eq!(play.find(run).await, None, "nothing keeps {run}");
+    }
+    assert_eq!((play.history(&below).await, play.failures().await), (vec![], vec![]));
+}
+
+pub async fn a_failed_run_is_kept_longer_unless_it_is_dismissed(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let failed = play.waiting("failed", |draft| draft.awaiting(&["go"]).failed()).await;
+    let dismissed = play.waiting("dismissed", Draft::failed).await;
+    let done = play.waiting("done", Draft::completed).await;
+    let history = play.history(&failed).await;
+    play.order(Control::DismissRun { run: dismissed.clone() }).await;
+    let again = play.control(Control::DismissRun { run: dismissed.clone() }).await;
+    assert_eq!(again, Ok(Controlled::Unchanged));
+    assert_eq!(play.picture(&dismissed).await.dismissed_at, Some(play.now().await));
+    let refused = play.control(Control::DismissRun { run: done.clone() }).await;
+    assert!(matches!(refused, Err(WorldError::Conflict(_))), "{refused:?}");
+    let unknown = play.control(Control::DismissRun { run: "nobody".into() }).await;
+    assert!(matches!(unknown, Err(WorldError::NotFound(_))), "{unknown:?}");
+    stage.clock().advance(days(80));
+    play.upkeep(Upkeep::Prepare).await;
+    play.upkeep(keep()).await;
+    assert_eq!((play.find(&dismissed).await, play.find(&done).await), (None, None));
+    assert_eq!(play.history(&failed).await, history);
+    // It can still be opened, and its history goes on where it ended.
+    let revision = play.picture(&failed).await.summary.revision;
+    let (reason, redeliver) = ("late".to_owned(), vec![signal("s1", "go")]);
+    play.order(Control::Reopen {
+        run: failed.clone(),
+        revision,
+        reason,
+        requeue: vec![],
+        redeliver,
+        fresh: None,
+    })
+    .await;
+    play.done(&Draft::of(&play.claim().await).failed()).await;
+    let seqs: Vec<u64> = play.history(&failed).await.iter().map(|event| event.seq).collect();
+    assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>());
+    stage.clock().advance(days(91));
+    play.upkeep(Upkeep::Prepare).await;
+    play.upkeep(keep()).await;
+    assert_eq!(play.stored(&failed).await, (None, vec![]));
 }
 
 pub async fn retention_never_touches_what_is_alive(stage: &dyn Stage) {
@@ -54,7 +154,7 @@ pub async fn retention_never_touches_what_is_alive(stage: &dyn Stage) {
     let before = play.stored(&run).await;
     stage.clock().advance(days(400));
     play.upkeep(Upkeep::Prepare).await;
-    play.upkeep(Upkeep::Retain { keep: days(1), limit: 1_000 }).await;
+    play.upkeep(Upkeep::Retain { keep: days(1), keep_failed: days(1), limit: 1_000 }).await;
     assert_eq!(play.stored(&run).await, before);
     assert_eq!(play.take().await.id, task);
     play.deliver(&run, signal("s1", "go")).await;
@@ -72,10 +172,13 @@ pub async fn a_run_is_kept_while_its_tasks_are_under_way(stage: &dyn Stage) {
     play.done(&Draft::of(&play.claim().await).failed()).await;
     stage.clock().advance(days(100));
     play.upkeep(Upkeep::Prepare).await;
-    let retain = Upkeep::Retain { keep: days(30), limit: 1_000 };
+    let retain = Upkeep::Retain { keep: days(30), keep_failed: days(30), limit: 1_000 };
     play.upkeep(retain.clone()).await;
     assert!(play.find(&run).await.is_some(), "a task of it runs");
     assert_eq!(play.finish(&tasks[0], TaskOutcome::Cancelled { failure: failure("X") }).await, Finish::Done);
+    play.upkeep(retain.clone()).await;
+    assert!(play.find(&run).await.is_some(), "somebody has to decide about a task of it");
+    play.order(Control::DiscardDead { task: "r:2".into(), message: None }).await;
     play.upkeep(retain).await;
     assert_eq!(play.find(&run).await, None);
     assert_eq!((play.find_task(&"r:2".into()).await, play.dead().await), (None, vec![]));
@@ -306,7 +409,7 @@ pub async fn every_duty_is_safe_in_every_process_at_once(stage: &dyn Stage) {
     let all = async |play: &Play<'_>| {
         play.sweep().await;
         play.upkeep(Upkeep::Prepare).await;
-        play.upkeep(Upkeep::Retain { keep: days(1), limit: 10 }).await;
+        play.upkeep(Upkeep::Retain { keep: days(1), keep_failed: days(1), limit: 10 }).await;
         play.upkeep(Upkeep::FindStuck { idle: secs(1), limit: 10 }).await;
         play.upkeep(Upkeep::MarkUnserved { idle: Millis(1), limit: 10 }).await;
         play.upkeep(Upkeep::DueSchedules { limit: 10 }).await;

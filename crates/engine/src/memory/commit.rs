@@ -1,7 +1,7 @@
 //! The one way to move a run: fence first, then everything a transition asks for, in the order of
 //! `docs/internals/worlds.md`.
 
-use rhythm_core::fold::End;
+use rhythm_core::fold::{End, Settled};
 use rhythm_core::message::{Actor, Message, MessageBody, TaskFailed};
 use rhythm_core::run::Change;
 use rhythm_core::{
@@ -60,6 +60,7 @@ impl State {
         for finished in item.finished {
             self.end_attempt(by.tenant, finished, by.now);
         }
+        self.settle_failures(by.tenant, &run, &item.settled);
         self.take_out(by, &run, gone, (&item.fired, &item.cancel_timers));
         let claimed = self.add_tasks(by, item.tasks);
         for timer in item.timers {
@@ -198,7 +199,9 @@ impl State {
         let failure =
             Failure::cancelled("the task was cancelled before it ran").with_attempts(task.attempt - 1);
         let owner = task.new.run.clone();
-        tenant.dead.remove(id);
+        if task.state == TaskState::Held {
+            tenant.dead.remove(id);
+        }
         self.remove_task(tenant_id, id, TaskOutcome::Cancelled { failure: failure.clone() }, now);
         if let Some((run, number)) = owner {
             self.unblock_if_last_held(tenant_id, &run);
@@ -210,6 +213,21 @@ impl State {
                 body: MessageBody::TaskFailed(TaskFailed { task: number, failure }),
             };
             self.put_message(tenant_id, &run, message, now);
+        }
+    }
+
+    /// What the run made of failures of its tasks. Nobody but a person decides about held ones.
+    fn settle_failures(&mut self, tenant_id: &TenantId, run: &RunId, settled: &[Settled]) {
+        let tenant = self.tenant(tenant_id);
+        for Settled { task: number, handled } in settled {
+            let task = run.task(*number);
+            if let Some(letter) = tenant.dead.get_mut(&task).filter(|letter| letter.is_the_runs()) {
+                letter.letter.status = if *handled { LetterStatus::Handled } else { LetterStatus::Pending };
+                letter.failed_run = !handled;
+            }
+            if let Some(task) = tenant.tasks.get_mut(&task).filter(|task| task.new.run.is_some()) {
+                task.absorbed |= handled;
+            }
         }
     }
 
@@ -266,7 +284,8 @@ impl State {
         if !failed {
             tenant.inbox.remove(run);
         }
-        let ended = Ended { run: live, status, output, failure, failed_by, ended_at: by.now };
+        let ended =
+            Ended { run: live, status, output, failure, failed_by, ended_at: by.now, dismissed_at: None };
         tenant.ended.insert(run.clone(), ended);
     }
 

@@ -3,9 +3,9 @@
 use rhythm_core::event::{Event, EventData, Note, Reopened};
 use rhythm_core::message::{Actor, Message, MessageBody};
 use rhythm_core::run::Change;
-use rhythm_core::{Blocked, BlockedCode, MessageId, RunId, Status, TaskId, TenantId, Timestamp};
+use rhythm_core::{Blocked, BlockedCode, CommandId, MessageId, RunId, Status, TaskId, TenantId, Timestamp};
 
-use super::state::{Ended, State, Task, Tenant, Timer};
+use super::state::{Letter, State, Task, Tenant, Timer};
 use crate::world::*;
 
 impl State {
@@ -60,8 +60,18 @@ impl State {
                 self.reopen(&id, &run, change, actor, now)
             }
             Control::Fork { run, item } => self.fork(&id, *run, *item, now),
-            Control::RequeueDead { task } => self.requeue_dead(&id, &task, now),
-            Control::DiscardDead { task, message } => self.discard_dead(&id, &task, message, now),
+            Control::DismissRun { run } => {
+                let ended = tenant.ended.get_mut(&run);
+                let Some(ended) = ended.filter(|ended| ended.status == Status::Failed) else {
+                    let known = tenant.live.contains_key(&run) || tenant.ended.contains_key(&run);
+                    return Err(not_failed(&run, known));
+                };
+                let is_new = ended.dismissed_at.is_none();
+                ended.dismissed_at.get_or_insert(now);
+                Ok(changed(is_new))
+            }
+            Control::RequeueDead { task } => self.requeue_dead(&id, &task, actor, now),
+            Control::DiscardDead { task, message } => self.discard_dead(&id, &task, message, actor, now),
             Control::CancelTask { task } => {
                 if !tenant.tasks.contains_key(&task) {
                     return Err(WorldError::NotFound(format!("open task {task}")));
@@ -183,7 +193,7 @@ impl State {
         if ended.run.row.revision != change.revision {
             return Err(WorldError::Conflict(format!("run {run} was changed meanwhile")));
         }
-        if let Some(task) = change.requeue.iter().find(|task| !tenant.dead.contains_key(task)) {
+        if let Some(task) = change.requeue.iter().find(|task| tenant.pending(task).is_none()) {
             return Err(WorldError::NotFound(format!("dead letter {task}")));
         }
         let anew = change.fresh.iter().flat_map(|fresh| &fresh.tasks);
@@ -218,12 +228,20 @@ impl State {
         live.row.arrived += u64::from(tenant.inbox.get(run).is_some_and(|inbox| !inbox.is_empty()));
         tenant.live.insert(run.clone(), live);
         let deadline = change.fresh.as_ref().map(|fresh| fresh.deadline);
-        tenant.write_row(run, EventData::Reopened(Reopened { reason: change.reason, deadline }), actor, now);
+        tenant.write_row(
+            run,
+            EventData::Reopened(Reopened { reason: change.reason, deadline }),
+            actor.clone(),
+            now,
+        );
+        // What failed it before may not again.
+        let of_run = |letter: &&mut Letter| letter.letter.run.as_ref() == Some(run);
+        tenant.dead.values_mut().filter(of_run).for_each(|letter| letter.failed_run = false);
         if let Some(fresh) = change.fresh {
             self.give_time(id, run, *fresh, FreshTime::claim(change.revision), now);
         }
         for task in &change.requeue {
-            self.revive(id, task, now);
+            self.revive(id, task, Revival::Attached, &actor, now);
         }
         // Its held letters may have been requeued or discarded while it had ended.
         self.unblock_if_last_held(id, run);
@@ -281,17 +299,22 @@ impl State {
         }
     }
 
-    fn requeue_dead(&mut self, id: &TenantId, task: &TaskId, now: Timestamp) -> WorldResult<Controlled> {
+    fn requeue_dead(
+        &mut self,
+        id: &TenantId,
+        task: &TaskId,
+        actor: Actor,
+        now: Timestamp,
+    ) -> WorldResult<Controlled> {
         let tenant = self.tenant(id);
-        let letter = tenant.dead.get(task).ok_or_else(|| no_letter(task))?;
-        let run = letter.letter.run.clone();
-        let owner = letter.new.run.as_ref().filter(|_| !letter.letter.held);
-        if owner.is_some_and(|(run, number)| tenant.has_gone_past(run, &MessageId::task(*number))) {
-            return Err(WorldError::Conflict(format!(
-                "the run of task {task} has gone on without it; discard the letter instead"
-            )));
+        let known = tenant.dead.get(task);
+        if known.is_some_and(|letter| letter.letter.status == LetterStatus::Handled) {
+            return Err(handled_already(task));
         }
-        self.revive(id, task, now);
+        let letter = tenant.pending(task).ok_or_else(|| no_letter(task))?;
+        let run = letter.letter.run.clone();
+        let Some(revival) = tenant.revival(letter) else { return Err(gone_past(task)) };
+        self.revive(id, task, revival, &actor, now);
         if let Some(run) = run {
             self.unblock_if_last_held(id, &run);
         }
@@ -299,18 +322,23 @@ impl State {
     }
 
     /// A dead letter becomes a ready task again.
-    fn revive(&mut self, id: &TenantId, task: &TaskId, now: Timestamp) {
+    fn revive(&mut self, id: &TenantId, task: &TaskId, revival: Revival, actor: &Actor, now: Timestamp) {
         let order = self.next_order();
         let tenant = self.tenant(id);
-        let Some(letter) = tenant.dead.remove(task) else { return };
+        let Some(letter) = tenant.dead.get_mut(task) else { return };
+        letter.decide(LetterStatus::Reprocessed, actor, now);
+        let (claim, mut new) = (letter.claim, NewTask { claim: false, ..letter.new.clone() });
         tenant.ended_tasks.remove(task);
-        if let Some((run, number)) = &letter.new.run {
+        if let Some((run, number)) = &new.run {
             tenant.withdraw(run, &MessageId::task(*number));
         }
-        let deadline_at = letter.new.options.deadline.map(|deadline| now.plus(deadline));
+        if revival == Revival::Detached {
+            new.run = None;
+        }
+        let deadline_at = new.options.deadline.map(|deadline| now.plus(deadline));
         let revived = Task {
             state: TaskState::Ready,
-            claim: letter.claim,
+            claim,
             worker: None,
             claim_until: now,
             ask: None,
@@ -323,7 +351,8 @@ impl State {
             due_at: now,
             deadline_at,
             order,
-            new: NewTask { claim: false, ..letter.new },
+            absorbed: false,
+            new,
         };
         tenant.tasks.insert(task.clone(), revived);
         self.hint.tasks = true;
@@ -334,16 +363,20 @@ impl State {
         id: &TenantId,
         task: &TaskId,
         message: Option<Message>,
+        actor: Actor,
         now: Timestamp,
     ) -> WorldResult<Controlled> {
         let tenant = self.tenant(id);
-        let letter = tenant.dead.remove(task).ok_or_else(|| no_letter(task))?;
-        if letter.letter.held {
+        tenant.pending(task).ok_or_else(|| no_letter(task))?;
+        let letter = tenant.dead.get_mut(task).expect("just found");
+        let (was_held, run) = (letter.letter.held, letter.letter.run.clone());
+        letter.decide(LetterStatus::Discarded, &actor, now);
+        if was_held {
             tenant.tasks.remove(task);
-            if let Some(run) = &letter.letter.run {
-                self.unblock_if_last_held(id, run);
+            if let Some(run) = run {
+                self.unblock_if_last_held(id, &run);
                 if let Some(message) = message {
-                    self.put_message(id, run, message, now);
+                    self.put_message(id, &run, message, now);
                 }
             }
         }
@@ -352,14 +385,42 @@ impl State {
 }
 
 impl Tenant {
-    /// Whether a run that goes on, or may once more, has consumed this answer and did not fail of it.
-    fn has_gone_past(&self, run: &RunId, answer: &MessageId) -> bool {
-        let told = || self.inbox.get(run).is_some_and(|inbox| inbox.iter().any(|one| one.id == *answer));
-        let failed_of_other = |ended: &Ended| {
-            let failed_by = ended.failed_by.as_ref().map(|message| &message.id);
-            ended.status == Status::Failed && failed_by != Some(answer) && !told()
-        };
-        self.live.contains_key(run) || self.ended.get(run).is_some_and(failed_of_other)
+    /// A letter somebody has to decide about.
+    pub fn pending(&self, task: &TaskId) -> Option<&Letter> {
+        self.dead.get(task).filter(|letter| letter.letter.status == LetterStatus::Pending)
+    }
+
+    /// How a letter may become a task again. Nothing while its run goes on, or failed of it together with something else.
+    fn revival(&self, letter: &Letter) -> Option<Revival> {
+        match (self.fate(letter), &letter.new.run) {
+            (Fate::Held | Fate::Standalone, _) => Some(Revival::Attached),
+            (Fate::Unread, _) => Some(Revival::Detached),
+            // A failed run that is opened again finds the answer of the task's next life in its inbox.
+            (Fate::Undecided, Some((run, _))) if !self.live.contains_key(run) => Some(Revival::Attached),
+            (Fate::FailedRun, Some((run, number))) if self.failed_by(run, *number) => Some(Revival::Attached),
+            _ => None,
+        }
+    }
+
+    pub fn fate(&self, letter: &Letter) -> Fate {
+        let Some((run, number)) = &letter.new.run else { return Fate::Standalone };
+        let answer = MessageId::task(*number);
+        let told = || self.inbox.get(run).is_some_and(|inbox| inbox.iter().any(|one| one.id == answer));
+        let has_failed = self.ended.get(run).is_some_and(|ended| ended.status == Status::Failed);
+        match letter.letter.status {
+            LetterStatus::Handled => Fate::Handled,
+            _ if letter.letter.held => Fate::Held,
+            _ if self.live.contains_key(run) => Fate::Undecided,
+            _ if has_failed && (letter.failed_run || self.failed_by(run, *number)) => Fate::FailedRun,
+            _ if has_failed && told() => Fate::Undecided,
+            _ => Fate::Unread,
+        }
+    }
+
+    /// Whether the message that failed a run is the answer of this task.
+    fn failed_by(&self, run: &RunId, task: CommandId) -> bool {
+        let failed_by = self.ended.get(run).and_then(|ended| ended.failed_by.as_ref());
+        failed_by.is_some_and(|message| message.id == MessageId::task(task))
     }
 
     /// Takes back what an earlier life of a task or child has told, unless it was consumed. Whoever claimed the run has it in
@@ -376,6 +437,29 @@ impl Tenant {
             live.deliveries = 0;
             place.claim_until = None;
         }
+    }
+}
+
+/// Whom a revived task answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Revival {
+    /// Its run, if it has one.
+    Attached,
+    /// Nobody: its run is over.
+    Detached,
+}
+
+impl Letter {
+    /// Whether its run may still say what it made of the failure.
+    pub fn is_the_runs(&self) -> bool {
+        let open = [LetterStatus::Pending, LetterStatus::Handled].contains(&self.letter.status);
+        open && !self.letter.held
+    }
+
+    fn decide(&mut self, status: LetterStatus, actor: &Actor, at: Timestamp) {
+        self.letter.status = status;
+        self.letter.held = false;
+        self.letter.history.push(LetterChange { status, at, by: Some(actor.clone()) });
     }
 }
 

@@ -1,8 +1,10 @@
 //! Reads for people. Lists are newest first; a cursor is the creation number of the last row shown.
 
+use std::collections::BTreeSet;
+
 use rhythm_core::{Blocked, Compensation, RunId, TaskId, TenantId, Timestamp};
 
-use super::state::{Live, State, Task, Tenant};
+use super::state::{Letter, Live, State, Task, Tenant};
 use crate::world::*;
 
 impl Tenant {
@@ -75,6 +77,7 @@ impl Tenant {
             output: ended.and_then(|ended| ended.output.clone()),
             failure: ended.and_then(|ended| ended.failure.clone()),
             failed_by: ended.and_then(|ended| ended.failed_by.clone()),
+            dismissed_at: ended.and_then(|ended| ended.dismissed_at),
             workflow_paused: self.paused_workflows.contains(&live.row.workflow),
             ready_since: place.map(|place| place.ready_at),
             claimed_by: live.claimed_by.as_ref().map(ToString::to_string),
@@ -86,8 +89,9 @@ impl Tenant {
                 .dead
                 .values()
                 .filter(|letter| letter.letter.run.as_ref() == Some(run))
+                .filter(|letter| letter.letter.status == LetterStatus::Pending)
                 .take(100)
-                .map(|letter| letter.letter.clone())
+                .map(|letter| self.letter_row(letter))
                 .collect(),
             summary,
         })
@@ -183,12 +187,26 @@ impl Tenant {
     }
 
     pub fn list_dead(&self, query: &DeadQuery) -> WorldResult<Page<DeadLetter>> {
+        let only_pending = BTreeSet::from([LetterStatus::Pending]);
+        let statuses = if query.statuses.is_empty() { &only_pending } else { &query.statuses };
         let wanted = |letter: &DeadLetter| {
-            query.run.as_ref().is_none_or(|run| letter.run.as_ref() == Some(run))
+            statuses.contains(&letter.status)
+                && query.task.as_ref().is_none_or(|task| letter.task == *task)
+                && query.run.as_ref().is_none_or(|run| letter.run.as_ref() == Some(run))
                 && query.queue.as_ref().is_none_or(|queue| letter.options.queue == *queue)
         };
-        let rows = self.dead.values().map(|letter| (letter.order, letter.letter.clone()));
+        let rows = self.dead.values().map(|letter| (letter.order, self.letter_row(letter)));
         page(rows.filter(|(_, letter)| wanted(letter)).collect(), query.cursor.as_deref(), query.limit)
+    }
+
+    fn kept_runs(&self) -> usize {
+        let pending = self.dead.values().filter(|letter| letter.letter.status == LetterStatus::Pending);
+        let runs: BTreeSet<&RunId> = pending.filter_map(|letter| letter.letter.run.as_ref()).collect();
+        runs.into_iter().filter(|run| self.ended.contains_key(run)).count()
+    }
+
+    fn letter_row(&self, letter: &Letter) -> DeadLetter {
+        DeadLetter { fate: self.fate(letter), ..letter.letter.clone() }
     }
 
     fn queue_rows(&self, workers: &[WorkerRow]) -> Vec<QueueRow> {
@@ -285,7 +303,10 @@ impl State {
             ended_runs: count(|tenant| tenant.ended.len()),
             open_tasks: count(|tenant| tenant.tasks.len()),
             timers: count(|tenant| tenant.timers.len()),
-            dead_letters: count(|tenant| tenant.dead.len()),
+            dead_letters: count(|tenant| {
+                tenant.dead.keys().filter(|task| tenant.pending(task).is_some()).count()
+            }),
+            kept_runs: count(Tenant::kept_runs),
             bytes: None,
             findings: Vec::new(),
         }

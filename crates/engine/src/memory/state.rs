@@ -105,6 +105,7 @@ pub struct Ended {
     pub failure: Option<Failure>,
     pub failed_by: Option<Message>,
     pub ended_at: Timestamp,
+    pub dismissed_at: Option<Timestamp>,
 }
 
 /// A place in the queue of runs.
@@ -154,6 +155,8 @@ pub struct Task {
     pub due_at: Timestamp,
     pub deadline_at: Option<Timestamp>,
     pub order: u64,
+    /// Its run goes on without it, whatever it comes to.
+    pub absorbed: bool,
 }
 
 pub struct Attempt {
@@ -162,7 +165,10 @@ pub struct Attempt {
 }
 
 pub struct Letter {
+    /// Its fate is told when it is read: [`Tenant::fate`].
     pub letter: DeadLetter,
+    /// The run said that it failed of it.
+    pub failed_run: bool,
     /// Goes on growing when the task is requeued.
     pub claim: u64,
     pub new: NewTask,

@@ -56,6 +56,7 @@ impl State {
             due_at,
             deadline_at: new.options.deadline.map(|deadline| now.plus(deadline)),
             order,
+            absorbed: false,
             new,
         };
         tenant.tasks.insert(task.new.id.clone(), task);
@@ -173,12 +174,8 @@ impl State {
                 self.hint.tasks = true;
             }
             TaskOutcome::Exhausted { failure, hold } => {
-                let letter = Letter {
-                    letter: dead_letter(task, failure.clone(), hold, now),
-                    claim: task.claim,
-                    new: task.new.clone(),
-                    order,
-                };
+                let earlier = tenant.dead.remove(&finished.task);
+                let letter = bury(task, earlier, (failure.clone(), hold), order, now);
                 let owner = task.new.run.clone();
                 tenant.dead.insert(finished.task.clone(), letter);
                 if hold {
@@ -318,11 +315,31 @@ fn attempt_row(task: &Task, failure: Failure, now: Timestamp, next_at: Option<Ti
     }
 }
 
+/// The letter of a task out of attempts. One that was requeued keeps what became of it before, and whose it was.
+fn bury(
+    task: &Task,
+    earlier: Option<Letter>,
+    (failure, held): (Failure, bool),
+    order: u64,
+    now: Timestamp,
+) -> Letter {
+    let mut letter = dead_letter(task, failure, held, now);
+    let mut new = task.new.clone();
+    if let Some(earlier) = earlier {
+        letter.history.splice(0..0, earlier.letter.history);
+        new.run = earlier.new.run;
+    }
+    letter.run = new.run.as_ref().map(|(run, _)| run.clone());
+    letter.number = new.run.as_ref().map(|(_, number)| *number);
+    Letter { letter, failed_run: false, claim: task.claim, new, order }
+}
+
 fn dead_letter(task: &Task, failure: Failure, held: bool, now: Timestamp) -> DeadLetter {
+    let status = if task.absorbed && !held { LetterStatus::Handled } else { LetterStatus::Pending };
     DeadLetter {
         task: task.new.id.clone(),
-        run: task.new.run.as_ref().map(|(run, _)| run.clone()),
-        number: task.new.run.as_ref().map(|(_, number)| *number),
+        run: None,
+        number: None,
         name: task.new.name.clone(),
         input: task.new.input.clone(),
         options: task.new.options.clone(),
@@ -330,5 +347,8 @@ fn dead_letter(task: &Task, failure: Failure, held: bool, now: Timestamp) -> Dea
         attempts: task.attempt,
         died_at: now,
         held,
+        fate: Fate::Undecided,
+        status,
+        history: vec![LetterChange { status, at: now, by: None }],
     }
 }

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rhythm_core::message::{Actor, Message};
-use rhythm_core::{Blocked, BlockedCode, MessageId, Millis, RunId, TaskId, TenantId, Timestamp, WorkerId};
+use rhythm_core::{
+    Blocked, BlockedCode, MessageId, Millis, RunId, Status, TaskId, TenantId, Timestamp, WorkerId,
+};
 
-use super::state::{State, Tenant};
+use super::state::{Ended, State, Tenant};
 use crate::world::*;
 
 /// A handle's mark must be missing this long before its workers are given up.
@@ -22,8 +24,8 @@ impl State {
                     report.changed += self.ready_delayed(&id, room_beside(ready_tasks, *tasks), now);
                     report.changed += self.free_claims(&id, now);
                 }
-                Upkeep::Retain { keep, limit } => {
-                    report.changed += self.tenant(&id).retain(*keep, *limit, now)
+                Upkeep::Retain { keep, keep_failed, limit } => {
+                    report.changed += self.tenant(&id).retain((*keep, *keep_failed), *limit, now)
                 }
                 Upkeep::Prepare => {}
                 Upkeep::FindStuck { idle, limit } => {
@@ -178,17 +180,31 @@ impl Tenant {
         gone
     }
 
-    fn retain(&mut self, keep: Millis, limit: usize, now: Timestamp) -> u64 {
+    /// Ids of runs begin with that of the run above them.
+    fn has_pending_letters_below(&self, run: &RunId) -> bool {
+        let is_below = |of: &RunId| {
+            let rest = of.as_str().strip_prefix(run.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let pending = self.dead.values().filter(|letter| letter.letter.status == LetterStatus::Pending);
+        pending.filter_map(|letter| letter.letter.run.as_ref()).any(is_below)
+    }
+
+    fn retain(&mut self, (keep, keep_failed): (Millis, Millis), limit: usize, now: Timestamp) -> u64 {
         let old = |at: Timestamp| now.since(at) > keep;
         let of =
             |task: &super::state::Task, run: &RunId| task.new.run.as_ref().is_some_and(|(of, _)| of == run);
+        let waits_for_people = |id: &RunId, run: &Ended| {
+            let has_failed = run.status == Status::Failed && run.dismissed_at.is_none();
+            has_failed && now.since(run.ended_at) <= keep_failed || self.has_pending_letters_below(id)
+        };
         // A run stays while tasks of it are under way; held ones go with it.
         let under_way =
             |run: &RunId| self.tasks.values().any(|task| of(task, run) && task.state != TaskState::Held);
         let runs: Vec<RunId> = self
             .ended
             .iter()
-            .filter(|(id, run)| old(run.ended_at) && !under_way(id))
+            .filter(|(id, run)| old(run.ended_at) && !under_way(id) && !waits_for_people(id, run))
             .map(|(id, _)| id.clone())
             .take(limit)
             .collect();
@@ -205,13 +221,14 @@ impl Tenant {
         let tasks: Vec<TaskId> = self
             .ended_tasks
             .iter()
-            .filter(|(_, task)| old(task.since))
+            .filter(|(id, task)| old(task.since) && self.pending(id).is_none())
             .map(|(id, _)| id.clone())
             .take(limit)
             .collect();
         for task in &tasks {
             self.ended_tasks.remove(task);
-            self.dead.remove(task);
+            // The letter of one that ran detached is its run's.
+            self.dead.retain(|of, letter| of != task || letter.letter.run.is_some());
             self.attempts.retain(|attempt| attempt.row.task != *task);
         }
         (runs.len() + tasks.len()) as u64

@@ -13,7 +13,8 @@ const ROUNDS: usize = 200;
 
 pub async fn run(process: &Process) -> WorldResult<()> {
     for _ in 0..ROUNDS {
-        let request = Upkeep::Retain { keep: process.config.keep, limit: LIMIT };
+        let (keep, keep_failed) = (process.config.keep, process.config.keep_failed);
+        let request = Upkeep::Retain { keep, keep_failed, limit: LIMIT };
         if process.world.upkeep(request).await?.changed < LIMIT as u64 {
             break;
         }

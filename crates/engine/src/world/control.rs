@@ -84,9 +84,15 @@ pub enum Control {
         item: Box<CommitItem>,
     },
     /// A dead letter becomes a task again with fresh attempts, its claim number still growing. For tasks of
-    /// live runs only when the run is held for it; for ended runs it runs detached.
+    /// live runs only when the run is held for it; a task whose run has ended without looking at its failure stands alone from
+    /// then on (`a_requeued_task_of_a_run_that_is_over_stands_alone`). What the run handled is a conflict
+    /// (`a_failure_the_run_handled_is_not_requeued`).
     RequeueDead {
         task: TaskId,
+    },
+    /// A failed run need not be kept longer than others. Refused as conflict when the run has not failed.
+    DismissRun {
+        run: RunId,
     },
     /// Drops a dead letter. `message` goes to the run that is held for it.
     DiscardDead {
@@ -215,6 +221,24 @@ pub fn unserved_task(name: &str, queue: &str) -> String {
     format!("no live worker of queue {queue} has a handler for task {name}")
 }
 
+/// Why a failure is not requeued that its run has dealt with: the task's effect would come beside what the run did instead.
+pub fn handled_already(task: &TaskId) -> WorldError {
+    WorldError::Conflict(format!("the run of task {task} handled its failure: it is no dead letter"))
+}
+
+/// Why a run is not dismissed.
+pub fn not_failed(run: &RunId, known: bool) -> WorldError {
+    match known {
+        true => WorldError::Conflict(format!("run {run} has not failed")),
+        false => WorldError::NotFound(format!("run {run}")),
+    }
+}
+
+/// Why a letter is not requeued whose run goes on, or failed of something else as well.
+pub fn gone_past(task: &TaskId) -> WorldError {
+    WorldError::Conflict(format!("the run of task {task} has gone on without it; discard the letter instead"))
+}
+
 /// How much more a sweep makes ready beside what is ready already: a storm of timers is no longer a line than `limit`,
 /// so that work that comes meanwhile gets its turn soon. Never nothing: those in the line may be waiting for a worker
 /// that does not come.
@@ -231,8 +255,11 @@ pub enum Upkeep {
     /// (`room_beside`). A live run whose queue place got lost is not its concern.
     Sweep { runs: usize, tasks: usize },
     /// Removes what ended longer ago than `keep`, at most `limit` runs and tasks where rows are deleted one
-    /// by one; worlds with partitions drop them whole instead.
-    Retain { keep: Millis, limit: usize },
+    /// by one; worlds with partitions drop them whole instead. Failed runs stay for `keep_failed`, if that is longer, unless
+    /// somebody dismissed them; pending letters stay, each with its run and the runs above it
+    /// (`a_pending_letter_keeps_its_run_and_the_runs_above_it`, `a_failed_run_is_kept_longer_unless_it_is_dismissed`,
+    /// `a_pending_letter_of_a_standalone_task_is_kept`).
+    Retain { keep: Millis, keep_failed: Millis, limit: usize },
     /// Makes room ahead: next months' partitions and the like.
     Prepare,
     /// Finds live runs that nothing will wake up: not ready, not paused, not blocked, nothing open, no signal

@@ -1,13 +1,13 @@
 //! What people may ask: reads for listings, `explain` and `verify`. Never on the hot path.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use rhythm_core::event::Event;
 use rhythm_core::graph::NodeType;
 use rhythm_core::message::Message;
 use rhythm_core::{
-    Blocked, CommandId, Compensation, Failure, Payload, RunId, Status, TaskId, TaskOptions, TenantId,
+    Actor, Blocked, CommandId, Compensation, Failure, Payload, RunId, Status, TaskId, TaskOptions, TenantId,
     Timestamp, Version, WorkflowKind,
 };
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,8 @@ pub trait Records: Send + Sync {
     /// Open and finished standalone tasks, and open tasks of runs; newest first.
     async fn list_tasks(&self, query: TaskQuery) -> WorldResult<Page<TaskSummary>>;
     async fn task(&self, tenant: &TenantId, task: &TaskId) -> WorldResult<Option<TaskSummary>>;
-    /// Newest first.
+    /// Newest first. Failures that runs have handled, and letters somebody has decided about, only where they are asked for
+    /// (`a_failure_the_run_handled_is_no_dead_letter`, `a_letter_keeps_what_became_of_it`).
     async fn list_dead(&self, query: DeadQuery) -> WorldResult<Page<DeadLetter>>;
     /// Newest first (`a_walk_through_approvals_meets_each_once`). Pending ones are found through runs that have not ended:
     /// what was decided long ago costs them nothing.
@@ -127,6 +128,8 @@ pub struct Picture {
     pub failure: Option<Failure>,
     /// The message that failed the run.
     pub failed_by: Option<Message>,
+    /// When somebody said that this failed run need not be kept.
+    pub dismissed_at: Option<Timestamp>,
     pub workflow_paused: bool,
     /// Whether the run sits in the queue of runs, since when, and who holds it.
     pub ready_since: Option<Timestamp>,
@@ -221,10 +224,90 @@ pub struct TaskSummary {
 #[derive(Clone, Debug, Default)]
 pub struct DeadQuery {
     pub tenant: TenantId,
+    pub task: Option<TaskId>,
     pub run: Option<RunId>,
     pub queue: Option<String>,
+    /// Empty: those somebody still has to decide about.
+    pub statuses: BTreeSet<LetterStatus>,
     pub cursor: Option<String>,
     pub limit: usize,
+}
+
+/// How a failed task stands with whoever has to decide about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LetterStatus {
+    /// It is a dead letter.
+    Pending,
+    /// Its run dealt with the failure: there is nothing to decide.
+    Handled,
+    /// It was run again.
+    Reprocessed,
+    Discarded,
+}
+
+impl LetterStatus {
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Handled, Self::Reprocessed, Self::Discarded];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Handled => "handled",
+            Self::Reprocessed => "reprocessed",
+            Self::Discarded => "discarded",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text)
+    }
+}
+
+/// What a failure came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// Its run goes on, or may, and has not looked at it.
+    Undecided,
+    Handled,
+    /// Its run failed of it.
+    FailedRun,
+    /// Its run waits until somebody decides.
+    Held,
+    /// Its run is over and never looked.
+    Unread,
+    /// The task belonged to no run.
+    Standalone,
+}
+
+impl Fate {
+    pub const ALL: [Self; 6] =
+        [Self::Undecided, Self::Handled, Self::FailedRun, Self::Held, Self::Unread, Self::Standalone];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Undecided => "undecided",
+            Self::Handled => "handled",
+            Self::FailedRun => "failed_run",
+            Self::Held => "held",
+            Self::Unread => "unread",
+            Self::Standalone => "standalone",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|fate| fate.as_str() == text)
+    }
+}
+
+/// One change of a letter's status.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LetterChange {
+    pub status: LetterStatus,
+    pub at: Timestamp,
+    /// Absent where a task failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Actor>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -241,6 +324,10 @@ pub struct DeadLetter {
     pub died_at: Timestamp,
     /// Its run is held for it.
     pub held: bool,
+    pub fate: Fate,
+    pub status: LetterStatus,
+    /// Every failure of the task and every decision about it, oldest first.
+    pub history: Vec<LetterChange>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -356,6 +443,8 @@ pub struct Health {
     pub open_tasks: u64,
     pub timers: u64,
     pub dead_letters: u64,
+    /// Ended runs with pending letters: they are kept until somebody decides.
+    pub kept_runs: u64,
     pub bytes: Option<u64>,
     /// Problems found, each with what to do. Empty when all is well.
     pub findings: Vec<String>,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use rhythm_core::event::Event;
-use rhythm_core::fold::{End, RunState};
+use rhythm_core::fold::{End, RunState, Settled};
 use rhythm_core::message::Message;
 use rhythm_core::{
     Actor, Blocked, CommandId, CommitId, MessageId, Millis, Payload, RunId, Snapshot, TaskId, TenantId,
@@ -302,6 +302,10 @@ pub struct CommitItem {
     /// one before did not. All must exist; they are marked as used in the same transaction, so that no collector takes them
     /// before the item is written.
     pub blobs: Vec<String>,
+    /// What the run made of failures, after `finished`. The letter of a handled one is none any more, and a task that is
+    /// still open will leave none (`a_failure_the_run_handled_is_no_dead_letter`,
+    /// `a_task_that_lost_a_race_leaves_no_dead_letter`).
+    pub settled: Vec<Settled>,
 }
 
 impl CommitItem {
@@ -332,6 +336,7 @@ impl CommitItem {
             cancel_timers: Vec::new(),
             cancel_open: None,
             blobs: Vec::new(),
+            settled: Vec::new(),
         }
     }
 

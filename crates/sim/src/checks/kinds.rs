@@ -17,6 +17,7 @@ pub fn of_control(control: &Control) -> &'static str {
         Control::PauseQueue { .. } => "pause queue",
         Control::ResumeQueue { .. } => "resume queue",
         Control::RequeueDead { .. } => "requeue dead letter",
+        Control::DismissRun { .. } => "dismiss",
         Control::DiscardDead { .. } => "discard dead letter",
         Control::CancelTask { .. } => "cancel standalone task",
         Control::PutNodeType(_) => "put node type",

@@ -24,6 +24,7 @@ use crate::kernel::Owner;
 
 mod graphs;
 mod kept;
+mod letters;
 mod opened_again;
 mod schedules;
 
@@ -101,6 +102,7 @@ fn picture(id: &RunId, status: Status) -> Picture {
         output: (status == Status::Completed).then(Payload::null),
         failure: None,
         failed_by: None,
+        dismissed_at: None,
         workflow_paused: false,
         ready_since: None,
         claimed_by: None,
@@ -119,6 +121,7 @@ struct Scene {
     picture: Picture,
     history: Vec<Event>,
     tasks: Vec<TaskSummary>,
+    letters: Vec<DeadLetter>,
 }
 
 impl Scene {
@@ -129,6 +132,7 @@ impl Scene {
             picture: picture(&run(), status),
             history: Vec::new(),
             tasks: Vec::new(),
+            letters: Vec::new(),
         }
     }
 
@@ -138,6 +142,7 @@ impl Scene {
             now: NOW,
             runs: BTreeMap::from([(run(), seen)]),
             tasks: self.tasks.clone(),
+            letters: self.letters.clone(),
             queues: Vec::new(),
             schedules: Vec::new(),
             workflows: Vec::new(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rhythm_core::{Event, RunId, Timestamp};
-use rhythm_engine::world::{Picture, QueueRow, Schedule, TaskSummary, WorkflowRow};
+use rhythm_engine::world::{DeadLetter, Picture, QueueRow, Schedule, TaskSummary, WorkflowRow};
 
 use crate::client::ClientLog;
 use crate::handlers::Ledger;
@@ -13,6 +13,8 @@ pub struct View<'a> {
     pub now: Timestamp,
     pub runs: BTreeMap<RunId, Seen>,
     pub tasks: Vec<TaskSummary>,
+    /// Every failed task, whatever became of it.
+    pub letters: Vec<DeadLetter>,
     pub queues: Vec<QueueRow>,
     pub schedules: Vec<Schedule>,
     pub workflows: Vec<WorkflowRow>,

@@ -66,6 +66,7 @@ async fn prepare<'a>(
     batch.transit().await?;
     batch.cancel().await?;
     batch.finish().await?;
+    batch.settle_failures().await?;
     batch.take_out().await?;
     batch.add().await?;
     batch.tell().await?;
@@ -257,6 +258,22 @@ impl<'a> Batch<'a> {
         }
         for (sql, values) in others.into_statements(self.now, true) {
             self.pipeline.add(sql, values).await?;
+        }
+        Ok(())
+    }
+
+    /// After the attempts of this very batch have left their letters.
+    async fn settle_failures(&mut self) -> Result<(), Fault> {
+        let (mut tenants, mut tasks, mut handled) = (vec![], vec![], vec![]);
+        for Transition { by, item } in self.items {
+            for settled in &item.settled {
+                tenants.push(by.tenant.as_str());
+                tasks.push(item.run.task(settled.task).0);
+                handled.push(settled.handled);
+            }
+        }
+        if !tasks.is_empty() {
+            self.pipeline.add(sql::SETTLE_FAILURES, params![tenants, tasks, handled]).await?;
         }
         Ok(())
     }

@@ -4,7 +4,8 @@ use rhythm_core::event::{EventData, Note, Reopened};
 use rhythm_core::message::Message;
 use rhythm_core::{Actor, RunId, TaskId, TaskOptions, TenantId};
 use rhythm_engine::world::{
-    CommitItem, Control, ControlRequest, Controlled, FreshTime, Hint, NewRun, WorldError, still_open,
+    CommitItem, Control, ControlRequest, Controlled, Fate, FreshTime, Hint, NewRun, WorldError, gone_past,
+    handled_already, not_failed, still_open,
 };
 
 use super::batch::{self, By, Transition, cancelled_prefix};
@@ -12,6 +13,7 @@ use super::columns::{MessageColumns, RunColumns, TaskColumns, json, millis, numb
 use super::errors::Fault;
 use super::link::Param;
 use super::pipeline::Pipeline;
+use super::records::fate;
 use super::rows::{count, from_json};
 use super::session::Session;
 use super::{artifacts, commit, schedules, sql};
@@ -32,6 +34,15 @@ struct Reopening<'a> {
     requeue: &'a [TaskId],
     redeliver: &'a [Message],
     fresh: Option<&'a FreshTime>,
+}
+
+/// A dead letter, as far as a decision about it depends on it.
+struct Letter {
+    run: Option<RunId>,
+    held: bool,
+    fate: Fate,
+    /// Its run failed when it heard of it.
+    failed_run: bool,
 }
 
 /// One request, as one transaction. Tells what to wake up.
@@ -88,6 +99,7 @@ impl Desk<'_> {
                 (Controlled::Done, runs)
             }
             Control::Fork { run, item } => return self.fork(run, item).await,
+            Control::DismissRun { run } => (self.dismiss(run).await?, Hint::default()),
             Control::RequeueDead { task } => {
                 self.requeue_dead(task).await?;
                 (Controlled::Done, tasks)
@@ -231,7 +243,8 @@ impl Desk<'_> {
         if let Some(fresh) = fresh {
             self.give_time(run, fresh, FreshTime::claim(revision)).await?;
         }
-        self.revive(requeue).await?;
+        self.session.query(sql::FORGET_FAILED, &key).await?;
+        self.revive(requeue, false).await?;
         self.unblock_if_last_held(Some(run)).await?;
         self.put_messages(run, redeliver.iter()).await?;
         self.ready(sql::READY_IF_TOLD, run).await
@@ -309,9 +322,9 @@ impl Desk<'_> {
     }
 
     /// Dead letters become tasks again; none of them may be missing.
-    async fn revive(&self, tasks: &[TaskId]) -> Result<Vec<(Option<RunId>, bool)>, Fault> {
+    async fn revive(&self, tasks: &[TaskId], detached: bool) -> Result<(), Fault> {
         if tasks.is_empty() {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let ids: Vec<&str> = tasks.iter().map(TaskId::as_str).collect();
         let letters = self.session.query(sql::LOCK_LETTERS, &[&self.tenant.as_str(), &ids]).await?;
@@ -319,29 +332,39 @@ impl Desk<'_> {
         if let Some(missing) = tasks.iter().find(|task| !found(task)) {
             return Err(no_letter(missing));
         }
-        let (mut names, mut deadlines, mut owners) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut names, mut deadlines) = (Vec::new(), Vec::new());
         for row in &letters {
             let options: TaskOptions = from_json("task options", row.get(3))?;
             names.push(row.get::<_, &str>(0));
             deadlines.push(options.deadline.map(millis));
-            owners.push((row.get::<_, Option<String>>(1).map(RunId), row.get(2)));
         }
-        let params: &[super::link::Param<'_>] = &[&self.now, &self.tenant.as_str(), &names, &deadlines];
+        let params: &[super::link::Param<'_>] =
+            &[&self.now, &self.tenant.as_str(), &names, &deadlines, &detached, &self.actor.0];
         self.session.query(sql::REVIVE_TASKS, params).await?;
-        Ok(owners)
+        Ok(())
     }
 
-    /// The run a dead letter belongs to, locked if it is live, and whether it is held for it.
-    async fn letter_owner(&self, task: &TaskId) -> Result<(Option<RunId>, bool, bool), Fault> {
-        let ids = [task.as_str()];
-        let rows = self.session.query(sql::READ_LETTER, &[&self.tenant.as_str(), &ids[0]]).await?;
-        let row = rows.first().ok_or_else(|| no_letter(task))?;
-        let run = row.get::<_, Option<String>>(0).map(RunId);
-        let live = match &run {
+    /// A letter somebody has to decide about, and whether its run is live. The run is locked, live or ended.
+    async fn letter(&self, task: &TaskId) -> Result<(Letter, bool), Fault> {
+        let run = self.read_letter(task).await?.run;
+        let mut live = match &run {
             Some(run) => !self.lock(run).await?,
             None => false,
         };
-        Ok((run, row.get(1), live))
+        if let Some(run) = run.filter(|_| !live) {
+            // Against one who opens the run at this moment, which is the only way back to life.
+            self.session.query(sql::LOCK_ENDED_RUN, &[&self.tenant.as_str(), &run.as_str()]).await?;
+            live = !self.lock(&run).await?;
+        }
+        Ok((self.read_letter(task).await?, live))
+    }
+
+    async fn read_letter(&self, task: &TaskId) -> Result<Letter, Fault> {
+        let rows = self.session.query(sql::READ_LETTER, &[&self.tenant.as_str(), &task.as_str()]).await?;
+        let row = rows.first().filter(|row| row.get::<_, i16>("status") < 2);
+        let row = row.ok_or_else(|| no_letter(task))?;
+        let run = row.get::<_, Option<String>>("run").map(RunId);
+        Ok(Letter { run, held: row.get("held"), fate: fate(row)?, failed_run: row.get("failed_run") })
     }
 
     /// Tells whether there was nothing live to lock.
@@ -350,25 +373,31 @@ impl Desk<'_> {
         Ok(rows.is_empty())
     }
 
-    async fn requeue_dead(&self, task: &TaskId) -> Result<(), Fault> {
-        let (run, held, mut live) = self.letter_owner(task).await?;
-        if let Some(run) = run.as_ref().filter(|_| !live) {
-            // Against one who opens the run at this moment, which is the only way back to life.
-            self.session.query(sql::LOCK_ENDED_RUN, &[&self.tenant.as_str(), &run.as_str()]).await?;
-            live = !self.lock(run).await?;
+    /// Only a failed run is kept longer than others.
+    async fn dismiss(&self, run: &RunId) -> Result<Controlled, Fault> {
+        let live = !self.lock(run).await?;
+        let key: [Param<'_>; 2] = [&self.tenant.as_str(), &run.as_str()];
+        let ended = self.session.query(sql::LOCK_ENDED_RUN, &key).await?;
+        if live || ended.first().is_none_or(|row| row.get::<_, &str>(0) != "failed") {
+            return Err(not_failed(run, live || !ended.is_empty()).into());
         }
-        if !held && (live || self.has_gone_past(task).await?) {
-            let text = format!("the run of task {task} has gone on without it; discard the letter instead");
-            return Err(WorldError::Conflict(text).into());
-        }
-        self.revive(std::slice::from_ref(task)).await?;
-        self.unblock_if_last_held(run.as_ref()).await
+        let params: &[Param<'_>] = &[&self.tenant.as_str(), &run.as_str(), &self.now, &self.actor.0];
+        Ok(changed(!self.session.query(sql::DISMISS_RUN, params).await?.is_empty()))
     }
 
-    /// Whether its run has failed of something else after it consumed the failure.
-    async fn has_gone_past(&self, task: &TaskId) -> Result<bool, Fault> {
-        let rows = self.session.query(sql::LETTER_PASSED, &[&self.tenant.as_str(), &task.as_str()]).await?;
-        Ok(!rows.is_empty())
+    async fn requeue_dead(&self, task: &TaskId) -> Result<(), Fault> {
+        let (letter, live) = self.letter(task).await?;
+        let detached = match letter.fate {
+            Fate::Handled => return Err(handled_already(task).into()),
+            Fate::Held | Fate::Standalone => false,
+            Fate::Unread => true,
+            // A failed run that is opened again finds the answer of the task's next life in its inbox.
+            Fate::Undecided if !live => false,
+            Fate::FailedRun if letter.failed_run => false,
+            _ => return Err(gone_past(task).into()),
+        };
+        self.revive(std::slice::from_ref(task), detached).await?;
+        self.unblock_if_last_held(letter.run.as_ref()).await
     }
 
     async fn unblock_if_last_held(&self, run: Option<&RunId>) -> Result<(), Fault> {
@@ -380,9 +409,13 @@ impl Desk<'_> {
     }
 
     async fn discard_dead(&self, task: &TaskId, message: Option<&Message>) -> Result<(), Fault> {
-        let (run, held, _) = self.letter_owner(task).await?;
-        self.session.query(sql::DISCARD_LETTER, &[&self.tenant.as_str(), &task.as_str()]).await?;
-        if let Some(run) = run.filter(|_| held) {
+        let (letter, _) = self.letter(task).await?;
+        if letter.fate == Fate::Handled {
+            return Err(no_letter(task));
+        }
+        let params: &[Param<'_>] = &[&self.tenant.as_str(), &task.as_str(), &self.now, &self.actor.0];
+        self.session.query(sql::DISCARD_LETTER, params).await?;
+        if let Some(run) = letter.run.filter(|_| letter.held) {
             self.unblock_if_last_held(Some(&run)).await?;
             self.put_messages(&run, message.into_iter()).await?;
         }

@@ -55,6 +55,7 @@ pub fn all_are_over(items: &[Transition<'_>]) -> bool {
             && item.fence == Fence::Fused
             && asks_for_nothing
             && cancels_nothing
+            && item.settled.is_empty()
             && item.finished.iter().all(|finished| completes(&finished.outcome))
     })
 }

@@ -16,6 +16,7 @@ use rhythm_engine::world::{
     TaskSummary, VersionRow, WorkerRow, WorkflowPatch, WorkflowRow, WorldResult,
 };
 
+pub use self::lists::fate;
 use super::{PostgresWorld, artifacts};
 
 #[async_trait]

@@ -46,11 +46,12 @@ pub async fn prepare(office: &Office, now: Option<i64>) -> WorldResult<u64> {
 pub async fn retain(
     office: &Office,
     now: Option<i64>,
-    keep: rhythm_core::Millis,
+    (keep, keep_failed): (rhythm_core::Millis, rhythm_core::Millis),
     limit: usize,
 ) -> WorldResult<u64> {
-    let keep = millis(keep);
-    let dropped = office.run(move |session| async move { drop_months(&session, now, keep).await }).await;
+    let (keep, keep_failed) = (millis(keep), millis(keep_failed));
+    let dropped =
+        office.run(move |session| async move { drop_months(&session, now, keep, keep_failed).await }).await;
     let rows = office
         .run(move |session| async move {
             let session = session.alone().await?;
@@ -58,10 +59,11 @@ pub async fn retain(
                 .transact(async {
                     let Some(now) = take(&session, Duty::Retention, now).await? else { return Ok(0) };
                     let mut gone = 0;
-                    for statement in [sql::RETAIN_RUNS, sql::RETAIN_TASKS] {
-                        let rows = session.query(statement, &[&now, &keep, &(limit as i64)]).await?;
-                        gone += count(rows[0].get(0));
-                    }
+                    let limit = limit as i64;
+                    let rows = session.query(sql::RETAIN_RUNS, &[&now, &keep, &limit, &keep_failed]).await?;
+                    gone += count(rows[0].get(0));
+                    let rows = session.query(sql::RETAIN_TASKS, &[&now, &keep, &limit]).await?;
+                    gone += count(rows[0].get(0));
                     Ok(gone)
                 })
                 .await
@@ -70,7 +72,7 @@ pub async fn retain(
     Ok(quietly(dropped)? + rows)
 }
 
-async fn drop_months(session: &Session, now: Option<i64>, keep: i64) -> Result<u64, Fault> {
+async fn drop_months(session: &Session, now: Option<i64>, keep: i64, keep_failed: i64) -> Result<u64, Fault> {
     let session = session.alone().await?;
     session
         .transact(async {
@@ -79,9 +81,8 @@ async fn drop_months(session: &Session, now: Option<i64>, keep: i64) -> Result<u
             let mut gone = 0;
             for month in session.query(sql::OLD_MONTHS, &[&now, &keep]).await? {
                 let month: i32 = month.get(0);
-                let rows = session.query(sql::DROP_LEFTOVERS, &[&month]).await?;
+                let rows = session.query(sql::DROP_MONTH, &[&month, &now, &keep_failed]).await?;
                 gone += count(rows[0].get(0));
-                session.query(sql::DROP_MONTH, &[&month]).await?;
                 tracing::info!(month, "a month of history was dropped");
             }
             Ok(gone)

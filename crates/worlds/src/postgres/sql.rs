@@ -92,9 +92,11 @@ statements! {
     OPEN_TASKS = "open_tasks";
     RAISE_CLAIMS = "raise_claims";
     LOCK_LETTERS = "lock_letters";
-    LETTER_PASSED = "letter_passed";
+    SETTLE_FAILURES = "settle_failures";
+    FORGET_FAILED = "forget_failed";
     READ_LETTER = "read_letter";
     REVIVE_TASKS = "revive_tasks";
+    DISMISS_RUN = "dismiss_run";
     DISCARD_LETTER = "discard_letter";
     TASK_OWNER = "task_owner";
     PUT_SCHEDULE = "put_schedule";
@@ -107,7 +109,6 @@ statements! {
     TRY_DUTY = "try_duty";
     MAKE_MONTH = "make_month";
     OLD_MONTHS = "old_months";
-    DROP_LEFTOVERS = "drop_leftovers";
     DROP_MONTH = "drop_month";
     RETAIN_RUNS = "retain_runs";
     RETAIN_TASKS = "retain_tasks";

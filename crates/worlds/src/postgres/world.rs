@@ -289,7 +289,9 @@ impl World for PostgresWorld {
                 return self.looks.timed(upkeep::mark_unserved(&link, now, (idle, limit))).await;
             }
             Upkeep::DueSchedules { limit } => return upkeep::due_schedules(&self.claims, now, limit).await,
-            Upkeep::Retain { keep, limit } => retain::retain(&self.archive, now, keep, limit).await?,
+            Upkeep::Retain { keep, keep_failed, limit } => {
+                retain::retain(&self.archive, now, (keep, keep_failed), limit).await?
+            }
             Upkeep::Prepare => retain::prepare(&self.archive, now).await?,
             Upkeep::CollectBlobs { grace, limit } => blobs::collect(&self.archive, now, grace, limit).await?,
         };

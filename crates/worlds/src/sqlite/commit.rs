@@ -109,6 +109,7 @@ impl Committer<'_> {
         for (held, finished) in finished.iter().zip(&item.finished) {
             held.finish(tx, &self.request.tenant, finished)?;
         }
+        self.settle_failures(item)?;
         self.take_out(item, run.key)?;
         self.write_row(item, &run)?;
         history::append(tx, run.key, &item.events)?;
@@ -191,6 +192,19 @@ impl Committer<'_> {
         let children: Vec<i64> = self.tx.all(sql!("commit", "children"), parent, |row| row.take())?;
         for child in children {
             Target::of_key(self.tx, child)?.put(self.tx, message)?;
+        }
+        Ok(())
+    }
+
+    /// What the run made of failures of its tasks. Nobody but a person decides about held ones.
+    fn settle_failures(&self, item: &CommitItem) -> WorldResult<()> {
+        for settled in &item.settled {
+            let task = item.run.task(settled.task);
+            let tenant = self.request.tenant.as_str();
+            self.tx.run(sql!("dead", "settle"), params![task.as_str(), tenant, settled.handled])?;
+            if settled.handled {
+                self.tx.run(sql!("dead", "absorb"), params![task.as_str(), tenant])?;
+            }
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Rows as the contract's types. Each reader takes the columns in the order its statements list them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rhythm_core::event::{Event, EventData};
 use rhythm_core::fold::RunState;
@@ -9,11 +9,12 @@ use rhythm_core::{
     Actor, Blocked, BlockedCode, CommandId, Compensation, Snapshot, Status, Timestamp, WorkflowKind,
 };
 use rhythm_engine::world::{
-    AttemptRow, ClaimedTask, DeadLetter, Parent, RunRow, RunSummary, TaskState, TaskSummary,
+    AttemptRow, ClaimedTask, DeadLetter, Fate, LetterStatus, Parent, RunRow, RunSummary, TaskState,
+    TaskSummary,
 };
 use rusqlite::Result;
 
-use super::sql::Columns;
+use super::sql::{Columns, json};
 
 /// Where a run is in the queue of runs (`run_queue.place`); 3, ready later, is the statements' own business.
 pub mod place {
@@ -173,7 +174,27 @@ pub fn attempt(row: &mut Columns<'_>) -> Result<AttemptRow> {
     })
 }
 
-/// task, run, command, name, input, options, failure, attempts, died_at, held.
+/// As they are stored.
+pub fn letter_number(status: LetterStatus) -> i64 {
+    match status {
+        LetterStatus::Pending => 0,
+        LetterStatus::Handled => 1,
+        LetterStatus::Reprocessed => 2,
+        LetterStatus::Discarded => 3,
+    }
+}
+
+fn letter_status(number: i64) -> Option<LetterStatus> {
+    LetterStatus::ALL.into_iter().find(|status| letter_number(*status) == number)
+}
+
+/// What is asked for, as a JSON list of numbers.
+pub fn letter_statuses(wanted: &BTreeSet<LetterStatus>) -> String {
+    let numbers: Vec<i64> = wanted.iter().map(|status| letter_number(*status)).collect();
+    if numbers.is_empty() { json(&[letter_number(LetterStatus::Pending)]) } else { json(&numbers) }
+}
+
+/// task, run, command, name, input, options, failure, attempts, died_at, held, fate, status, history.
 pub fn dead_letter(row: &mut Columns<'_>) -> Result<DeadLetter> {
     Ok(DeadLetter {
         task: row.id()?,
@@ -186,6 +207,12 @@ pub fn dead_letter(row: &mut Columns<'_>) -> Result<DeadLetter> {
         attempts: row.take()?,
         died_at: row.time()?,
         held: row.take()?,
+        fate: row.word(Fate::parse)?,
+        status: {
+            let number = row.take()?;
+            letter_status(number).ok_or_else(|| row.damaged(format!("status {number} of a letter")))?
+        },
+        history: row.json()?,
     })
 }
 

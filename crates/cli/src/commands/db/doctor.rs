@@ -49,7 +49,11 @@ async fn examine(session: &Session) -> CliResult<Vec<String>> {
     let mut findings = health.findings;
     if health.dead_letters > 0 {
         let letters = count(health.dead_letters, "dead letter");
-        findings.push(format!("{letters} to be decided on: rhythm dead list"));
+        let kept = match health.kept_runs {
+            0 => String::new(),
+            runs => format!(", for which {} kept", are(runs)),
+        };
+        findings.push(format!("{letters} to be decided on{kept}: rhythm dead list"));
     }
     let workers = world.workers(tenant).await?;
     findings.extend(workers.iter().filter_map(|worker| gone(worker, &workers, now)));
@@ -92,6 +96,10 @@ async fn damaged(session: &Session, stored: Stored) -> CliResult<Vec<Damage>> {
             return Ok(found);
         }
     }
+}
+
+fn are(runs: u64) -> String {
+    format!("{} {}", count(runs, "ended run"), if runs == 1 { "is" } else { "are" })
 }
 
 /// A queue without workers is told with the work that nobody does.

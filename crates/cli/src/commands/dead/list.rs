@@ -1,7 +1,8 @@
-use clap::Args;
+use clap::{Args, ValueEnum};
 use rhythm_core::{BlockedCode, RunId};
-use rhythm_engine::world::{DeadLetter, DeadQuery, RunQuery, RunSummary};
+use rhythm_engine::world::{DeadLetter, DeadQuery, LetterStatus, RunQuery, RunSummary};
 
+use super::choice::{Choice, Nodes};
 use crate::args::Paging;
 use crate::config::Settings;
 use crate::errors::CliResult;
@@ -12,32 +13,44 @@ use crate::times::relative;
 /// List dead letters, newest first
 #[derive(Debug, Args)]
 pub struct List {
-    /// Only those of this run
-    #[arg(long)]
-    run: Option<String>,
-    /// Only those of this queue
-    #[arg(long, value_name = "NAME")]
-    queue: Option<String>,
+    #[command(flatten)]
+    choice: Choice,
+    /// Those that were decided instead
+    #[arg(long, value_name = "STATUS")]
+    status: Option<StatusArg>,
     #[command(flatten)]
     paging: Paging,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum StatusArg {
+    Pending,
+    Reprocessed,
+    Discarded,
+}
+
 impl List {
     pub async fn run(self, settings: Settings) -> CliResult {
+        let status = match self.status.unwrap_or(StatusArg::Pending) {
+            StatusArg::Pending => LetterStatus::Pending,
+            StatusArg::Reprocessed => LetterStatus::Reprocessed,
+            StatusArg::Discarded => LetterStatus::Discarded,
+        };
         // Only letters have a queue, and a page further on is about letters alone.
-        let by_task = self.run.is_some() || self.queue.is_some() || self.paging.cursor.is_some();
+        let by_task =
+            self.choice.is_given() || self.paging.cursor.is_some() || status != LetterStatus::Pending;
         let query = DeadQuery {
-            tenant: settings.tenant.clone(),
-            run: self.run.map(RunId::new),
-            queue: self.queue,
+            statuses: [status].into(),
             cursor: self.paging.cursor,
             limit: usize::from(self.paging.limit),
+            ..self.choice.query(settings.tenant.clone())
         };
         let session = Session::open(&settings).await?;
-        let page = session.rhythm.world().list_dead(query).await?;
+        let mut page = session.rhythm.world().list_dead(query).await?;
+        page.rows = Nodes::default().keep(&session, page.rows, &self.choice).await?;
         let now = session.now().await?;
         let words = Words {
-            columns: &["TASK", "NAME", "QUEUE", "ATTEMPTS", "DIED", "FAILURE"],
+            columns: &["TASK", "NAME", "QUEUE", "FATE", "ATTEMPTS", "DIED", "FAILURE"],
             none: "no dead letters: nothing is out of attempts",
         };
         let held = if by_task { Vec::new() } else { held_runs(&session, &settings, &page.rows).await? };
@@ -46,6 +59,7 @@ impl List {
                 letter.task.to_string(),
                 letter.name.clone(),
                 letter.options.queue.clone(),
+                letter.fate.as_str().to_owned(),
                 letter.attempts.to_string(),
                 relative(now, letter.died_at),
                 short(&letter.failure.to_string(), 60),

@@ -3,9 +3,10 @@
 use clap::Args;
 use rhythm_core::TaskId;
 use rhythm_engine::error::EngineError;
-use rhythm_engine::world::DeadQuery;
+use rhythm_engine::world::{DeadQuery, Fate};
 use serde_json::json;
 
+use super::choice::{Choice, Nodes};
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
 use crate::output::count as counted;
@@ -13,16 +14,15 @@ use crate::session::Session;
 
 #[derive(Debug, Args)]
 pub struct Which {
-    #[arg(required_unless_present = "all", conflicts_with = "all", value_name = "TASK")]
+    #[arg(required_unless_present_any = ["all", "run", "node"], conflicts_with_all = ["all", "run", "node", "queue"], value_name = "TASK")]
     tasks: Vec<String>,
-    /// All of them, or all of one queue
+    /// All of them, or all of one run, node or queue
     #[arg(long)]
     all: bool,
-    /// With --all: only those of this queue
-    #[arg(long, value_name = "NAME", requires = "all")]
-    queue: Option<String>,
-    /// With --all: do it
-    #[arg(long, requires = "all")]
+    #[command(flatten)]
+    choice: Choice,
+    /// Of several: do it
+    #[arg(long, conflicts_with = "tasks")]
     yes: bool,
 }
 
@@ -58,7 +58,7 @@ impl Verb {
 impl Which {
     pub async fn run(self, settings: Settings, verb: Verb) -> CliResult {
         let session = Session::open(&settings).await?;
-        if self.all {
+        if self.tasks.is_empty() {
             return self.run_all(&session, verb).await;
         }
         for task in &self.tasks {
@@ -77,7 +77,7 @@ impl Which {
         let tasks = self.find(session).await?;
         let count = tasks.len();
         if !self.yes && count > 0 {
-            let place = self.queue.as_ref().map(|queue| format!(" of queue {queue}")).unwrap_or_default();
+            let place = self.choice.words();
             return Err(CliError::Unconfirmed(format!(
                 "{} {}{place}",
                 verb.word(),
@@ -105,11 +105,14 @@ impl Which {
 
     async fn find(&self, session: &Session) -> CliResult<Vec<TaskId>> {
         let tenant = session.client.tenant().clone();
-        let mut query = DeadQuery { tenant, queue: self.queue.clone(), limit: 500, ..DeadQuery::default() };
-        let mut tasks = Vec::new();
+        let mut query = DeadQuery { limit: 500, ..self.choice.query(tenant) };
+        let (mut tasks, mut nodes) = (Vec::new(), Nodes::default());
         loop {
             let page = session.rhythm.world().list_dead(query.clone()).await?;
-            tasks.extend(page.rows.into_iter().map(|letter| letter.task));
+            let letters = nodes.keep(session, page.rows, &self.choice).await?;
+            // What a run has not looked at yet is not decided by people.
+            let decidable = letters.into_iter().filter(|letter| letter.fate != Fate::Undecided);
+            tasks.extend(decidable.map(|letter| letter.task));
             match page.next {
                 Some(next) => query.cursor = Some(next),
                 None => return Ok(tasks),

@@ -50,6 +50,8 @@ struct Shown {
     children: Vec<RunSummary>,
     inbox: Vec<Message>,
     dead: Vec<DeadLetter>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dismissed_at: Option<Timestamp>,
 }
 
 impl Show {
@@ -83,6 +85,7 @@ impl Show {
             children: picture.children,
             inbox: picture.inbox,
             dead: picture.dead,
+            dismissed_at: picture.dismissed_at,
         };
         match session.out.is_json() {
             true => session.out.json(&shown),
@@ -107,6 +110,7 @@ async fn tell(session: &Session, shown: &Shown) -> CliResult {
         ("created", time(run.created_at)),
         ("updated", time(run.updated_at)),
         ("ended", run.ended_at.map(time).unwrap_or_default()),
+        ("dismissed", shown.dismissed_at.map(time).unwrap_or_default()),
         ("deadline", run.deadline_at.map(time).unwrap_or_default()),
         ("priority", if run.priority == 0 { String::new() } else { run.priority.to_string() }),
         ("tags", tags.join(" ")),

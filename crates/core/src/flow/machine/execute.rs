@@ -143,7 +143,11 @@ impl Machine<'_> {
         if !self.memory.handles.contains_key(&number) {
             return type_error("this handle belongs to nothing that was started");
         }
-        match self.given(number)? {
+        let given = self.given(number)?;
+        if given.is_some() {
+            self.note_read(number);
+        }
+        match given {
             None => Ok(Outcome::Wait(number)),
             Some(Ok(value)) => {
                 self.awaited = value;

@@ -98,6 +98,7 @@ impl Machine<'_> {
         self.settle(number, state)?;
         match self.memory.wait.map(|wait| self.given(wait)).transpose()?.flatten() {
             Some(outcome) => {
+                self.memory.wait.into_iter().for_each(|wait| self.note_read(wait));
                 self.memory.wait = None;
                 self.resume(outcome).map(Some)
             }

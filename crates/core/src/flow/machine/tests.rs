@@ -8,6 +8,7 @@ mod gathered;
 mod messages;
 mod options;
 mod session;
+mod settled;
 mod speed;
 mod storage;
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rhythm_core::fold::Settled;
 use rhythm_core::message::{ApprovalDecided, Patched, TaskFailed};
 use rhythm_core::{
     BlockedCode, CommandId, CommitId, Message, MessageBody, MessageId, Payload, RunId, TaskId, TaskOptions,
@@ -154,6 +155,11 @@ pub fn item(
     item.cancel_timers =
         shape.cancel_timers.iter().filter_map(|pick| ledger.timer_of(who, &run, *pick)).collect();
     item.cancel_open = shape.cancel_open.then(|| cancel(&format!("cancel-{first}")));
+    for (pick, handled) in &shape.settled {
+        let task = ledger.task_of(who, &run, *pick);
+        let number = task.and_then(|task| task.as_str().rsplit_once(':')?.1.parse().ok());
+        item.settled.extend(number.map(|number| Settled { task: CommandId(number), handled: *handled }));
+    }
     item.more = shape.more;
     let mut item = match shape.end {
         EndShape::Waits => draft,

@@ -78,7 +78,8 @@ impl Pair {
             agree("task", task, &expected, &self.world[0].task(tenant, task).await);
         }
         let query = DeadQuery { tenant: tenant.clone(), limit: PAGE, ..DeadQuery::default() };
-        for query in [query.clone(), DeadQuery { queue: Some("mail".to_owned()), ..query }] {
+        let whole = DeadQuery { statuses: LetterStatus::ALL.into(), ..query.clone() };
+        for query in [whole, query.clone(), DeadQuery { queue: Some("mail".to_owned()), ..query }] {
             let expected =
                 walk(async |cursor| self.model[0].list_dead(DeadQuery { cursor, ..query.clone() }).await);
             let found =

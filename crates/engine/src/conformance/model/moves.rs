@@ -158,6 +158,8 @@ pub struct StepShape {
     pub cancel_tasks: Vec<Pick>,
     pub cancel_timers: Vec<Pick>,
     pub cancel_open: bool,
+    /// Failures of its tasks the run has dealt with, or failed of.
+    pub settled: Vec<(Pick, bool)>,
     pub more: bool,
     pub end: EndShape,
 }
@@ -219,6 +221,7 @@ pub enum Order {
     Reopen { run: u8, late: bool, requeue: bool, redeliver: bool },
     TakeBack { run: u8, late: bool },
     RequeueDead(Pick),
+    DismissRun(u8),
     DiscardDead(Pick, bool),
     CancelTask(Pick),
     PutSchedule(u8, Millis),
@@ -231,7 +234,7 @@ pub enum Order {
 #[derive(Clone, Copy, Debug)]
 pub enum Duty {
     Sweep,
-    Retain { keep: Millis },
+    Retain { keep: Millis, keep_failed: Millis },
     Prepare,
     FindStuck { idle: Millis },
     MarkUnserved { idle: Millis },

@@ -37,6 +37,10 @@ impl Pair {
                 self.reopening(who, run, late, requeue, redeliver).await
             }
             Order::TakeBack { run, late } => self.taking_back(who, run, late).await,
+            Order::DismissRun(number) => {
+                let failed = |status| status == Status::Failed;
+                Control::DismissRun { run: self.one_that(who, number, failed).await.0 }
+            }
             Order::RequeueDead(pick) => match self.letter(who, pick).await {
                 Some(letter) => Control::RequeueDead { task: letter.task },
                 None => Control::RequeueDead { task: "nothing".into() },
@@ -142,7 +146,7 @@ impl Pair {
     pub async fn upkeep(&mut self, duty: Duty) {
         let request = match duty {
             Duty::Sweep => Upkeep::sweep(ALL),
-            Duty::Retain { keep } => Upkeep::Retain { keep, limit: ALL },
+            Duty::Retain { keep, keep_failed } => Upkeep::Retain { keep, keep_failed, limit: ALL },
             Duty::Prepare => Upkeep::Prepare,
             Duty::FindStuck { idle } => Upkeep::FindStuck { idle, limit: ALL },
             Duty::MarkUnserved { idle } => Upkeep::MarkUnserved { idle, limit: ALL },

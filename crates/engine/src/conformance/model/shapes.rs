@@ -114,7 +114,8 @@ fn few<S: Strategy>(each: S) -> impl Strategy<Value = Vec<S::Value>> {
 
 pub fn step() -> impl Strategy<Value = StepShape> {
     let asks = (few(task()), few(length()), few(run()), few(mail()));
-    let takes_back = (few(pick()), few(pick()), prop::bool::weighted(0.1));
+    let settled = few((pick(), prop::bool::weighted(0.7)));
+    let takes_back = (few(pick()), few(pick()), prop::bool::weighted(0.1), settled);
     let consumed = prop_oneof![4 => Just(usize::MAX), 1 => 0..3_usize];
     let fold = (consumed, 0..4_u8, prop::bool::weighted(0.2), end());
     (pick(), wrong(), fold, asks, takes_back).prop_map(
@@ -123,7 +124,7 @@ pub fn step() -> impl Strategy<Value = StepShape> {
             wrong,
             (consumed, awaiting, more, end),
             (tasks, timers, children, mail),
-            (cancel_tasks, cancel_timers, cancel_open),
+            (cancel_tasks, cancel_timers, cancel_open, settled),
         )| StepShape {
             claim,
             wrong,
@@ -136,6 +137,7 @@ pub fn step() -> impl Strategy<Value = StepShape> {
             cancel_tasks,
             cancel_timers,
             cancel_open,
+            settled,
             more,
             end,
         },
@@ -253,6 +255,7 @@ pub fn order() -> impl Strategy<Value = Order> {
         6 => reopen.prop_map(|(run, late, requeue, redeliver)| Order::Reopen { run, late, requeue, redeliver }),
         3 => (run(), prop::bool::weighted(0.1)).prop_map(|(run, late)| Order::TakeBack { run, late }),
         3 => pick().prop_map(Order::RequeueDead),
+        1 => run().prop_map(Order::DismissRun),
         2 => (pick(), any::<bool>()).prop_map(|(letter, tell)| Order::DiscardDead(letter, tell)),
         3 => pick().prop_map(Order::CancelTask),
         2 => (name(), length()).prop_map(|(schedule, next)| Order::PutSchedule(schedule, next)),
@@ -269,7 +272,7 @@ pub fn duty() -> impl Strategy<Value = Duty> {
     let keep = prop_oneof![Just(Millis::ZERO), Just(Millis(20_000)), Just(Millis(86_400_000))];
     prop_oneof![
         10 => Just(Duty::Sweep),
-        1 => keep.prop_map(|keep| Duty::Retain { keep }),
+        1 => (keep.clone(), keep).prop_map(|(keep, keep_failed)| Duty::Retain { keep, keep_failed }),
         1 => Just(Duty::Prepare),
         1 => length().prop_map(|idle| Duty::FindStuck { idle }),
         2 => length().prop_map(|idle| Duty::MarkUnserved { idle }),

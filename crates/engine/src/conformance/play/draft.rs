@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rhythm_core::event::{Completed, Event, EventData, Failed, Marker};
-use rhythm_core::fold::{End, RunState};
+use rhythm_core::fold::{End, RunState, Settled};
 use rhythm_core::message::{Cancel, MessageBody, TimerFired};
 use rhythm_core::{
     Actor, CommandId, CommitId, Message, MessageId, Payload, RunId, Snapshot, TimerSpec, Timestamp,
@@ -131,6 +131,11 @@ impl Draft {
     /// Sends a message along.
     pub fn tell(self, to: &RunId, message: Message) -> Draft {
         self.with(|item| item.deliveries.push(Delivery { to: to.clone(), message }))
+    }
+
+    /// What the run makes of the failure of task `number`.
+    pub fn settles(self, number: u64, handled: bool) -> Draft {
+        self.with(|item| item.settled.push(Settled { task: CommandId(number), handled }))
     }
 
     pub fn completed(mut self) -> Draft {

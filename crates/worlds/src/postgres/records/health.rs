@@ -42,6 +42,7 @@ pub async fn health(link: &Link) -> WorldResult<Health> {
         open_tasks: count(row.get("open_tasks")),
         timers: count(row.get("timers")),
         dead_letters: count(row.get("dead_letters")),
+        kept_runs: count(row.get("kept_runs")),
         bytes: Some(count(row.get("bytes"))),
         findings,
     })

@@ -1,12 +1,14 @@
 //! Listings, newest first; a cursor is the creation number of the last row shown.
 
+use std::collections::BTreeSet;
+
 use rhythm_core::event::Event;
 use rhythm_core::graph::NodeType;
 use rhythm_core::{Blocked, CommandId, Compensation, RunId, Status, TaskId, TenantId, Version};
 use rhythm_engine::world::{
-    AttemptRow, DeadLetter, DeadQuery, HistoryQuery, Need, Page, Parent, QueueRow, ReadyWork, RunQuery,
-    RunSummary, Schedule, TaskQuery, TaskSummary, VersionRow, WorkerRow, WorkflowRow, WorldError,
-    WorldResult,
+    AttemptRow, DeadLetter, DeadQuery, Fate, HistoryQuery, LetterStatus, Need, Page, Parent, QueueRow,
+    ReadyWork, RunQuery, RunSummary, Schedule, TaskQuery, TaskSummary, VersionRow, WorkerRow, WorkflowRow,
+    WorldError, WorldResult,
 };
 use tokio_postgres::Row;
 
@@ -139,8 +141,32 @@ pub async fn dead(link: &Link, query: DeadQuery) -> WorldResult<Page<DeadLetter>
         &query.run.as_ref().map(RunId::as_str),
         &query.queue,
         &wanted(query.limit),
+        &letter_numbers(&query.statuses),
+        &query.task.as_ref().map(TaskId::as_str),
     ];
     page(&link.query(sql::LIST_DEAD, params).await?, query.limit, "seq", dead_letter)
+}
+
+/// As they are stored.
+fn letter_number(status: LetterStatus) -> i16 {
+    match status {
+        LetterStatus::Pending => 0,
+        LetterStatus::Handled => 1,
+        LetterStatus::Reprocessed => 2,
+        LetterStatus::Discarded => 3,
+    }
+}
+
+fn letter_numbers(wanted: &BTreeSet<LetterStatus>) -> Vec<i16> {
+    match wanted.is_empty() {
+        true => vec![letter_number(LetterStatus::Pending)],
+        false => wanted.iter().copied().map(letter_number).collect(),
+    }
+}
+
+pub fn fate(row: &Row) -> WorldResult<Fate> {
+    let fate: &str = row.get("fate");
+    Fate::parse(fate).ok_or_else(|| damaged("fate", fate))
 }
 
 pub fn dead_letter(row: &Row) -> WorldResult<DeadLetter> {
@@ -155,6 +181,13 @@ pub fn dead_letter(row: &Row) -> WorldResult<DeadLetter> {
         attempts: small(row.get("attempts")),
         died_at: time(row, "died_at"),
         held: row.get("held"),
+        fate: fate(row)?,
+        status: {
+            let number: i16 = row.get("status");
+            let known = LetterStatus::ALL.into_iter().find(|status| letter_number(*status) == number);
+            known.ok_or_else(|| damaged("status of a letter", &number.to_string()))?
+        },
+        history: from_json("history of a letter", row.get("history"))?,
     })
 }
 

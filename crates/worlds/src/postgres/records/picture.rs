@@ -24,6 +24,7 @@ pub async fn picture(link: &Link, tenant: &TenantId, run: &RunId) -> WorldResult
         output: payload_option(row, "output")?,
         failure: failure_option(row, "failure")?,
         failed_by: failed_by.map(|text| from_json("message", text)).transpose()?,
+        dismissed_at: time_option(row, "dismissed_at"),
         workflow_paused: row.get("workflow_paused"),
         ready_since: time_option(row, "ready_at"),
         claimed_by: row.get("claimed_by"),

@@ -24,7 +24,7 @@ gone AS (
     RETURNING t.*
 ),
 letters AS (
-    DELETE FROM dead_letter AS d USING gone AS g WHERE d.task = ANY (ARRAY[g.id]) AND d.tenant = g.tenant
+    DELETE FROM dead_letter AS d USING gone AS g WHERE d.task = ANY (ARRAY[g.id]) AND d.tenant = g.tenant AND g.state = 3
 ),
 failed AS MATERIALIZED (
     SELECT g.id, g.tenant, $6::text || CASE WHEN g.attempt > 1 THEN ',"attempts":' || g.attempt - 1 ELSE '' END || '}' AS failure

@@ -9,11 +9,13 @@ held AS (
 ),
 letters AS (
     INSERT INTO dead_letter (task, tenant, run, number, name, queue, priority, input, options, actor, trace, claim, failure,
-        attempts, died_at, held)
-    SELECT id, tenant, run, number, name, queue, priority, input, options, actor, trace, claim, failure, attempt, since, true
+        attempts, died_at, held, history)
+    SELECT id, tenant, run, number, name, queue, priority, input, options, actor, trace, claim, failure, attempt, since, true,
+        '[{"status":"pending","at":' || since || '}]'
     FROM held
     ON CONFLICT (task, tenant) DO UPDATE SET failure = excluded.failure, attempts = excluded.attempts,
-        died_at = excluded.died_at, held = true, claim = excluded.claim
+        died_at = excluded.died_at, held = true, claim = excluded.claim, seq = excluded.seq, status = 0, failed_run = false,
+        history = left(dead_letter.history, -1) || ',' || substr(excluded.history, 2)
 ),
 blocked AS (
     UPDATE live_run AS r

@@ -18,12 +18,15 @@ kept AS (
 ),
 letters AS (
     INSERT INTO dead_letter (task, tenant, run, number, name, queue, priority, input, options, actor, trace, claim, failure,
-        attempts, died_at, held)
+        attempts, died_at, held, status, history)
     SELECT id, tenant, run, number, name, queue, priority, input, options, actor, trace, claim, failure, attempt,
-        coalesce($1, now_ms()), false
+        coalesce($1, now_ms()), false, absorbed::int,
+        '[{"status":"' || CASE WHEN absorbed THEN 'handled' ELSE 'pending' END || '","at":' || coalesce($1, now_ms()) || '}]'
     FROM gone WHERE letter
+    -- one that was requeued keeps what became of it before, and whose it was
     ON CONFLICT (task, tenant) DO UPDATE SET failure = excluded.failure, attempts = excluded.attempts,
-        died_at = excluded.died_at, held = false, claim = excluded.claim
+        died_at = excluded.died_at, held = false, claim = excluded.claim, seq = excluded.seq, status = excluded.status,
+        failed_run = false, history = left(dead_letter.history, -1) || ',' || substr(excluded.history, 2)
 )
 SELECT g.tenant, g.id, g.run, false AS cancel, expect((SELECT count(*) FROM gone), coalesce($10::bigint, (SELECT count(*) FROM gone)))
 FROM (SELECT 1) AS one LEFT JOIN gone AS g ON true

@@ -1,7 +1,8 @@
 -- One run, live or ended, with everything of its own row.
 WITH found AS (
     SELECT r.*, CASE WHEN r.claimed_by IS NOT NULL THEN 'running' WHEN r.last_commit IS NULL THEN 'pending' ELSE 'waiting' END
-        AS status, NULL::text AS output, NULL::text AS failure, NULL::text AS failed_by, NULL::bigint AS ended_at
+        AS status, NULL::text AS output, NULL::text AS failure, NULL::text AS failed_by, NULL::bigint AS ended_at,
+        NULL::bigint AS dismissed_at, NULL::text AS dismissed_by
     FROM live_run AS r WHERE r.id = $2 AND r.tenant = $1
     UNION ALL
     SELECT e.* FROM ended_run AS e WHERE e.id = $2 AND e.tenant = $1

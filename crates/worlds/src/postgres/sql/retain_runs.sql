@@ -1,8 +1,9 @@
 -- Old ended runs with all that belongs to them, a bounded number at a time. Whole months go by `drop_month` instead.
--- A run stays while tasks of it are under way; held ones go with it.
+-- A run stays while tasks of it are under way.
 WITH old AS MATERIALIZED (
     SELECT e.id, e.tenant, e.born FROM ended_run AS e
-    WHERE e.ended_at < $1::bigint - $2::bigint AND NOT EXISTS (
+    WHERE e.ended_at < $1::bigint - $2::bigint
+        AND NOT outlives(e.tenant, e.id, e.status, e.ended_at, e.dismissed_at, $1::bigint - $4::bigint) AND NOT EXISTS (
         SELECT FROM task AS t
         WHERE t.tenant = e.tenant AND t.id >= e.id || ':' AND t.id < e.id || ';' AND t.run = e.id AND t.state <> 3)
     ORDER BY e.ended_at LIMIT $3

@@ -1,1 +1,1 @@
-SELECT * FROM dead_letter WHERE run = $2 AND tenant = $1 ORDER BY seq LIMIT 100
+SELECT * FROM letter WHERE run = $2 AND tenant = $1 AND status = 0 ORDER BY seq LIMIT 100

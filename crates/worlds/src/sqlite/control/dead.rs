@@ -1,11 +1,14 @@
 //! Dead letters: requeued or discarded.
 
 use rhythm_core::message::Message;
-use rhythm_core::{Millis, TaskId, TaskOptions, TenantId};
-use rhythm_engine::world::{Controlled, WorldError, WorldResult};
+use rhythm_core::{Actor, Millis, TaskId, TaskOptions, TenantId};
+use rhythm_engine::world::{
+    Controlled, Fate, LetterStatus, WorldError, WorldResult, gone_past, handled_already,
+};
 use rusqlite::params;
 
 use crate::sqlite::inbox::Target;
+use crate::sqlite::rows;
 use crate::sqlite::sql::sql;
 use crate::sqlite::tasks::unblock_if_last_held;
 use crate::sqlite::tx::Tx;
@@ -13,29 +16,68 @@ use crate::sqlite::tx::Tx;
 pub struct Letter {
     number: i64,
     run_key: Option<i64>,
-    /// Its run has consumed the failure and went on, or may.
-    passed: bool,
+    status: i64,
     held: bool,
+    fate: Fate,
+    run_is_live: bool,
+    /// Its run failed when it heard of it.
+    failed_run: bool,
     deadline: Option<Millis>,
 }
 
+/// Whom a revived task answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Revival {
+    /// Its run, if it has one.
+    Attached,
+    /// Nobody: its run is over.
+    Detached,
+}
+
+impl Letter {
+    fn find(tx: &Tx<'_>, tenant: &TenantId, task: &TaskId) -> WorldResult<Option<Self>> {
+        tx.one(sql!("dead", "letter"), params![task.as_str(), tenant.as_str()], |row| {
+            let (number, run_key, status, held) = (row.take()?, row.take()?, row.take()?, row.take()?);
+            let (fate, run_is_live, failed_run) = (row.word(Fate::parse)?, row.take()?, row.take()?);
+            let deadline = row.json::<TaskOptions>()?.deadline;
+            Ok(Self { number, run_key, status, held, fate, run_is_live, failed_run, deadline })
+        })
+    }
+
+    /// How it may become a task again. Nothing while its run goes on, or failed of it together with something else.
+    fn revival(&self) -> Option<Revival> {
+        match self.fate {
+            Fate::Held | Fate::Standalone => Some(Revival::Attached),
+            Fate::Unread => Some(Revival::Detached),
+            // A failed run that is opened again finds the answer of the task's next life in its inbox.
+            Fate::Undecided if !self.run_is_live => Some(Revival::Attached),
+            Fate::FailedRun if self.failed_run => Some(Revival::Attached),
+            _ => None,
+        }
+    }
+
+    fn decide(&self, tx: &Tx<'_>, status: LetterStatus, actor: &Actor) -> WorldResult<()> {
+        let change =
+            params![self.number, rows::letter_number(status), status.as_str(), tx.now.millis(), actor.0];
+        tx.run(sql!("dead", "decide"), change).map(drop)
+    }
+}
+
+/// A letter somebody has to decide about.
 pub fn letter(tx: &Tx<'_>, tenant: &TenantId, task: &TaskId) -> WorldResult<Letter> {
-    let found = tx.one(sql!("dead", "letter"), params![task.as_str(), tenant.as_str()], |row| {
-        let (number, run_key, passed, held) = (row.take()?, row.take()?, row.take()?, row.take()?);
-        let options: TaskOptions = row.json()?;
-        Ok(Letter { number, run_key, passed, held, deadline: options.deadline })
-    })?;
+    let found = Letter::find(tx, tenant, task)?;
+    let pending = rows::letter_number(LetterStatus::Pending);
+    let found = found.filter(|letter| letter.status == pending);
     found.ok_or_else(|| WorldError::NotFound(format!("dead letter {task}")))
 }
 
-pub fn requeue(tx: &Tx<'_>, tenant: &TenantId, task: &TaskId) -> WorldResult<Controlled> {
-    let letter = letter(tx, tenant, task)?;
-    if letter.passed && !letter.held {
-        return Err(WorldError::Conflict(format!(
-            "the run of task {task} has gone on without it; discard the letter instead"
-        )));
+pub fn requeue(tx: &Tx<'_>, tenant: &TenantId, task: &TaskId, actor: &Actor) -> WorldResult<Controlled> {
+    if Letter::find(tx, tenant, task)?.is_some_and(|letter| letter.fate == Fate::Handled) {
+        return Err(handled_already(task));
     }
-    revive(tx, tenant, task)?;
+    let letter = letter(tx, tenant, task)?;
+    let Some(revival) = letter.revival() else { return Err(gone_past(task)) };
+    revive(tx, tenant, task, revival, actor)?;
     if let Some(run) = letter.run_key {
         unblock_if_last_held(tx, run)?;
     }
@@ -43,7 +85,13 @@ pub fn requeue(tx: &Tx<'_>, tenant: &TenantId, task: &TaskId) -> WorldResult<Con
 }
 
 /// A dead letter becomes a ready task again, with fresh attempts and the claim number going on.
-pub fn revive(tx: &Tx<'_>, tenant: &TenantId, task: &TaskId) -> WorldResult<()> {
+pub fn revive(
+    tx: &Tx<'_>,
+    tenant: &TenantId,
+    task: &TaskId,
+    revival: Revival,
+    actor: &Actor,
+) -> WorldResult<()> {
     let letter = letter(tx, tenant, task)?;
     let id = params![task.as_str(), tenant.as_str()];
     tx.run(sql!("dead", "delete_task"), id)?;
@@ -51,8 +99,10 @@ pub fn revive(tx: &Tx<'_>, tenant: &TenantId, task: &TaskId) -> WorldResult<()> 
     let deadline_at = letter.deadline.map(|deadline| tx.now.plus(deadline).millis());
     // An answer of its first life that nobody has consumed yet is taken back.
     tx.run(sql!("dead", "withdraw_answer"), params![letter.number])?;
-    tx.run(sql!("dead", "revive"), params![letter.number, tx.next_number(), tx.now.millis(), deadline_at])?;
-    tx.run(sql!("dead", "delete"), params![letter.number])?;
+    let detached = revival == Revival::Detached;
+    let row = params![letter.number, tx.next_number(), tx.now.millis(), deadline_at, detached];
+    tx.run(sql!("dead", "revive"), row)?;
+    letter.decide(tx, LetterStatus::Reprocessed, actor)?;
     tx.hint_tasks();
     Ok(())
 }
@@ -62,9 +112,10 @@ pub fn discard(
     tenant: &TenantId,
     task: &TaskId,
     message: Option<&Message>,
+    actor: &Actor,
 ) -> WorldResult<Controlled> {
     let letter = letter(tx, tenant, task)?;
-    tx.run(sql!("dead", "delete"), params![letter.number])?;
+    letter.decide(tx, LetterStatus::Discarded, actor)?;
     if letter.held {
         tx.run(sql!("dead", "delete_task"), params![task.as_str(), tenant.as_str()])?;
         if let Some(run) = letter.run_key {

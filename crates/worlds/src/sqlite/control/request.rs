@@ -39,8 +39,9 @@ pub fn control(tx: &Tx<'_>, request: &ControlRequest) -> WorldResult<Controlled>
             resume(tx, tenant, "queue", queue)
         }
         Control::Fork { run, item } => runs::fork(tx, tenant, run, item),
-        Control::RequeueDead { task } => dead::requeue(tx, tenant, task),
-        Control::DiscardDead { task, message } => dead::discard(tx, tenant, task, message.as_ref()),
+        Control::DismissRun { run } => runs::dismiss(tx, tenant, run, actor),
+        Control::RequeueDead { task } => dead::requeue(tx, tenant, task, actor),
+        Control::DiscardDead { task, message } => dead::discard(tx, tenant, task, message.as_ref(), actor),
         Control::CancelTask { task } => match tasks::cancel(tx, tenant, task)? {
             true => Ok(Controlled::Done),
             false => Err(WorldError::NotFound(format!("open task {task}"))),

@@ -4,11 +4,12 @@ use rhythm_core::event::{EventData, Note, Reopened};
 use rhythm_core::message::{Message, MessageBody};
 use rhythm_core::{Actor, MessageId, RunId, TaskId, TenantId};
 use rhythm_engine::world::{
-    CommitItem, Controlled, Creation, FreshTime, NewRun, WorldError, WorldResult, still_open,
+    CommitItem, Controlled, Creation, FreshTime, NewRun, WorldError, WorldResult, not_failed, still_open,
 };
 use rusqlite::params;
 
 use super::dead;
+use super::request::changed_if;
 use crate::sqlite::commit::write_first;
 use crate::sqlite::definitions;
 use crate::sqlite::history::write_operator_row;
@@ -118,6 +119,23 @@ pub fn fork(tx: &Tx<'_>, tenant: &TenantId, run: &NewRun, item: &CommitItem) -> 
     }
 }
 
+/// Only a failed run is kept longer than others.
+pub fn dismiss(tx: &Tx<'_>, tenant: &TenantId, run: &RunId, actor: &Actor) -> WorldResult<Controlled> {
+    let id = params![run.as_str(), tenant.as_str()];
+    let ended =
+        tx.one(sql!("control", "ended"), id, |row| Ok((row.take::<i64>()?, row.take::<String>()?)))?;
+    match ended {
+        Some((key, status)) if status == "failed" => {
+            let dismissed = params![key, tx.now.millis(), actor.0];
+            Ok(changed_if(tx.run(sql!("control", "dismiss"), dismissed)? > 0))
+        }
+        ended => {
+            let is_live = tx.one(sql!("runs", "find_live"), id, |row| row.take::<i64>())?.is_some();
+            Err(not_failed(run, is_live || ended.is_some()))
+        }
+    }
+}
+
 pub struct Reopening<'a> {
     /// However it ended, and for nothing else that waits for it.
     pub to_take_back: bool,
@@ -152,8 +170,10 @@ pub fn reopen(
     if let Some(fresh) = wish.fresh {
         give_time(tx, tenant, key, fresh, FreshTime::claim(wish.revision))?;
     }
+    // What failed it before may not again.
+    tx.run(sql!("dead", "forget_failed"), params![key])?;
     for task in wish.requeue {
-        dead::revive(tx, tenant, task)?;
+        dead::revive(tx, tenant, task, dead::Revival::Attached, actor)?;
     }
     unblock_if_last_held(tx, key)?;
     for message in wish.redeliver {

@@ -21,6 +21,7 @@ pub fn health(sql: Sql<'_>) -> WorldResult<Health> {
         open_tasks: count(sql!("records", "count_tasks"))?,
         timers: count(sql!("records", "count_timers"))?,
         dead_letters: count(sql!("records", "count_dead"))?,
+        kept_runs: count(sql!("records", "count_kept_runs"))?,
         bytes: Some((pages * page_size).unsigned_abs()),
         findings: findings(sql)?,
     })

@@ -21,6 +21,7 @@ pub fn picture(sql: Sql<'_>, tenant: &TenantId, run: &RunId) -> WorldResult<Opti
             output: row.json_option()?,
             failure: row.json_option()?,
             failed_by: row.json_option()?,
+            dismissed_at: row.time_option()?,
             workflow_paused: row.take()?,
             ready_since: row.time_option()?,
             claimed_by: row.take()?,

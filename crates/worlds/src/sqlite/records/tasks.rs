@@ -34,6 +34,8 @@ pub fn list_dead(sql: Sql<'_>, query: &DeadQuery) -> WorldResult<Page<DeadLetter
         size(query.limit.saturating_add(1)),
         query.run.as_ref().map(RunId::as_str),
         query.queue,
+        rows::letter_statuses(&query.statuses),
+        query.task.as_ref().map(TaskId::as_str),
     ];
     let found =
         sql.all(sql!("records", "list_dead"), wanted, |row| Ok((row.take()?, rows::dead_letter(row)?)))?;

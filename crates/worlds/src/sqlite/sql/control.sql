@@ -49,3 +49,5 @@ UPDATE live_run SET deadline_at = ?2 WHERE key = ?1;
 DELETE FROM inbox WHERE run_key = ?1 AND message = ?2;
 -- name: raise_claim
 UPDATE task SET claim = ?3 WHERE task = ?1 AND tenant = ?2;
+-- name: dismiss
+UPDATE ended_run SET dismissed_at = ?2, dismissed_by = ?3 WHERE key = ?1 AND dismissed_at IS NULL;

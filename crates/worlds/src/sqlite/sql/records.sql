@@ -48,14 +48,14 @@ FROM run_summary s WHERE s.parent_run = ?1 AND s.tenant = ?2 ORDER BY s.key LIMI
 -- name: picture
 SELECT l.run, l.tenant, l.workflow, l.version, l.kind, l.priority, l.parent_run, l.parent_child, l.created_at,
        l.revision, q.arrived, l.paused, l.seq, l.at, l.awaiting, l.cancelling, l.format, l.snapshot,
-       o.input, NULL, NULL, NULL,
+       o.input, NULL, NULL, NULL, NULL,
        EXISTS (SELECT 1 FROM paused p WHERE p.tenant = l.tenant AND p.what = 'workflow' AND p.name = l.workflow),
        CASE WHEN q.place <> 0 THEN q.ready_at END, q.worker
 FROM live_run l JOIN run_queue q ON q.key = l.key JOIN run_start o ON o.key = l.key WHERE l.key = ?1
 UNION ALL
 SELECT e.run, e.tenant, e.workflow, e.version, e.kind, e.priority, e.parent_run, e.parent_child, e.created_at,
        e.revision, e.arrived, e.paused, e.seq, e.at, e.awaiting, e.cancelling, e.format, e.snapshot,
-       o.input, e.output, e.failure, e.failed_by,
+       o.input, e.output, e.failure, e.failed_by, e.dismissed_at,
        EXISTS (SELECT 1 FROM paused p WHERE p.tenant = e.tenant AND p.what = 'workflow' AND p.name = e.workflow),
        NULL, NULL
 FROM ended_run e JOIN run_start o ON o.key = e.key WHERE e.key = ?1;
@@ -71,8 +71,8 @@ FROM task WHERE task > ?2 || ':' AND task < ?2 || ';' AND run_key = ?1 ORDER BY 
 -- name: timers_of_run
 SELECT timer, message, due_at FROM timer WHERE run_key = ?1 ORDER BY due_at, number LIMIT 100;
 -- name: dead_of_run
-SELECT task, run, command, name, input, options, failure, attempts, died_at, held
-FROM dead_letter WHERE run_key = ?1 ORDER BY number LIMIT 100;
+SELECT task, run, command, name, input, options, failure, attempts, died_at, held, fate, status, history
+FROM letter WHERE run_key = ?1 AND status = 0 ORDER BY number LIMIT 100;
 -- name: list_tasks
 SELECT key, task, run, name, state, input, options, attempt, delivery, worker, cancel, progress, created_at, since,
        deadline_at, NULL, NULL
@@ -95,9 +95,10 @@ SELECT task, NULL, name, state, input, options, attempt, delivery, worker, cance
        deadline_at, output, failure
 FROM ended_task WHERE task = ?1 AND tenant = ?2;
 -- name: list_dead
-SELECT number, task, run, command, name, input, options, failure, attempts, died_at, held
-FROM dead_letter
+SELECT number, task, run, command, name, input, options, failure, attempts, died_at, held, fate, status, history
+FROM letter
 WHERE tenant = ?1 AND number < ?2 AND (?4 IS NULL OR run = ?4) AND (?5 IS NULL OR queue = ?5)
+  AND status IN (SELECT value FROM json_each(?6)) AND (?7 IS NULL OR task = ?7)
 ORDER BY number DESC LIMIT ?3;
 -- name: workers
 SELECT handle, card, started_at, beat_at, running FROM worker WHERE tenant = ?1 ORDER BY worker;
@@ -132,7 +133,9 @@ SELECT COUNT(*) FROM task;
 -- name: count_timers
 SELECT COUNT(*) FROM timer;
 -- name: count_dead
-SELECT COUNT(*) FROM dead_letter;
+SELECT COUNT(*) FROM dead_letter WHERE status = 0;
+-- name: count_kept_runs
+SELECT COUNT(*) FROM (SELECT DISTINCT d.run_key FROM dead_letter d JOIN ended_run e ON e.key = d.run_key WHERE d.status = 0);
 -- name: runs_without_place
 SELECT run FROM live_run l WHERE NOT EXISTS (SELECT 1 FROM run_queue q WHERE q.key = l.key) LIMIT 10;
 -- name: ready_runs

@@ -1,6 +1,13 @@
 -- name: old_runs
+-- A failed run stays longer, unless somebody dismissed it, and so does a run with pending letters of its own or of runs
+-- below it: their ids begin with its own and a dot, and a slash is what follows a dot.
 SELECT key FROM ended_run r
 WHERE ended_at < ?1
+  AND NOT (status = 'failed' AND dismissed_at IS NULL AND ended_at >= ?3)
+  AND NOT EXISTS (SELECT 1 FROM dead_letter d WHERE d.tenant = r.tenant AND d.run = r.run AND d.status = 0 AND d.run IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM dead_letter d
+                  WHERE d.tenant = r.tenant AND d.run > r.run || '.' AND d.run < r.run || '/' AND d.status = 0
+                    AND d.run IS NOT NULL)
   AND NOT EXISTS (SELECT 1 FROM task t
                   WHERE t.task > r.run || ':' AND t.task < r.run || ';' AND t.run_key = r.key AND t.state <> 3)
 ORDER BY ended_at LIMIT ?2;
@@ -27,11 +34,15 @@ DELETE FROM attempt WHERE run_key = ?1;
 -- name: letters
 DELETE FROM dead_letter WHERE run_key = ?1;
 -- name: old_tasks
-SELECT key FROM ended_task WHERE ended_at < ?1 ORDER BY ended_at LIMIT ?2;
+SELECT key FROM ended_task t
+WHERE ended_at < ?1
+  AND NOT EXISTS (SELECT 1 FROM dead_letter d WHERE d.task = t.task AND d.tenant = t.tenant AND d.status = 0)
+ORDER BY ended_at LIMIT ?2;
 -- name: task_attempts
 DELETE FROM attempt WHERE run_key IS NULL
     AND (task, tenant) = (SELECT task, tenant FROM ended_task WHERE key = ?1);
 -- name: task_letter
-DELETE FROM dead_letter WHERE (task, tenant) = (SELECT task, tenant FROM ended_task WHERE key = ?1);
+-- That of one that ran detached goes with its run.
+DELETE FROM dead_letter WHERE run IS NULL AND (task, tenant) = (SELECT task, tenant FROM ended_task WHERE key = ?1);
 -- name: task
 DELETE FROM ended_task WHERE key = ?1;

@@ -26,11 +26,16 @@ UPDATE task SET state = ?2, worker = NULL, claim_until = NULL, attempt = attempt
                 since = ?3
 WHERE key = ?1;
 -- name: bury
-INSERT OR REPLACE INTO dead_letter (number, tenant, task, run_key, run, command, name, queue, priority, input, options,
-                                    actor, trace, claim, failure, attempts, died_at, held)
+INSERT INTO dead_letter (number, tenant, task, run_key, run, command, name, queue, priority, input, options,
+                         actor, trace, claim, failure, attempts, died_at, held, status, history)
 SELECT ?1, tenant, task, run_key, run, number, name, queue, priority, input, options,
-       actor, trace, claim, ?3, attempt, ?4, ?5
-FROM task WHERE key = ?2;
+       actor, trace, claim, ?3, attempt, ?4, ?5, absorbed AND NOT ?5,
+       json_array(json_object('status', iif(absorbed AND NOT ?5, 'handled', 'pending'), 'at', ?4))
+FROM task WHERE key = ?2
+-- One that was requeued keeps what became of it before, and whose it was.
+ON CONFLICT (task, tenant) DO UPDATE SET number = excluded.number, claim = excluded.claim, failure = excluded.failure,
+    attempts = excluded.attempts, died_at = excluded.died_at, held = excluded.held, status = excluded.status,
+    failed_run = 0, history = json_insert(history, '$[#]', json(json_extract(excluded.history, '$[0]')));
 -- name: hold
 UPDATE task SET state = 3, worker = NULL, claim_until = NULL, since = ?2 WHERE key = ?1;
 -- name: block_run

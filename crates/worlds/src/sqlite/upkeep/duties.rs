@@ -21,7 +21,9 @@ pub fn upkeep(tx: &Tx<'_>, duty: &Upkeep, found: &Found) -> WorldResult<UpkeepRe
     let mut report = UpkeepReport { at: tx.now, ..UpkeepReport::default() };
     match duty {
         Upkeep::Sweep { runs, tasks } => report.changed = sweep::sweep(tx, *runs, *tasks)?,
-        Upkeep::Retain { keep, limit } => report.changed = retain::retain(tx, *keep, *limit)?,
+        Upkeep::Retain { keep, keep_failed, limit } => {
+            report.changed = retain::retain(tx, *keep, *keep_failed, *limit)?
+        }
         // One file needs no room made ahead.
         Upkeep::Prepare => {}
         Upkeep::FindStuck { idle, limit } => {

@@ -7,10 +7,11 @@ use rusqlite::params;
 use crate::sqlite::sql::{int, size, sql};
 use crate::sqlite::tx::Tx;
 
-pub fn retain(tx: &Tx<'_>, keep: Millis, limit: usize) -> WorldResult<u64> {
-    let before = Timestamp(tx.now.millis().saturating_sub(int(keep.as_u64()))).millis();
+pub fn retain(tx: &Tx<'_>, keep: Millis, keep_failed: Millis, limit: usize) -> WorldResult<u64> {
+    let ago = |length: Millis| Timestamp(tx.now.millis().saturating_sub(int(length.as_u64()))).millis();
+    let before = ago(keep);
     let runs: Vec<i64> =
-        tx.all(sql!("retain", "old_runs"), params![before, size(limit)], |row| row.take())?;
+        tx.all(sql!("retain", "old_runs"), params![before, size(limit), ago(keep_failed)], |row| row.take())?;
     for run in &runs {
         for statement in [
             sql!("retain", "held"),

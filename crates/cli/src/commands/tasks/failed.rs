@@ -1,0 +1,49 @@
+use clap::Args;
+use rhythm_engine::world::{DeadQuery, LetterStatus};
+
+use crate::args::Paging;
+use crate::commands::dead::choice::{Choice, Nodes};
+use crate::config::Settings;
+use crate::errors::CliResult;
+use crate::output::{Words, short};
+use crate::session::Session;
+use crate::times::relative;
+
+/// List tasks that failed for good, newest first: dead letters, and what runs have handled
+#[derive(Debug, Args)]
+pub struct Failed {
+    #[command(flatten)]
+    choice: Choice,
+    #[command(flatten)]
+    paging: Paging,
+}
+
+impl Failed {
+    pub async fn run(self, settings: Settings) -> CliResult {
+        let query = DeadQuery {
+            statuses: LetterStatus::ALL.into(),
+            cursor: self.paging.cursor,
+            limit: usize::from(self.paging.limit),
+            ..self.choice.query(settings.tenant.clone())
+        };
+        let session = Session::open(&settings).await?;
+        let mut page = session.rhythm.world().list_dead(query).await?;
+        page.rows = Nodes::default().keep(&session, page.rows, &self.choice).await?;
+        let now = session.now().await?;
+        let words = Words {
+            columns: &["TASK", "NAME", "FATE", "STATUS", "ATTEMPTS", "FAILED", "FAILURE"],
+            none: "no task has failed",
+        };
+        session.out.page(&page, words, |task| {
+            vec![
+                task.task.to_string(),
+                task.name.clone(),
+                task.fate.as_str().to_owned(),
+                task.status.as_str().to_owned(),
+                task.attempts.to_string(),
+                relative(now, task.died_at),
+                short(&task.failure.to_string(), 60),
+            ]
+        })
+    }
+}
