@@ -70,8 +70,22 @@ fn a_patch_is_tried_sent_listed_and_undone(rig: &Rig) {
     let path = rig.json(&["runs", "path", &run])["rows"].as_array().unwrap().len();
     assert_eq!(path, 2, "what was undone did not run");
     rig.fails(&["runs", "patch", &run, "@grow.json", "--reason", "late"], 4, "ENGINE006");
+    let said = rig.fails(&["runs", "patch", &run, "@grow.json", "--reason", " "], 2, "CLI008");
+    assert!(said.contains("--reason"), "{said}");
     rig.fails(&["runs", "patch", &run, "@grow.json", "--dry-run"], 4, "ENGINE006");
     assert_eq!(rig.json(&["verify", &run])["verified"], json!(true));
+}
+
+fn the_drawing_of_an_ended_run_shows_what_it_adopted(rig: &Rig) {
+    let _worker = rig.worker(&[]);
+    let run = waiting(rig);
+    rig.ok(&["runs", "patch", &run, "@grow.json", "--reason", "one more"]);
+    let open = rig.ok(&["graph", "--run", &run]);
+    assert!(open.contains("more"), "{open}");
+    rig.ok(&["runs", "signal", &run, "go"]);
+    rig.until(&["runs", "show", &run], |shown| shown["status"] == "completed");
+    let ended = rig.ok(&["graph", "--run", &run]);
+    assert!(ended.contains("more"), "{ended}");
 }
 
 fn what_is_refused_is_told_with_its_code(rig: &Rig) {
@@ -147,6 +161,7 @@ fn a_failed_run_considers_its_patch_when_it_is_opened_again(rig: &Rig) {
 
 on_both_worlds!(
     a_patch_is_tried_sent_listed_and_undone,
+    the_drawing_of_an_ended_run_shows_what_it_adopted,
     what_is_refused_is_told_with_its_code,
     a_patch_nobody_considers_is_said_to_wait,
     a_failed_run_considers_its_patch_when_it_is_opened_again,

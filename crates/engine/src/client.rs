@@ -211,8 +211,25 @@ impl Client {
     async fn definition(&self, start: &StartRun) -> Result<Definition, EngineError> {
         let (workflow, version) = (start.workflow.clone(), start.version.clone());
         let query = DefinitionQuery { tenant: self.tenant.clone(), workflow, version };
-        let found = self.world.definition(query).await?;
-        found.ok_or_else(|| EngineError::UnknownWorkflow(start.workflow.clone()))
+        match self.world.definition(query).await? {
+            Some(definition) => Ok(definition),
+            None => Err(self.no_definition(&start.workflow, start.version.as_ref()).await?),
+        }
+    }
+
+    /// Whether it is the workflow or only the version that is not there.
+    async fn no_definition(
+        &self,
+        workflow: &str,
+        version: Option<&Version>,
+    ) -> Result<EngineError, EngineError> {
+        let workflow = workflow.to_owned();
+        Ok(match version {
+            Some(version) if !self.world.versions(&self.tenant, &workflow).await?.is_empty() => {
+                EngineError::UnknownVersion { workflow, version: version.to_string() }
+            }
+            _ => EngineError::UnknownWorkflow(workflow),
+        })
     }
 
     pub(crate) async fn check_input(

@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::client::Client;
 use crate::error::EngineError;
 
+pub(crate) use chain::last_graph;
 pub use chain::{Link, chain, undo};
 pub use preview::{Preview, WouldRefuse, preview};
 pub(crate) use preview::{program_of, unreadable, unreadable_program};

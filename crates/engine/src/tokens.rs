@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::client::Client;
 use crate::definitions::graph::load;
 use crate::error::EngineError;
+use crate::patches::last_graph;
 use crate::world::*;
 
 /// A graph's run between messages.
@@ -150,7 +151,12 @@ pub async fn states(
     client: &Client,
     picture: &Picture,
 ) -> Result<Option<(Graph, Vec<Option<State>>)>, EngineError> {
-    let Some(Standing { graph, places, .. }) = standing(client, &picture.row).await? else { return Ok(None) };
+    let Some(Standing { mut graph, places, .. }) = standing(client, &picture.row).await? else {
+        return Ok(None);
+    };
+    if picture.summary.status.is_final() {
+        graph = last_graph(client, &picture.row).await?;
+    }
     let hops = path(client, &picture.summary.id).await?;
     let visited: BTreeSet<&str> =
         hops.iter().filter(|hop| hop.consumed_at.is_some()).map(|hop| hop.to.as_str()).collect();

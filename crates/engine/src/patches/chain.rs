@@ -1,6 +1,6 @@
 //! The documents a run went by, one after the other: the version it started with, and every patch it adopted.
 
-use rhythm_core::graph::patch;
+use rhythm_core::graph::{Graph, patch};
 use rhythm_core::{Payload, RunId};
 use serde_json::Value;
 
@@ -8,6 +8,7 @@ use super::preview::{program_of, unreadable};
 use super::{PatchOutcome, RunPatch};
 use crate::client::Client;
 use crate::error::EngineError;
+use crate::world::{RunRow, WorldError};
 
 /// One patch with the documents around it.
 #[derive(Clone, Debug)]
@@ -33,6 +34,22 @@ pub async fn chain(client: &Client, run: &RunId) -> Result<Vec<Link>, EngineErro
         links.push(Link { patch, before, after });
     }
     Ok(links)
+}
+
+/// The graph a run has ended with: its snapshot may not hold it any more, its history does.
+pub(crate) async fn last_graph(client: &Client, row: &RunRow) -> Result<Graph, EngineError> {
+    let program = program_of(client, row).await?;
+    let (_, mut graph) = program.document_of(None).map_err(unreadable)?;
+    for link in chain(client, &row.id).await? {
+        if let PatchOutcome::Adopted { .. } = link.patch.outcome {
+            let operations = value(client, &link.patch.operations).await?;
+            graph = match program.propose((&link.before, &graph), &operations) {
+                Ok(changed) => changed.graph,
+                Err(refused) => return Err(WorldError::Corrupt(refused.message).into()),
+            };
+        }
+    }
+    Ok(graph)
 }
 
 /// The operations that undo an adopted patch in the document the run has now.

@@ -8,7 +8,7 @@ use rhythm_engine::patches::{PatchOutcome, PatchRun, RunPatch, preview, undo};
 use serde_json::json;
 
 use crate::config::Settings;
-use crate::errors::CliResult;
+use crate::errors::{CliError, CliResult};
 use crate::input;
 use crate::session::Session;
 
@@ -43,6 +43,10 @@ pub struct Patch {
 
 impl Patch {
     pub async fn run(self, settings: Settings) -> CliResult {
+        if self.reason.as_ref().is_some_and(|reason| reason.trim().is_empty()) {
+            let needed = "--reason is empty: say why, the history keeps it";
+            return Err(CliError::BadValue(needed.into()));
+        }
         let patience = input::duration("--timeout", &self.timeout)?;
         let given = self.operations.as_deref();
         let given = given.map(|given| input::payload("OPERATIONS", Some(given))).transpose()?;
@@ -82,7 +86,7 @@ fn tell(session: &Session, run: &RunId, patch: RunPatch) -> CliResult {
     }
 }
 
-fn refused(run: &RunId, code: String, message: String) -> crate::errors::CliError {
+fn refused(run: &RunId, code: String, message: String) -> CliError {
     EngineError::PatchRefused { of: format!("the patch of run {run}"), code, message }.into()
 }
 
