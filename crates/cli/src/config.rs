@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use rhythm_core::{Millis, TenantId};
+use rhythm_engine::explain::quoted;
 use serde::Deserialize;
 
 use crate::args::{Format, Global};
@@ -23,6 +24,8 @@ pub struct Settings {
     pub output: Output,
     pub worker: WorkerSettings,
     pub approvals: ApprovalSettings,
+    /// The flags that said where and whose: without them a command that is printed would mean another world.
+    pub flags: String,
 }
 
 /// `rhythm.toml`.
@@ -114,8 +117,15 @@ impl Settings {
             output: Output::new(global.output.unwrap_or(Format::Table), global.quiet),
             worker,
             approvals,
+            flags: flags(global),
         })
     }
+}
+
+fn flags(global: &Global) -> String {
+    let given = [("--world", &global.world), ("--tenant", &global.tenant)];
+    let given = given.into_iter().filter_map(|(flag, value)| Some((flag, value.as_ref()?)));
+    given.map(|(flag, value)| format!(" {flag} {}", quoted(value))).collect()
 }
 
 /// An empty variable counts as none.

@@ -17,6 +17,7 @@ pub struct Session {
     pub rhythm: Rhythm,
     pub client: Client,
     pub out: Output,
+    flags: String,
 }
 
 impl Session {
@@ -32,7 +33,13 @@ impl Session {
             client: rhythm.client().reading(rhythm_sandbox::read_program),
             rhythm,
             out: settings.output,
+            flags: settings.flags.clone(),
         })
+    }
+
+    /// A command as it can be typed after this one: with the flags this one was given.
+    pub fn command(&self, command: &str) -> String {
+        format!("{command}{}", self.flags)
     }
 
     pub async fn now(&self) -> CliResult<Timestamp> {

@@ -75,6 +75,74 @@ fn explain_answers_in_every_state(rig: &Rig) {
     rig.fails(&["runs", "cancel", &run], 4, "ENGINE006");
 }
 
+fn a_misspelt_signal_is_named_with_those_that_are_awaited(rig: &Rig) {
+    register(rig, "order", json!([{ "signal": { "name": "approve" } }]));
+    let run = rig.ok(&["runs", "start", "order"]);
+    let _worker = rig.worker(&[]);
+    explain(rig, &run, "signal");
+    let told = rig.run(&["runs", "signal", &run, "aprove"]);
+    let why = "the run does not wait for signal \"aprove\", which is kept; it waits for approve";
+    assert!(told.code == 0 && told.stderr.contains(&format!("note[signal_kept]: {why}")), "{told:?}");
+    let reasons = rig.json(&["explain", &run])["reasons"].clone();
+    let kept = reasons.as_array().unwrap().iter().find(|reason| reason["code"] == "signal_kept").unwrap();
+    assert_eq!(kept["what"], format!("signal aprove has arrived: {why}"));
+    assert_eq!(kept["command"], format!("rhythm runs signal {run} approve --payload null"));
+    let right = rig.run(&["runs", "signal", &run, "approve"]);
+    assert!(right.code == 0 && !right.stderr.contains("note"), "{right:?}");
+    rig.until(&["runs", "show", &run], |shown| shown["status"] == "completed");
+}
+
+/// With the flags the caller gave, and a payload that the script can read.
+fn explain_prints_commands_that_can_be_typed_as_they_are(rig: &Rig) {
+    let there = ["--world", &rig.world, "--tenant", "other"];
+    let elsewhere = |args: &[&str]| {
+        let mut command = rig.command(&[&there[..], args].concat());
+        command.env_remove("RHYTHM_WORLD");
+        let answer = rig::answer(command);
+        assert_eq!(answer.code, 0, "rhythm {}: {answer:?}", args.join(" "));
+        answer.stdout.trim_end().to_owned()
+    };
+    let source = "let approval = await Signal.when(\"it's fine\", { timeout: \"1h\" })\n\
+        return [approval.by, approval?.grade, approval.by.upper()]";
+    rig.write("ask.flow", source);
+    elsewhere(&["workflows", "register", "ask.flow"]);
+    let run = elsewhere(&["start", "ask"]);
+    let _worker = rig.worker_about_to_start(&["--tenant", "other"]);
+    let mut line = String::new();
+    rig::eventually("it waits for the signal", || {
+        let text = elsewhere(&["explain", &run]);
+        let found = text.lines().find_map(|line| line.trim().strip_prefix("try:"));
+        line = found.unwrap_or_default().trim().to_owned();
+        line.starts_with("rhythm runs signal ")
+    });
+    assert!(line.contains(r#"--payload '{"by":"BY","grade":"GRADE"}'"#), "{line}");
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &line.replacen("rhythm", rig::BINARY, 1)]).current_dir(rig.path());
+    let typed = rig::answer(shell);
+    assert_eq!(typed.code, 0, "{line}: {typed:?}");
+    rig::eventually("the run ends", || elsewhere(&["runs", "show", &run]).contains("completed"));
+}
+
+fn a_wrong_version_is_an_error_of_its_own(rig: &Rig) {
+    rig.write("greet.flow", "return 1");
+    rig.ok(&["workflows", "register", "greet.flow"]);
+    let said = rig.fails(&["start", "greet", "--version", "sha256:00"], 3, "ENGINE013");
+    assert!(said.contains("workflow greet has no version sha256:00"), "{said}");
+    rig.fails(&["start", "greed", "--version", "sha256:00"], 3, "ENGINE001");
+}
+
+fn runs_are_listed_by_other_words_for_their_status(rig: &Rig) {
+    rig.write("wait.flow", "await Signal.next(\"go\")");
+    rig.ok(&["workflows", "register", "wait.flow"]);
+    let _worker = rig.worker(&[]);
+    let run = rig.ok(&["start", "wait"]);
+    rig.until(&["runs", "show", &run], |shown| shown["status"] == "waiting");
+    for word in ["waiting", "suspended", "WAITING", "Suspended"] {
+        assert_eq!(rig.json(&["runs", "list", "--status", word])["rows"][0]["id"], run.as_str(), "{word}");
+    }
+    assert_eq!(rig.json(&["runs", "list", "--status", "RUNNING"])["rows"], json!([]));
+}
+
 fn history_shows_the_attempts_that_were_retried(rig: &Rig) {
     let retries = json!({ "max_attempts": 2, "initial_delay": "10ms" });
     register(
@@ -164,6 +232,10 @@ fn only_workflows_this_build_knows_are_registered(rig: &Rig) {
 on_both_worlds!(
     a_run_completes_and_its_history_verifies,
     explain_answers_in_every_state,
+    a_misspelt_signal_is_named_with_those_that_are_awaited,
+    explain_prints_commands_that_can_be_typed_as_they_are,
+    a_wrong_version_is_an_error_of_its_own,
+    runs_are_listed_by_other_words_for_their_status,
     history_shows_the_attempts_that_were_retried,
     a_run_can_be_cancelled_and_a_workflow_paused,
     only_workflows_this_build_knows_are_registered,

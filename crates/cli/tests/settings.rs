@@ -111,7 +111,35 @@ fn the_doctor_finds_dead_letters(rig: &Rig) {
     assert!(answer.stderr.starts_with("error[CLI013]: "), "{answer:?}");
 }
 
-on_both_worlds!(the_database_commands_tell_how_it_is, the_doctor_finds_dead_letters);
+/// Both are found by their checksums before anybody stumbles over them.
+fn the_doctor_finds_a_damaged_snapshot_and_a_damaged_blob(rig: &Rig) {
+    rig.write("wait.flow", "let kept = inputs\nawait Signal.next(\"go\")\nreturn kept");
+    rig.ok(&["workflows", "register", "wait.flow"]);
+    rig.write("large.json", &serde_json::json!({ "text": "x".repeat(100_000) }).to_string());
+    let worker = rig.worker(&[]);
+    let run = rig.ok(&["start", "wait", "--input", "@large.json"]);
+    rig.until(&["explain", &run], |why| why["reasons"][0]["code"] == "signal");
+    worker.stop();
+    let sound = rig.run(&["db", "doctor"]);
+    assert!(!sound.stdout.contains("damaged"), "{sound:?}");
+    if rig.is_postgres() {
+        rig.change("UPDATE rhythm.live_run SET snapshot = set_byte(snapshot, 3, 42)");
+        rig.change("UPDATE rhythm.blob SET content = set_byte(content, 9, (get_byte(content, 9) + 1) % 256)");
+    } else {
+        rig.change("UPDATE live_run SET snapshot = CAST('xx' || CAST(snapshot AS TEXT) AS BLOB)");
+        rig.change("UPDATE blob SET content = zeroblob(length(content))");
+    }
+    let sick = rig.run(&["db", "doctor"]);
+    assert_eq!(sick.code, 1);
+    assert!(sick.stdout.contains(&format!("- the snapshot of run {run} is damaged (")), "{sick:?}");
+    assert!(sick.stdout.contains("- blob sha256:") && sick.stdout.contains(" is damaged ("), "{sick:?}");
+}
+
+on_both_worlds!(
+    the_database_commands_tell_how_it_is,
+    the_doctor_finds_dead_letters,
+    the_doctor_finds_a_damaged_snapshot_and_a_damaged_blob,
+);
 
 #[test]
 fn there_are_completions_for_every_shell() {

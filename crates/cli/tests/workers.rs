@@ -76,6 +76,63 @@ fn a_killed_workers_task_goes_to_another(rig: &Rig) {
     assert_eq!(shown["attempt"], 1);
 }
 
+/// Nobody is left to give it up: who reads judges by itself.
+fn a_killed_last_worker_is_seen_by_everybody_who_reads(rig: &Rig) {
+    rig.write("nap.flow", "await Task.run(\"sleep\", { seconds: 600 })");
+    rig.ok(&["workflows", "register", "nap.flow"]);
+    let worker = rig.worker(&[]);
+    let run = rig.ok(&["start", "nap"]);
+    let task = format!("{run}:1");
+    rig.until(&["tasks", "list"], |list| list["rows"][0]["state"] == "running");
+    worker.signal("KILL");
+    assert_eq!(worker.wait().0, None);
+    rig.until(&["workers"], |list| list["rows"][0]["live"] == false);
+    let listed = rig.ok(&["workers"]);
+    assert!(listed.lines().nth(1).is_some_and(|line| line.contains("  gone ")), "{listed}");
+    let why = rig.json(&["explain", &run])["reasons"][0].clone();
+    assert_eq!(
+        (&why["code"], &why["command"]),
+        (&"worker_gone".into(), &"rhythm worker --queue default".into())
+    );
+    let what = why["what"].as_str().unwrap();
+    assert!(what.contains(&format!("task sleep ({task}), which is held by worker ")), "{what}");
+    let doctor = rig.run(&["db", "doctor"]);
+    assert!(doctor.code == 1 && doctor.stdout.contains(" is gone, last heard of "), "{doctor:?}");
+    let queues = rig.json(&["queues", "list"]);
+    assert_eq!((&queues["rows"][0]["name"], &queues["rows"][0]["workers"]), (&"default".into(), &0.into()));
+
+    let _other = rig.worker(&[]);
+    rig.until(&["explain", &run], |why| why["reasons"][0]["code"] == "task_running");
+    rig.until(&["workers"], |list| list["rows"].as_array().unwrap().len() == 1);
+}
+
+/// A misspelt task: nothing moves, and everything says so.
+fn work_that_nobody_can_do_is_told_everywhere(rig: &Rig) {
+    rig.write("odd.flow", "await Task.run(\"ecko\", {})");
+    rig.ok(&["workflows", "register", "odd.flow"]);
+    let _worker = rig.worker(&[]);
+    let run = rig.ok(&["start", "odd"]);
+    rig.until(&["tasks", "list"], |list| list["rows"][0]["state"] == "ready");
+    assert_eq!(rig.json(&["workers"])["unserved"], serde_json::Value::Null, "not at once");
+    rig.ages("task", 60_000);
+    let told = "no live worker does task ecko of queue default: 1 waiting, the oldest since 1m ago";
+    let listed = rig.ok(&["workers"]);
+    assert!(listed.ends_with(told), "{listed}");
+    assert_eq!(rig.json(&["workers"])["unserved"][0]["what"], "task ecko of queue default");
+    let doctor = rig.run(&["db", "doctor"]);
+    assert!(doctor.code == 1 && doctor.stdout.contains(&format!("{told}: rhythm workers")), "{doctor:?}");
+    rig.until(&["runs", "list", "--blocked"], |list| list["rows"][0]["id"] == run.as_str());
+    let warned = |events: &serde_json::Value| {
+        let rows = events["rows"].as_array().unwrap();
+        rows.iter().any(|row| row["type"] == "warning" && row["data"]["code"] == "NO_WORKER")
+    };
+    rig.until(&["runs", "events", &run], warned);
+    let why = rig.json(&["explain", &run]);
+    assert_eq!(why["reasons"].as_array().unwrap().len(), 1, "{why}");
+    assert_eq!(why["reasons"][0]["code"], "unknown_task");
+    rig.ok(&["verify", &run]);
+}
+
 /// As when another process is frozen in the middle of a write.
 #[test]
 fn a_worker_that_starts_while_the_file_is_locked_waits_and_serves() {
@@ -98,4 +155,6 @@ on_both_worlds!(
     a_worker_without_patience_hands_its_task_back,
     a_second_signal_ends_a_worker_at_once,
     a_killed_workers_task_goes_to_another,
+    a_killed_last_worker_is_seen_by_everybody_who_reads,
+    work_that_nobody_can_do_is_told_everywhere,
 );

@@ -30,6 +30,8 @@ pub mod codes {
     /// The input of a child does not fit its workflow's schema.
     pub const INVALID_INPUT: &str = "INVALID_INPUT";
     /// A warning in a history: the run remembers a lot.
+    /// A warning: nobody who lives can do what the run needs.
+    pub const NO_WORKER: &str = "NO_WORKER";
     pub const LARGE_SNAPSHOT: &str = "LARGE_SNAPSHOT";
     /// A failure that carries no code of its own.
     pub const FAILED: &str = "FAILED";

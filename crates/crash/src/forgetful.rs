@@ -164,6 +164,9 @@ impl Records for Forgetful {
     async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>> {
         self.inner.queues(tenant).await
     }
+    async fn ready_work(&self, tenant: &TenantId) -> WorldResult<Vec<ReadyWork>> {
+        self.inner.ready_work(tenant).await
+    }
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
         self.inner.schedules(tenant).await
     }
@@ -184,6 +187,9 @@ impl Records for Forgetful {
     }
     async fn workflow_patches(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<WorkflowPatch>> {
         self.inner.workflow_patches(tenant, workflow).await
+    }
+    async fn damage(&self, query: DamageQuery) -> WorldResult<Page<Damage>> {
+        self.inner.damage(query).await
     }
     async fn health(&self) -> WorldResult<Health> {
         self.inner.health().await

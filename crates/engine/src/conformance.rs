@@ -349,6 +349,8 @@ macro_rules! conformance_tests {
                 a_dead_process_frees_its_claims
                 a_live_process_keeps_its_claims
                 a_silent_worker_is_given_up
+                a_reader_sees_that_a_process_is_gone
+                a_reader_sees_that_a_worker_is_silent
                 a_worker_is_listed_while_it_is_there
                 whoever_leaves_takes_only_itself_off_the_list
                 a_death_frees_only_its_own_claims
@@ -385,6 +387,7 @@ macro_rules! conformance_tests {
                 a_node_type_belongs_to_its_tenant
             }
             schedules {
+                the_next_schedule_is_told
                 a_schedule_is_kept_as_it_was_put
                 a_schedule_is_due_when_its_time_has_come
                 a_schedule_fires_once_for_each_time
@@ -403,6 +406,8 @@ macro_rules! conformance_tests {
                 a_run_nothing_will_wake_is_reported_once
                 a_run_with_a_reason_to_wait_is_not_stuck
                 ready_runs_nobody_can_step_are_marked
+                runs_with_a_task_nobody_can_do_are_marked
+                ready_work_is_told_by_what_it_needs
                 a_marked_run_can_be_claimed
                 a_sweep_tells_whether_there_is_work
                 a_sweep_that_cancels_a_task_tells_of_its_run

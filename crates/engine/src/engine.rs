@@ -1,16 +1,18 @@
 //! Claims ready runs, steps them, commits. Driven from outside one [`tick`](Engine::tick) at a time; it never
 //! spawns, sleeps or looks at a clock.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rhythm_core::message::{Actor, Message, MessageBody, Start, TimerFired};
-use rhythm_core::{Blobs, Blocked, BlockedCode, CommandId, MessageId, Millis, TenantId, Timestamp};
+use rhythm_core::{Blobs, Blocked, BlockedCode, CommandId, MessageId, Millis, RunId, TenantId, Timestamp};
 
 use crate::breath::Breath;
 use crate::plan::{Folding, Planned};
 use crate::process::{Aftermath, Process, Settled};
 use crate::programs::Lookup;
+use crate::upkeep::warn;
 use crate::worker::{Attempt, Slots, Turns, Worker};
 use crate::world::*;
 
@@ -29,6 +31,8 @@ pub struct Engine {
     unanswered: Mutex<Vec<Ask>>,
     /// Runs wait in the queue, as far as the last claim could tell.
     busy: AtomicBool,
+    /// Runs whose history says already that their version is missing.
+    warned: Mutex<BTreeSet<RunId>>,
     beginning: tokio::sync::Mutex<()>,
 }
 
@@ -47,6 +51,12 @@ pub struct Ticked {
     pub error: Option<WorldError>,
 }
 
+/// A run that is given back because nobody here has its version, and why.
+fn without_version(released: &ReleasedRun) -> Option<(RunId, String)> {
+    let ReleaseOutcome::Later { blocked: Some(blocked), .. } = &released.outcome else { return None };
+    (blocked.code == BlockedCode::NoVersion).then(|| (released.run.clone(), blocked.detail.clone()))
+}
+
 enum Verdict {
     Commit(Box<(CommitItem, Aftermath)>),
     Release(ReleasedRun),
@@ -55,7 +65,8 @@ enum Verdict {
 impl Engine {
     pub fn new(process: Arc<Process>, worker: Arc<Worker>) -> Self {
         let beginning = tokio::sync::Mutex::default();
-        Self { process, worker, unanswered: Mutex::default(), busy: AtomicBool::new(true), beginning }
+        let (unanswered, warned) = (Mutex::default(), Mutex::default());
+        Self { process, worker, unanswered, busy: AtomicBool::new(true), warned, beginning }
     }
 
     /// Claims a batch of ready runs and moves each as far as its messages go.
@@ -155,7 +166,18 @@ impl Engine {
                 Err(error) => released.push(ReleasedRun { run: id, claim, outcome: self.put_off(&error) }),
             }
         }
-        self.push(commits, released, slots, ticked).await
+        let missing: Vec<(RunId, String)> = released.iter().filter_map(without_version).collect();
+        self.push(commits, released, slots, ticked).await?;
+        for (run, why) in missing {
+            if !self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone()) {
+                continue;
+            }
+            match warn(&self.process, self.process.config.tenant.clone(), run, why).await {
+                Ok(()) | Err(WorldError::NotFound(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Commits, and takes the tasks that were claimed with it: the room for them is kept until then.

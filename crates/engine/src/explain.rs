@@ -4,7 +4,7 @@
 mod lines;
 mod nodes;
 
-use rhythm_core::message::MessageBody;
+use rhythm_core::message::{Message, MessageBody};
 use rhythm_core::{Blocked, BlockedCode, CommandId, Compensation, RunId, Status, TaskId, Timestamp};
 use serde::Serialize;
 
@@ -79,6 +79,7 @@ pub async fn explain(client: &Client, run: &RunId) -> Result<Explanation, Engine
         nodes::tell(&mut explanation, &standing);
     }
     tell_compensation(client, &picture, &mut explanation.reasons[0]).await;
+    explanation.reasons.extend(kept_signals(&picture));
     explanation.summary = explanation.reasons[0].what.clone();
     Ok(explanation)
 }
@@ -219,7 +220,7 @@ const REQUEUED: &str = "the dead letter is requeued or discarded";
 const TRIED_AGAIN: &str = "somebody tries the node again";
 
 fn try_again(run: &RunId, node: &str) -> String {
-    format!("rhythm runs retry {run} --node {node} --reason WHY")
+    format!("rhythm runs retry {run} --node {} --reason WHY", quoted(node))
 }
 
 /// What keeps the whole run from moving, whatever it waits for.
@@ -238,13 +239,19 @@ fn held_up(picture: &Picture) -> Vec<Reason> {
         ));
     }
     if picture.workflow_paused {
-        let command = Some(format!("rhythm workflows resume {workflow}"));
+        let command = Some(format!("rhythm workflows resume {}", quoted(workflow)));
         let what = format!("workflow {workflow} is paused");
         reasons.push(reason("workflow_paused", what, None, "the workflow is resumed", command));
     }
     // A task that is held says so itself, with more words.
-    let told =
-        |blocked: &&Blocked| blocked.code == BlockedCode::DeadLetter && picture.tasks.iter().any(is_held);
+    // So does a task that waits for a worker, and a run that is ready.
+    let waits =
+        || picture.ready_since.is_some() || picture.tasks.iter().any(|task| task.state == TaskState::Ready);
+    let told = |blocked: &&Blocked| match blocked.code {
+        BlockedCode::DeadLetter => picture.tasks.iter().any(is_held),
+        BlockedCode::NoWorker => waits(),
+        _ => false,
+    };
     if let Some(blocked) = summary.blocked.as_ref().filter(|blocked| !told(blocked)) {
         let (code, moves_when, command) = match blocked.code {
             BlockedCode::NoWorker => {
@@ -284,6 +291,11 @@ fn held_up(picture: &Picture) -> Vec<Reason> {
 }
 
 fn ready(picture: &Picture, workers: &[WorkerRow]) -> Option<Reason> {
+    if let Some(row) = picture.claimed_by.as_deref().and_then(|holder| gone(workers, holder)) {
+        let what = format!("it is held by {}", last_words(row));
+        let (moves_when, command) = taken_over(live(workers).next().is_some(), "rhythm worker".to_owned());
+        return Some(reason("worker_gone", what, Some(row.beat_at), moves_when, command));
+    }
     if let Some(holder) = &picture.claimed_by {
         let what = format!("worker {holder} is stepping it right now");
         return Some(reason("stepping", what, picture.ready_since, "that commit is written", None));
@@ -293,7 +305,7 @@ fn ready(picture: &Picture, workers: &[WorkerRow]) -> Option<Reason> {
         let card = &worker.card;
         card.kinds.contains(&picture.summary.kind) || card.workflows.contains(&picture.summary.workflow)
     };
-    let count = workers.iter().filter(able).count();
+    let count = live(workers).filter(able).count();
     Some(if count == 0 {
         let what = "it is ready, but no live worker can step it";
         reason("no_worker", what, Some(since), "such a worker starts", Some("rhythm worker".into()))
@@ -301,6 +313,27 @@ fn ready(picture: &Picture, workers: &[WorkerRow]) -> Option<Reason> {
         let what = format!("it is ready and waits for one of {count} workers to take it");
         reason("ready", what, Some(since), "a worker claims it, usually within a second", None)
     })
+}
+
+fn live(workers: &[WorkerRow]) -> impl Iterator<Item = &WorkerRow> {
+    workers.iter().filter(|worker| worker.live)
+}
+
+/// The worker that holds a claim, when it is known and does not live any more.
+fn gone<'a>(workers: &'a [WorkerRow], holder: &str) -> Option<&'a WorkerRow> {
+    workers.iter().find(|worker| worker.card.id.as_str() == holder && !worker.live)
+}
+
+fn last_words(row: &WorkerRow) -> String {
+    format!("worker {}, which is gone: its last heartbeat was at {}", row.card.id, row.beat_at)
+}
+
+/// What gives back a claim of the dead: any process that looks after the world, if there is one.
+fn taken_over(somebody: bool, command: String) -> (&'static str, Option<String>) {
+    match somebody {
+        true => ("its claim is taken back and another worker takes it over, in a few seconds", None),
+        false => ("another worker starts and takes it over", Some(command)),
+    }
 }
 
 fn is_held(task: &TaskSummary) -> bool {
@@ -329,6 +362,13 @@ fn task_state_reason(task: &TaskSummary, queues: &[QueueRow], workers: &[WorkerR
     let attempt = format!("attempt {} of {}", task.attempt, task.options.policy().max_attempts);
     match task.state {
         TaskState::Running => {
+            if let Some(row) = task.worker.as_deref().and_then(|holder| gone(workers, holder)) {
+                let what = format!("{title}, which is held by {}", last_words(row));
+                let serving = live(workers).any(|worker| worker.card.queues.contains(queue));
+                let (moves_when, command) =
+                    taken_over(serving, format!("rhythm worker --queue {}", quoted(queue)));
+                return reason("worker_gone", what, Some(row.beat_at), moves_when, command);
+            }
             let worker = task.worker.as_deref().unwrap_or("somebody");
             let mut what = format!("{title}, which is running on worker {worker}, {attempt}");
             if task.cancel_requested {
@@ -351,15 +391,15 @@ fn task_state_reason(task: &TaskSummary, queues: &[QueueRow], workers: &[WorkerR
         _ => {
             let paused = queues.iter().any(|row| row.name == *queue && row.paused);
             let serving: Vec<&WorkerRow> =
-                workers.iter().filter(|worker| worker.card.queues.contains(queue)).collect();
+                live(workers).filter(|worker| worker.card.queues.contains(queue)).collect();
             let knows = serving.iter().any(|worker| worker.card.tasks.contains(&task.name));
             if paused {
-                let command = Some(format!("rhythm queues resume {queue}"));
+                let command = Some(format!("rhythm queues resume {}", quoted(queue)));
                 let what = format!("{title}; queue {queue} is paused");
                 reason("queue_paused", what, since, "the queue is resumed", command)
             } else if serving.is_empty() {
                 let what = format!("{title}; queue {queue} has no worker");
-                let command = Some(format!("rhythm worker --queue {queue}"));
+                let command = Some(format!("rhythm worker --queue {}", quoted(queue)));
                 reason("no_worker", what, since, "a worker for that queue starts", command)
             } else if !knows {
                 let what = format!("{title}; no worker of queue {queue} has a handler for it");
@@ -406,10 +446,66 @@ fn awaited(run: &RunId, name: &str, since: Timestamp) -> Reason {
         }
         None => {
             let what = format!("signal {name}");
-            let command = Some(format!("rhythm runs signal {run} {name} --payload null"));
+            let command = Some(format!("rhythm runs signal {run} {} --payload null", quoted(name)));
             let reason = reason("signal", what, Some(since), "the signal arrives", command);
             reason.about(About::Signal(name.to_owned()))
         }
+    }
+}
+
+/// The signals a run waits for, by name.
+fn signals_awaited(picture: &Picture) -> Vec<&str> {
+    let names = picture.row.awaiting().iter().map(String::as_str);
+    names.filter(|name| !name.starts_with('@') && !Compensation::is_mark(name)).collect()
+}
+
+/// Why a signal of this name does not move the run as it stands: it is kept until somebody awaits it, which a misspelt one
+/// nobody does.
+pub fn kept_signal(picture: &Picture, name: &str) -> Option<String> {
+    let awaited = signals_awaited(picture);
+    // Who has not come to rest may be about to await it.
+    let rests = picture.summary.status == Status::Waiting && picture.ready_since.is_none();
+    if awaited.contains(&name) || !rests {
+        return None;
+    }
+    Some(match awaited.is_empty() {
+        true => format!("the run waits for no signal now; {name:?} is kept until it does"),
+        false => format!(
+            "the run does not wait for signal {name:?}, which is kept; it waits for {}",
+            awaited.join(", ")
+        ),
+    })
+}
+
+/// Signals that came and that nothing awaits, told once for each name.
+fn kept_signals(picture: &Picture) -> Vec<Reason> {
+    let name = |message: &Message| match &message.body {
+        MessageBody::Signal(signal) => Some((signal.name.clone(), message.at)),
+        _ => None,
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    let signals = picture.inbox.iter().filter_map(name).filter(|(name, _)| seen.insert(name.clone()));
+    let told = signals.filter_map(|(name, at)| {
+        let why = kept_signal(picture, &name)?;
+        let command = match signals_awaited(picture).as_slice() {
+            [one] => {
+                Some(format!("rhythm runs signal {} {} --payload null", picture.summary.id, quoted(one)))
+            }
+            _ => None,
+        };
+        let moves_when = "the run comes to await it; a misspelt one is sent again under its right name";
+        let what = format!("signal {name} has arrived: {why}");
+        Some(reason("signal_kept", what, Some(at), moves_when, command))
+    });
+    told.collect()
+}
+
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+,=".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
 

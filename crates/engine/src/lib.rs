@@ -28,6 +28,7 @@ pub mod tags;
 pub mod time;
 pub mod tokens;
 pub mod travel;
+pub mod unserved;
 pub mod upkeep;
 pub mod verify;
 pub mod whereabouts;

@@ -242,11 +242,15 @@ impl Records for MemoryWorld {
     }
 
     async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {
-        Ok(self.transact(|state, _| state.tenant(tenant).worker_rows()))
+        Ok(self.transact(|state, now| state.worker_rows(tenant, now)))
     }
 
     async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>> {
-        Ok(self.transact(|state, _| state.tenant(tenant).queue_rows()))
+        Ok(self.transact(|state, now| state.queue_rows(tenant, now)))
+    }
+
+    async fn ready_work(&self, tenant: &TenantId) -> WorldResult<Vec<ReadyWork>> {
+        Ok(self.transact(|state, now| state.tenant(tenant).ready_work(now)))
     }
 
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
@@ -277,6 +281,11 @@ impl Records for MemoryWorld {
         Ok(self.transact(|state, _| {
             state.tenant(tenant).workflow_patches.get(workflow).cloned().unwrap_or_default()
         }))
+    }
+
+    // Nothing here was ever on a disk.
+    async fn damage(&self, _query: DamageQuery) -> WorldResult<Page<Damage>> {
+        Ok(Page { rows: Vec::new(), next: None })
     }
 
     async fn health(&self) -> WorldResult<Health> {

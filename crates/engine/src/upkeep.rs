@@ -9,10 +9,12 @@ mod stuck;
 mod sweep;
 mod unserved;
 
+pub(crate) use unserved::warn;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rhythm_core::Millis;
+use rhythm_core::{Millis, Timestamp};
 
 use crate::process::Process;
 use crate::world::WorldResult;
@@ -48,6 +50,8 @@ pub struct Upkeep {
     process: Arc<Process>,
     /// When each duty last began and how long it took, by the process's own counter.
     last: Mutex<BTreeMap<Duty, (u64, u64)>>,
+    /// When the first schedule fires, as far as this process knows.
+    next_schedule: Mutex<Option<Timestamp>>,
 }
 
 /// What a tick found.
@@ -61,7 +65,7 @@ pub struct Kept {
 
 impl Upkeep {
     pub fn new(process: Arc<Process>) -> Self {
-        Self { process, last: Mutex::default() }
+        Self { process, last: Mutex::default(), next_schedule: Mutex::default() }
     }
 
     /// Runs the duties that are due. One that fails does not keep the others from running. `beside_wakes`: of the timers that are
@@ -77,7 +81,12 @@ impl Upkeep {
             let process = &self.process;
             let outcome = match duty {
                 Duty::Sweep => sweep::run(process, beside_wakes).await.map(|swept| kept = swept),
-                Duty::Schedules => schedules::run(process).await,
+                Duty::Schedules => {
+                    let fired = schedules::run(process).await;
+                    // After an error it is tried with the next look, not at once.
+                    self.note_schedule(fired.as_ref().copied().unwrap_or_default());
+                    fired.map(|_| ())
+                }
                 Duty::Overdue => overdue::run(process).await,
                 Duty::Unserved => unserved::run(process).await,
                 Duty::Stuck => stuck::run(process).await,
@@ -105,16 +114,27 @@ impl Upkeep {
 
     /// How long the driver may sleep before something is due.
     pub fn pause(&self) -> Millis {
+        let due = [self.process.agenda.next(), self.next_schedule()].into_iter().flatten().min();
         let poll = self.process.config.poll;
-        match self.process.agenda.next() {
-            Some(due) => self.process.time.until(due).min(poll),
-            None => poll,
-        }
+        due.map_or(poll, |due| self.process.time.until(due).min(poll))
+    }
+
+    fn next_schedule(&self) -> Option<Timestamp> {
+        *self.next_schedule.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_schedule(&self, next: Option<Timestamp>) {
+        *self.next_schedule.lock().unwrap_or_else(PoisonError::into_inner) = next;
     }
 
     fn is_due(&self, duty: Duty) -> bool {
         let Some((began, took)) = self.lock().get(&duty).copied() else { return true };
-        let gone = self.process.time.own_millis().saturating_sub(began);
+        let time = &self.process.time;
+        let gone = time.own_millis().saturating_sub(began);
+        if duty == Duty::Schedules && self.next_schedule().is_some_and(|due| time.until(due) == Millis::ZERO)
+        {
+            return true;
+        }
         let every = match duty {
             // The driver decides when to call; a tick always sweeps.
             Duty::Sweep => Millis::ZERO,

@@ -31,6 +31,44 @@ impl Whereabouts {
         let line = self.source.lines().nth((line as usize).checked_sub(1)?)?;
         Some(line.trim_end().to_owned())
     }
+
+    /// The fields the source reads of the value that is awaited in this line, as far as the text tells.
+    pub fn fields_read(&self, line: u32) -> Vec<String> {
+        let text = self.source_line(line).unwrap_or_default();
+        let Some((left, right)) = text.split_once('=').filter(|(_, right)| right.contains("await")) else {
+            return Vec::new();
+        };
+        if right.starts_with('=') {
+            return Vec::new();
+        }
+        let name = left.trim_end().rsplit(|c: char| !is_name(c)).next().unwrap_or_default();
+        if name.is_empty() { Vec::new() } else { fields_of(name, &self.source) }
+    }
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// `by` and `at` of `approval.by + approval?.at`; methods are none.
+fn fields_of(name: &str, source: &str) -> Vec<String> {
+    let mut fields: Vec<String> = Vec::new();
+    for (at, _) in source.match_indices(name) {
+        let before = source[..at].chars().next_back();
+        let after = &source[at + name.len()..];
+        let Some(field) = after.strip_prefix("?.").or_else(|| after.strip_prefix('.')) else { continue };
+        let length = field.find(|c| !is_name(c)).unwrap_or(field.len());
+        let (field, rest) = field.split_at(length);
+        let stands_alone = before.is_none_or(|c| !is_name(c) && c != '.');
+        if stands_alone
+            && !field.is_empty()
+            && !rest.starts_with('(')
+            && !fields.iter().any(|known| known == field)
+        {
+            fields.push(field.to_owned());
+        }
+    }
+    fields
 }
 
 /// Nothing for other kinds of workflows, for runs that have not begun, and where the version cannot be read here.

@@ -445,6 +445,8 @@ async fn a_run_that_cannot_be_stepped_is_set_aside_and_others_go_on() {
     assert_eq!(rig.output(&good).await, json!([1]));
     let why = explain(&rig.client, &bad).await.unwrap();
     assert_eq!(why.reasons[0].code, "no_version");
+    rig.run_for(Millis(60_000)).await;
+    assert_eq!(rig.kinds(&bad).await, ["warning"], "said once, however often it is offered");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use rhythm_core::cron::{CatchUp, Overlap};
 use rhythm_core::graph::NodeType;
-use rhythm_core::{BlobRef, Millis, Payload, Status, TenantId, Timestamp};
+use rhythm_core::{BlobRef, Millis, Payload, Status, TenantId, Timestamp, WorkflowKind};
 use rhythm_engine::client::NewSchedule;
 use rhythm_engine::config::Config;
 use rhythm_engine::worker::{Cancellation, Finished};
@@ -350,6 +350,26 @@ async fn a_schedule_starts_its_task_every_minute_once_whoever_looks() {
     assert_eq!((schedule.fired, schedule.missed), (4, 0));
 }
 
+/// Neither is a time dropped nor does one start late, whatever the rule.
+#[tokio::test]
+async fn a_schedule_by_the_second_fires_each_of_its_times_within_a_second() {
+    let rig = Rig::new();
+    let target =
+        ScheduleTarget::Task { name: "a".into(), input: Payload::null(), options: Default::default() };
+    let secondly =
+        NewSchedule { cron: "* * * * * *".into(), ..every_minute(target, CatchUp::Skip, Overlap::Skip) };
+    rig.client.put_schedule(secondly).await.unwrap();
+    for tenth in 1..=300 {
+        rig.pass(Millis(100));
+        rig.settle().await;
+        let fired = rig.stage.calls().len();
+        let due = tenth / 10;
+        assert!(fired.abs_diff(due) <= 1, "{fired} fires after {tenth} tenths of a second");
+    }
+    let schedule = rig.client.world().schedules(rig.client.tenant()).await.unwrap().remove(0);
+    assert_eq!(schedule.missed, 0);
+}
+
 #[tokio::test]
 async fn overlap_and_catch_up_policies_hold() {
     for (overlap, expected) in [(Overlap::Skip, 1), (Overlap::Allow, 3), (Overlap::CancelPrevious, 3)] {
@@ -376,6 +396,28 @@ async fn overlap_and_catch_up_policies_hold() {
         rig.settle().await;
         assert_eq!(rig.stage.calls().len(), expected, "{catch_up:?}");
     }
+}
+
+#[tokio::test]
+async fn a_run_whose_task_nobody_can_do_is_blocked_within_half_a_minute_and_says_so_once() {
+    let rig = Rig::new();
+    // It moves now and then, and is marked again each time.
+    let source = "let lost = Task.run(\"teleport\", {})\n\
+        for (const n of [1, 2, 3]) { await Timer.delay(\"60s\") }\n\
+        await lost";
+    rig.client.register("main", WorkflowKind::Flow, source).await.unwrap();
+    let run = rig.start_named("main").await;
+    rig.run_for(Millis(30_000)).await;
+    let picture = rig.client.picture(&run).await.unwrap();
+    let blocked = picture.summary.blocked.expect("it is blocked");
+    assert_eq!(blocked.code, rhythm_core::BlockedCode::NoWorker);
+    assert!(blocked.detail.contains("teleport"), "{}", blocked.detail);
+    rig.run_for(Millis(240_000)).await;
+    assert!(rig.client.picture(&run).await.unwrap().summary.blocked.is_some());
+    let kinds = rig.kinds(&run).await;
+    let count = |wanted: &str| kinds.iter().filter(|kind| *kind == wanted).count();
+    assert_eq!((count("timer_fired"), count("warning")), (3, 1), "{kinds:?}");
+    rig.verify(&run).await;
 }
 
 /// Loses the answers of some commits and finishes: they are written, but the caller is told otherwise. It can
@@ -438,6 +480,9 @@ impl Records for Forgetful {
     async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>> {
         self.inner.queues(tenant).await
     }
+    async fn ready_work(&self, tenant: &TenantId) -> WorldResult<Vec<ReadyWork>> {
+        self.inner.ready_work(tenant).await
+    }
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
         self.inner.schedules(tenant).await
     }
@@ -458,6 +503,9 @@ impl Records for Forgetful {
     }
     async fn workflow_patches(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<WorkflowPatch>> {
         self.inner.workflow_patches(tenant, workflow).await
+    }
+    async fn damage(&self, query: DamageQuery) -> WorldResult<Page<Damage>> {
+        self.inner.damage(query).await
     }
     async fn health(&self) -> WorldResult<Health> {
         self.inner.health().await

@@ -316,6 +316,12 @@ impl Records for SimWorld {
         ))
     }
 
+    async fn ready_work(&self, tenant: &TenantId) -> WorldResult<Vec<ReadyWork>> {
+        read!(self, "ready_work", tenant.clone(), |world, tenant| Box::pin(async move {
+            world.ready_work(&tenant).await
+        }))
+    }
+
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
         read!(self, "schedules", tenant.clone(), |world, tenant| Box::pin(async move {
             world.schedules(&tenant).await
@@ -362,6 +368,10 @@ impl Records for SimWorld {
             let workflow: String = workflow;
             world.workflow_patches(&tenant, &workflow).await
         }))
+    }
+
+    async fn damage(&self, query: DamageQuery) -> WorldResult<Page<Damage>> {
+        read!(self, "damage", query, |world, query| Box::pin(async move { world.damage(query).await }))
     }
 
     async fn health(&self) -> WorldResult<Health> {

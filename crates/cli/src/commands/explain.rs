@@ -29,7 +29,10 @@ impl Explain {
             return Err(CliError::BadValue(format!("there is no code {}{near}", self.target)));
         }
         let session = Session::open(&settings).await?;
-        let explanation = explain(&session.client, &RunId::new(self.target)).await?;
+        let mut explanation = explain(&session.client, &RunId::new(self.target)).await?;
+        for reason in &mut explanation.reasons {
+            reason.command = reason.command.take().map(|command| session.command(&command));
+        }
         if session.out.is_json() {
             return session.out.json(&explanation);
         }

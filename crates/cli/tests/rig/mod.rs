@@ -122,8 +122,39 @@ impl Rig {
         Worker { child, stderr, log: String::new() }
     }
 
+    pub fn is_postgres(&self) -> bool {
+        self.database.is_some()
+    }
+
+    /// What a query of the database itself gives, every value as text.
+    pub fn query(&self, query: &str) -> Vec<Vec<Option<String>>> {
+        match &self.database {
+            Some(database) => postgres::rows(&database.url, query),
+            None => sqlite_rows(&self.path().join("rhythm.db"), query),
+        }
+    }
+
+    /// Changes the database behind the back of everybody.
+    pub fn change(&self, statement: &str) {
+        match &self.database {
+            Some(database) => postgres::execute(&database.url, statement),
+            None => {
+                let file = rusqlite::Connection::open(self.path().join("rhythm.db")).unwrap();
+                file.busy_timeout(DEADLINE).unwrap();
+                file.execute_batch(statement).unwrap();
+            }
+        }
+    }
+
+    /// Makes everything in a table of the world so many milliseconds older.
+    pub fn ages(&self, table: &str, millis: i64) {
+        let schema = if self.is_postgres() { "rhythm." } else { "" };
+        self.change(&format!("UPDATE {schema}{table} SET since = since - {millis}"));
+    }
+
     pub fn live_workers(&self) -> usize {
-        self.json(&["workers"])["rows"].as_array().unwrap().len()
+        let listed = self.json(&["workers"]);
+        listed["rows"].as_array().unwrap().iter().filter(|row| row["live"] == true).count()
     }
 
     /// Waits until a JSON answer is as wished.
@@ -170,6 +201,24 @@ impl Drop for Worker {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn sqlite_rows(file: &Path, query: &str) -> Vec<Vec<Option<String>>> {
+    use rusqlite::types::Value;
+
+    let file = rusqlite::Connection::open(file).unwrap();
+    file.busy_timeout(DEADLINE).unwrap();
+    let mut prepared = file.prepare(query).unwrap_or_else(|error| panic!("{query}: {error}"));
+    let columns = prepared.column_count();
+    let text = |value| match value {
+        Value::Null => None,
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Real(number) => Some(number.to_string()),
+        Value::Text(text) => Some(text),
+        Value::Blob(bytes) => panic!("{query}: bytes: {bytes:?}"),
+    };
+    let rows = prepared.query_map([], |row| (0..columns).map(|at| row.get(at).map(text)).collect()).unwrap();
+    rows.collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{query}: {error}"))
 }
 
 /// Runs a command to its end, however much it prints.
@@ -246,6 +295,22 @@ pub mod postgres {
 
     pub fn execute(url: &str, statement: &str) {
         with(url, async |client| client.batch_execute(statement).await.unwrap());
+    }
+
+    /// What a query gives, as text, with the views at hand.
+    pub fn rows(url: &str, query: &str) -> Vec<Vec<Option<String>>> {
+        with(url, async |client| {
+            client.batch_execute("SET search_path = rhythm, public; SET timezone = 'UTC'").await.unwrap();
+            let messages =
+                client.simple_query(query).await.unwrap_or_else(|error| panic!("{query}: {error:?}"));
+            let row = |message| match message {
+                tokio_postgres::SimpleQueryMessage::Row(row) => {
+                    Some((0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect())
+                }
+                _ => None,
+            };
+            messages.into_iter().filter_map(row).collect()
+        })
     }
 
     /// The number a query gives.

@@ -155,6 +155,41 @@ pub async fn a_silent_worker_is_given_up(stage: &dyn Stage) {
     assert_eq!(back, ["silent", "w1"]);
 }
 
+/// The last worker of a world is killed: nobody sweeps, and who reads must see it all the same.
+pub async fn a_reader_sees_that_a_process_is_gone(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let doomed = play.another("doomed").await;
+    let live = async || {
+        let rows = play.world.workers(&play.tenant).await.unwrap();
+        let names = rows.into_iter().filter(|row| row.live).map(|row| row.card.id.0);
+        let queues = play.world.queues(&play.tenant).await.unwrap();
+        (names.collect::<Vec<_>>(), queues.iter().map(|queue| queue.workers).sum::<u64>())
+    };
+    assert_eq!(live().await, (vec!["doomed".to_owned(), "w1".to_owned()], 2));
+    drop(doomed);
+    for _ in 0..1_000 {
+        if live().await.0.len() == 1 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert_eq!(live().await, (vec!["w1".to_owned()], 1));
+    let rows = play.world.workers(&play.tenant).await.unwrap();
+    assert_eq!(rows.len(), 2, "the row stays for whoever looks after the world");
+}
+
+pub async fn a_reader_sees_that_a_worker_is_silent(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let promise = WorkerCard { silence: secs(30), ..card("w1") };
+    play.world.extend(Extend { card: promise, ..play.beat_request(vec![]) }).await.unwrap();
+    let live = async || play.world.workers(&play.tenant).await.unwrap()[0].live;
+    stage.clock().advance(secs(30));
+    assert!(live().await);
+    stage.clock().advance(secs(1));
+    assert!(!live().await);
+    assert!(play.world.queues(&play.tenant).await.unwrap().iter().all(|queue| queue.workers == 0));
+}
+
 pub async fn a_worker_is_listed_while_it_is_there(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let started_at = play.now().await;

@@ -48,6 +48,23 @@ pub async fn a_schedule_is_due_when_its_time_has_come(stage: &dyn Stage) {
     assert_eq!(due(&play).await, ["soon"], "until it is fired");
 }
 
+pub async fn the_next_schedule_is_told(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let told = async || play.upkeep(Upkeep::DueSchedules { limit: 10 }).await.next_schedule;
+    assert_eq!(told().await, None);
+    let now = play.now().await;
+    play.order(Control::PutSchedule(schedule("due", now))).await;
+    play.order(Control::PutSchedule(Schedule { paused: true, ..schedule("paused", now.plus(secs(1))) }))
+        .await;
+    play.order(Control::PutSchedule(Schedule { next_at: None, ..schedule("never", now) })).await;
+    assert_eq!(told().await, None);
+    play.order(Control::PutSchedule(schedule("later", now.plus(secs(99))))).await;
+    play.order(Control::PutSchedule(schedule("soon", now.plus(secs(7))))).await;
+    assert_eq!(told().await, Some(now.plus(secs(7))));
+    stage.clock().advance(secs(8));
+    assert_eq!(told().await, Some(now.plus(secs(99))));
+}
+
 fn fire(name: &str, expected: rhythm_core::Timestamp, runs: Vec<NewRun>) -> Control {
     let next_at = Some(expected.plus(days(1)));
     Control::FireSchedule { name: name.to_owned(), expected, next_at, runs, tasks: vec![], missed: 2 }

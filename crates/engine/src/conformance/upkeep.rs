@@ -251,6 +251,77 @@ pub async fn ready_runs_nobody_can_step_are_marked(stage: &dyn Stage) {
     assert_eq!(play.world.claim_runs(request).await.unwrap().runs.len(), 2);
 }
 
+pub async fn runs_with_a_task_nobody_can_do_are_marked(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let able = WorkerCard { tasks: vec!["known".into()], queues: vec!["default".into()], ..card("w1") };
+    play.world.extend(Extend { card: able.clone(), ..play.beat_request(vec![]) }).await.unwrap();
+    for (run, name, queue) in
+        [("served", "known", "default"), ("misspelt", "knwon", "default"), ("elsewhere", "known", "far")]
+    {
+        let change = |task| NewTask { name: name.to_owned(), options: in_queue(queue), ..task };
+        play.waiting(run, |draft| draft.task_as(1, change)).await;
+    }
+    let mark = async || play.upkeep(Upkeep::MarkUnserved { idle: secs(10), limit: 100 }).await;
+    let blocked = async |run: &str| play.picture(&run.into()).await.summary.blocked;
+    assert_eq!(
+        (mark().await.changed, blocked("misspelt").await),
+        (0, None),
+        "not before it waited for a while"
+    );
+    stage.clock().advance(secs(11));
+    let report = mark().await;
+    let mut marked = report.unserved;
+    marked.sort();
+    let why = [unserved_task("known", "far"), unserved_task("knwon", "default")];
+    let expected = [("elsewhere", &why[0]), ("misspelt", &why[1])];
+    let expected = expected.map(|(run, why)| (play.tenant.clone(), run.into(), why.clone()));
+    assert_eq!((report.changed, marked.as_slice()), (2, expected.as_slice()));
+    let told = blocked("misspelt").await.unwrap();
+    assert_eq!((told.code, told.detail), (BlockedCode::NoWorker, why[1].clone()));
+    assert_eq!(blocked("served").await, None);
+    let query = RunQuery { tenant: play.tenant.clone(), blocked: true, limit: 9, ..RunQuery::default() };
+    assert_eq!(play.world.list_runs(query).await.unwrap().rows.len(), 2);
+    let again = mark().await;
+    assert_eq!((again.changed, again.unserved), (0, vec![]), "told once");
+
+    // A pause is a reason of its own, and a handler that comes helps.
+    play.order(Control::PauseQueue { queue: "far".to_owned() }).await;
+    let tasks = vec!["known".to_owned(), "knwon".to_owned()];
+    let card = WorkerCard { tasks, ..able };
+    play.world.extend(Extend { card, ..play.beat_request(vec![]) }).await.unwrap();
+    let healed = mark().await;
+    assert_eq!((healed.changed, healed.unserved), (2, vec![]));
+    assert_eq!((blocked("misspelt").await, blocked("elsewhere").await), (None, None));
+}
+
+pub async fn ready_work_is_told_by_what_it_needs(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let began = play.now().await;
+    let of = |id: &str, queue: &str| NewTask { options: in_queue(queue), ..new_task(id) };
+    play.enqueue(vec![of("a", "default"), of("b", "mail"), of("c", "paused")]).await;
+    play.order(Control::PauseQueue { queue: "paused".to_owned() }).await;
+    stage.clock().advance(secs(5));
+    play.enqueue(vec![of("d", "default"), NewTask { options: delayed(secs(9)), ..new_task("e") }]).await;
+    play.start("r").await;
+    play.start_as(NewRun { delay: days(3), ..new_run("later") }).await;
+    let now = play.now().await;
+    let kind = new_run("r").kind;
+    let run = Need::Run { kind, workflow: new_run("r").workflow };
+    let task = |queue: &str| Need::Task { queue: queue.to_owned(), name: "work".to_owned() };
+    let told = async || play.world.ready_work(&play.tenant).await.unwrap();
+    assert_eq!(
+        told().await,
+        [
+            ReadyWork { need: run, count: 1, oldest: now },
+            ReadyWork { need: task("default"), count: 2, oldest: began },
+            ReadyWork { need: task("mail"), count: 1, oldest: began },
+        ]
+    );
+    play.claim().await;
+    play.takes(9).await;
+    assert!(told().await.iter().all(|work| work.need == task("mail")), "{:?}", told().await);
+}
+
 /// The mark is no lock: whoever comes and can step the run does so, and the mark is gone.
 pub async fn a_marked_run_can_be_claimed(stage: &dyn Stage) {
     let play = Play::on(stage).await;

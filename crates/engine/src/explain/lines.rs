@@ -3,7 +3,7 @@
 use rhythm_core::Status;
 use rhythm_core::flow::inspect::{Waiting, WaitingKind};
 
-use super::{About, Explanation, Reason};
+use super::{About, Explanation, Reason, quoted};
 use crate::whereabouts::Whereabouts;
 
 pub fn tell(explanation: &mut Explanation, place: &Whereabouts) {
@@ -60,6 +60,16 @@ fn at_line(reason: &mut Reason, wait: &Waiting, place: &Whereabouts) {
         (WaitingKind::Timer, Some(until)) => format!("waiting at line {} until {until}", wait.line),
         _ => format!("waiting at line {} for {}", wait.line, reason.what),
     };
+    // A payload the next lines can read; the words in capitals are for whoever types it.
+    let fields = place.fields_read(wait.line);
+    if let (WaitingKind::Signal, Some(command)) = (wait.kind, &mut reason.command)
+        && !fields.is_empty()
+    {
+        let form: serde_json::Map<_, _> =
+            fields.into_iter().map(|field| (field.clone(), field.to_uppercase().into())).collect();
+        let form = quoted(&serde_json::Value::from(form).to_string());
+        *command = command.replace("--payload null", &format!("--payload {form}"));
+    }
     show(reason, wait.line, place);
 }
 

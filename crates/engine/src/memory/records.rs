@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rhythm_core::{Blocked, Compensation, RunId, TaskId};
+use rhythm_core::{Blocked, Compensation, RunId, TaskId, TenantId, Timestamp};
 
 use super::state::{Letter, Live, State, Task, Tenant};
 use crate::world::*;
@@ -209,22 +209,12 @@ impl Tenant {
         DeadLetter { fate: self.fate(letter), ..letter.letter.clone() }
     }
 
-    pub fn worker_rows(&self) -> Vec<WorkerRow> {
-        let row = |worker: &super::state::Worker| WorkerRow {
-            card: worker.card.clone(),
-            started_at: worker.started_at,
-            beat_at: worker.beat_at,
-            running: worker.running,
-        };
-        self.workers.values().map(row).collect()
-    }
-
-    pub fn queue_rows(&self) -> Vec<QueueRow> {
+    fn queue_rows(&self, workers: &[WorkerRow]) -> Vec<QueueRow> {
         let mut rows: std::collections::BTreeMap<String, QueueRow> = Default::default();
         for name in &self.paused_queues {
             rows.entry(name.clone()).or_default().paused = true;
         }
-        for name in self.workers.values().flat_map(|worker| &worker.card.queues) {
+        for name in workers.iter().filter(|worker| worker.live).flat_map(|worker| &worker.card.queues) {
             rows.entry(name.clone()).or_default().workers += 1;
         }
         for task in self.tasks.values() {
@@ -244,6 +234,31 @@ impl Tenant {
         rows.into_iter().map(|(name, row)| QueueRow { name, ..row }).collect()
     }
 
+    pub fn ready_work(&self, now: Timestamp) -> Vec<ReadyWork> {
+        let mut work: std::collections::BTreeMap<Need, (u64, Timestamp)> = Default::default();
+        let mut count = |need: Need, since: Timestamp| {
+            let (count, oldest) = work.entry(need).or_insert((0, since));
+            *count += 1;
+            *oldest = since.min(*oldest);
+        };
+        for (run, place) in &self.queue {
+            let Some(live) = self.live.get(run) else { continue };
+            let (kind, workflow) = (live.row.kind, live.row.workflow.clone());
+            let held_up = place.claim_until.is_some() || self.paused_workflows.contains(&workflow);
+            if !held_up && place.ready_at <= now {
+                count(Need::Run { kind, workflow }, place.ready_at);
+            }
+        }
+        for task in self.tasks.values().filter(|task| task.state == TaskState::Ready) {
+            let (queue, name) = (task.new.options.queue.clone(), task.new.name.clone());
+            if !self.paused_queues.contains(&queue) {
+                count(Need::Task { queue, name }, task.since);
+            }
+        }
+        let row = |(need, (count, oldest))| ReadyWork { need, count, oldest };
+        work.into_iter().map(row).collect()
+    }
+
     pub fn workflow_rows(&self) -> Vec<WorkflowRow> {
         let row = |(workflow, version): (&String, &rhythm_core::Version)| {
             let registered = self.definitions.get(&(workflow.clone(), version.clone()))?;
@@ -261,6 +276,22 @@ impl Tenant {
 }
 
 impl State {
+    pub fn worker_rows(&mut self, tenant: &TenantId, now: Timestamp) -> Vec<WorkerRow> {
+        let alive = self.alive.clone();
+        let row = |worker: &super::state::Worker| {
+            let (card, running) = (worker.card.clone(), worker.running);
+            let (started_at, beat_at) = (worker.started_at, worker.beat_at);
+            let row = WorkerRow { card, started_at, beat_at, running, live: true };
+            row.judged(alive.contains(&worker.handle), now)
+        };
+        self.tenant(tenant).workers.values().map(row).collect()
+    }
+
+    pub fn queue_rows(&mut self, tenant: &TenantId, now: Timestamp) -> Vec<QueueRow> {
+        let workers = self.worker_rows(tenant, now);
+        self.tenant(tenant).queue_rows(&workers)
+    }
+
     pub fn health(&self) -> Health {
         let count = |of: fn(&Tenant) -> usize| self.tenants().map(of).sum::<usize>() as u64;
         Health {

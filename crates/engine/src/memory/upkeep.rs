@@ -1,6 +1,6 @@
 //! Background duties.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rhythm_core::message::{Actor, Message};
 use rhythm_core::{
@@ -33,17 +33,23 @@ impl State {
                     report.stuck.extend(found.into_iter().map(|run| (id.clone(), run)));
                 }
                 Upkeep::MarkUnserved { idle, limit } => {
-                    report.changed += self.tenant(&id).mark_unserved(*idle, *limit, now);
+                    let (marked, unmarked) = self.tenant(&id).mark_unserved(*idle, *limit, now);
+                    report.changed += unmarked + marked.len() as u64;
+                    let marked = marked.into_iter().map(|(run, detail)| (id.clone(), run, detail));
+                    report.unserved.extend(marked);
                 }
                 Upkeep::CollectBlobs { grace, limit } => {
                     report.changed += self.tenant(&id).collect_blobs(*grace, *limit, now);
                 }
                 Upkeep::DueSchedules { limit } => {
                     let tenant = self.tenant(&id);
-                    let due = tenant.schedules.values().filter(|schedule| {
-                        !schedule.paused && schedule.next_at.is_some_and(|next_at| next_at <= now)
-                    });
-                    report.schedules.extend(due.take(*limit).map(|schedule| (id.clone(), schedule.clone())));
+                    let active = tenant.schedules.values().filter(|schedule| !schedule.paused);
+                    let timed = active.filter_map(|schedule| Some((schedule.next_at?, schedule)));
+                    let (due, later): (Vec<_>, Vec<_>) = timed.partition(|(next_at, _)| *next_at <= now);
+                    let first = later.iter().map(|(next_at, _)| *next_at).min();
+                    report.next_schedule = [report.next_schedule, first].into_iter().flatten().min();
+                    let due = due.into_iter().take(*limit);
+                    report.schedules.extend(due.map(|(_, schedule)| (id.clone(), schedule.clone())));
                 }
             }
         }
@@ -256,31 +262,58 @@ impl Tenant {
         stuck
     }
 
-    fn mark_unserved(&mut self, idle: Millis, limit: usize, now: Timestamp) -> u64 {
-        let served: Vec<&WorkerCard> = self.workers.values().map(|worker| &worker.card).collect();
-        let mut changed = 0;
+    /// Gives the runs that were marked, with the reason, and counts those that were unmarked.
+    fn mark_unserved(&mut self, idle: Millis, limit: usize, now: Timestamp) -> (Vec<(RunId, String)>, u64) {
+        let cards: Vec<&WorkerCard> = self.workers.values().map(|worker| &worker.card).collect();
+        let steps = |row: &RunRow| {
+            let able =
+                |card: &&WorkerCard| card.kinds.contains(&row.kind) || card.workflows.contains(&row.workflow);
+            cards.iter().any(able)
+        };
+        let does = |task: &super::state::Task| {
+            let (queue, name) = (&task.new.options.queue, &task.new.name);
+            cards.iter().any(|card| card.queues.contains(queue) && card.tasks.contains(name))
+        };
+        let waits = |task: &&super::state::Task| {
+            task.state == TaskState::Ready
+                && now.since(task.since) > idle
+                && !self.paused_queues.contains(&task.new.options.queue)
+                && !does(task)
+        };
+        let mut unserved: BTreeMap<RunId, String> = BTreeMap::new();
         for (run, place) in &self.queue {
-            let Some(live) = self.live.get_mut(run) else { continue };
-            let row = &live.row;
-            let has_worker = served
-                .iter()
-                .any(|card| card.kinds.contains(&row.kind) || card.workflows.contains(&row.workflow));
-            let marked = live.blocked.as_ref().is_some_and(|b| b.code == BlockedCode::NoWorker);
-            if has_worker && marked {
-                live.blocked = None;
-                changed += 1;
-            } else if !has_worker
-                && live.blocked.is_none()
-                && place.claim_until.is_none()
-                && now.since(place.ready_at) > idle
-                && changed < limit as u64
-            {
-                let detail =
-                    format!("no live worker can step {} workflow {}", row.kind.as_str(), row.workflow);
-                live.blocked = Some(Blocked { code: BlockedCode::NoWorker, since: now, detail });
-                changed += 1;
+            let Some(live) = self.live.get(run) else { continue };
+            let waits = place.claim_until.is_none() && now.since(place.ready_at) > idle;
+            if waits && !steps(&live.row) {
+                unserved.insert(run.clone(), unserved_run(live.row.kind, &live.row.workflow));
             }
         }
-        changed
+        let mut lost: Vec<&super::state::Task> = self.tasks.values().filter(waits).collect();
+        lost.sort_by_key(|task| (&task.new.options.queue, &task.new.name));
+        for task in lost {
+            let Some((run, _)) = &task.new.run else { continue };
+            let why = unserved_task(&task.new.name, &task.new.options.queue);
+            unserved.entry(run.clone()).or_insert(why);
+        }
+        let (mut marked, mut unmarked) = (Vec::new(), 0);
+        for (id, live) in &mut self.live {
+            match (&live.blocked, unserved.remove(id)) {
+                (Some(Blocked { code: BlockedCode::NoWorker, .. }), None) => {
+                    // A run that waits for nobody yet may still be one that nobody can step.
+                    if self.queue.contains_key(id) && !steps(&live.row) {
+                        continue;
+                    }
+                    live.blocked = None;
+                    unmarked += 1;
+                }
+                (None, Some(detail)) if marked.len() < limit => {
+                    live.blocked =
+                        Some(Blocked { code: BlockedCode::NoWorker, since: now, detail: detail.clone() });
+                    marked.push((id.clone(), detail));
+                }
+                _ => {}
+            }
+        }
+        (marked, unmarked)
     }
 }

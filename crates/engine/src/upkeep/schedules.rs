@@ -10,25 +10,35 @@ use rhythm_core::{Actor, MessageId, Millis, RunId, TaskId, TenantId, Timestamp};
 use crate::process::Process;
 use crate::world::*;
 
-pub const EVERY: Millis = Millis::from_secs(3);
+/// Schedules that others put are found this often; when those that are known fire next, the last look told.
+pub const EVERY: Millis = Millis(500);
 const LIMIT: usize = 100;
 
-pub async fn run(process: &Process) -> WorldResult<()> {
+/// Fires what is due, and tells when the next one is.
+pub async fn run(process: &Process) -> WorldResult<Option<Timestamp>> {
     let asked = process.time.own_millis();
     let report = process.world.upkeep(Upkeep::DueSchedules { limit: LIMIT }).await?;
     process.time.observe(report.at, asked);
-    let mut failed = Ok(());
+    let mut next = report.next_schedule;
+    let mut failed = None;
     for (tenant, schedule) in report.schedules {
         // One that cannot be fired must not keep the others from it.
-        if let Err(error) = fire(process, &tenant, schedule, report.at).await {
-            failed = Err(error);
+        match fire(process, &tenant, schedule, report.at).await {
+            Ok(again) => next = [next, again].into_iter().flatten().min(),
+            Err(error) => failed = Some(error),
         }
     }
-    failed
+    failed.map_or(Ok(next), Err)
 }
 
-async fn fire(process: &Process, tenant: &TenantId, schedule: Schedule, now: Timestamp) -> WorldResult<()> {
-    let Some(expected) = schedule.next_at else { return Ok(()) };
+/// Tells when it is due again.
+async fn fire(
+    process: &Process,
+    tenant: &TenantId,
+    schedule: Schedule,
+    now: Timestamp,
+) -> WorldResult<Option<Timestamp>> {
+    let Some(expected) = schedule.next_at else { return Ok(None) };
     let due = match Cron::parse(&schedule.cron, &schedule.zone) {
         Ok(cron) => due_fires(&cron, expected, now, schedule.catch_up, rhythm_core::cron::CATCH_UP_LIMIT),
         Err(error) => {
@@ -36,7 +46,7 @@ async fn fire(process: &Process, tenant: &TenantId, schedule: Schedule, now: Tim
             let control = Control::PauseSchedule { name: schedule.name };
             let request = ControlRequest { tenant: tenant.clone(), actor: Actor::system(), control };
             process.world.control(request).await?;
-            return Ok(());
+            return Ok(None);
         }
     };
     let mut missed = due.missed;
@@ -66,7 +76,7 @@ async fn fire(process: &Process, tenant: &TenantId, schedule: Schedule, now: Tim
         let deliveries = vec![Delivery { to: run, message }];
         process.world.deliver(Deliver { tenant: tenant.clone(), deliveries }).await?;
     }
-    Ok(())
+    Ok(due.next_at)
 }
 
 /// The run the schedule started last, when it has not ended. Standalone tasks may always overlap.

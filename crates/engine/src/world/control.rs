@@ -4,7 +4,7 @@ use rhythm_core::cron::{CatchUp, Overlap};
 use rhythm_core::event::EventData;
 use rhythm_core::graph::NodeType;
 use rhythm_core::message::Message;
-use rhythm_core::{Actor, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp};
+use rhythm_core::{Actor, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, WorkflowKind};
 use serde::{Deserialize, Serialize};
 
 use super::WorldError;
@@ -205,6 +205,16 @@ pub fn gone_past(task: &TaskId) -> WorldError {
     WorldError::Conflict(format!("the run of task {task} has gone on without it; discard the letter instead"))
 }
 
+/// What is said of a run that is ready and that no worker can step.
+pub fn unserved_run(kind: WorkflowKind, workflow: &str) -> String {
+    format!("no live worker can step {} workflow {workflow}", kind.as_str())
+}
+
+/// What is said of a task that no worker can do.
+pub fn unserved_task(name: &str, queue: &str) -> String {
+    format!("no live worker of queue {queue} has a handler for task {name}")
+}
+
 /// How much more a sweep makes ready beside what is ready already: a storm of timers is no longer a line than `limit`,
 /// so that work that comes meanwhile gets its turn soon. Never nothing: those in the line may be waiting for a worker
 /// that does not come.
@@ -231,9 +241,11 @@ pub enum Upkeep {
     /// Finds live runs that nothing will wake up: not ready, not paused, not blocked, nothing open, no signal
     /// awaited, untouched for `idle` and not reported before.
     FindStuck { idle: Millis, limit: usize },
-    /// Marks ready runs no live worker can step, and unmarks those one can step again.
+    /// Marks runs that have been ready for `idle` and no worker can step, and those with a task that has been ready that long and
+    /// no worker of its queue has a handler for; unmarks those somebody can help again
+    /// (`ready_runs_nobody_can_step_are_marked`, `runs_with_a_task_nobody_can_do_are_marked`).
     MarkUnserved { idle: Millis, limit: usize },
-    /// Schedules whose time has come.
+    /// Schedules whose time has come, and when the next one is due (`the_next_schedule_is_told`).
     DueSchedules { limit: usize },
     /// Looks at blobs that were stored or looked at longer ago than `grace`, at most `limit` of them. One that nothing
     /// stored names is marked, and removed when that is still so at the next look; storing it again makes it a new one
@@ -261,5 +273,9 @@ pub struct UpkeepReport {
     /// How many things the duty changed.
     pub changed: u64,
     pub stuck: Vec<(TenantId, RunId)>,
+    /// Runs that were marked as unserved now, and why.
+    pub unserved: Vec<(TenantId, RunId, String)>,
     pub schedules: Vec<(TenantId, Schedule)>,
+    /// When the first schedule fires that was not due yet; told with those that are due only.
+    pub next_schedule: Option<Timestamp>,
 }

@@ -45,7 +45,12 @@ pub trait Records: Send + Sync {
         run: &RunId,
         approval: CommandId,
     ) -> WorldResult<Option<ApprovalRow>>;
+    /// Every worker that did not say it leaves and was not given up yet. The reader judges which of them live: nobody gives up
+    /// the last worker of a world (`a_reader_sees_that_a_process_is_gone`, `a_reader_sees_that_a_worker_is_silent`).
     async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>>;
+    /// What is ready and nothing holds up, by what it needs (`ready_work_is_told_by_what_it_needs`).
+    async fn ready_work(&self, tenant: &TenantId) -> WorldResult<Vec<ReadyWork>>;
+    /// A queue counts live workers only.
     async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>>;
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>>;
     /// Those that were put, by name (`a_node_type_is_kept_as_it_was_put`).
@@ -59,6 +64,9 @@ pub trait Records: Send + Sync {
     async fn tag_history(&self, tenant: &TenantId, tag: &str, limit: usize) -> WorldResult<Vec<TagMove>>;
     /// Every patch of a workflow, oldest first.
     async fn workflow_patches(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<WorkflowPatch>>;
+    /// Looks through what is stored, of all tenants, for content that does not fit its checksum (`what_is_stored_well_is_no_damage`;
+    /// damage itself is done by tests of the worlds). A page may be empty and not the last.
+    async fn damage(&self, query: DamageQuery) -> WorldResult<Page<Damage>>;
     /// Facts for `rhythm db status` and `doctor`.
     async fn health(&self) -> WorldResult<Health>;
 }
@@ -328,6 +336,41 @@ pub struct WorkerRow {
     pub started_at: Timestamp,
     pub beat_at: Timestamp,
     pub running: u32,
+    /// It has been heard of in time, and its process is there.
+    pub live: bool,
+}
+
+impl WorkerRow {
+    /// What a reader says of a worker whose process is there, or not.
+    pub fn judged(self, process_is_there: bool, now: Timestamp) -> Self {
+        let live = process_is_there && now.since(self.beat_at) <= self.card.silence;
+        Self { live, ..self }
+    }
+}
+
+/// What a worker must be able to do for some work.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    Run { kind: WorkflowKind, workflow: String },
+    Task { queue: String, name: String },
+}
+
+impl Need {
+    pub fn is_met_by(&self, card: &WorkerCard) -> bool {
+        match self {
+            Self::Run { kind, workflow } => card.kinds.contains(kind) || card.workflows.contains(workflow),
+            Self::Task { queue, name } => card.queues.contains(queue) && card.tasks.contains(name),
+        }
+    }
+}
+
+/// Work of one kind that is ready, that nobody has claimed and that no pause holds up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadyWork {
+    pub need: Need,
+    pub count: u64,
+    /// Since when the oldest of it has been ready.
+    pub oldest: Timestamp,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -362,6 +405,30 @@ pub struct VersionRow {
     pub current: bool,
     /// Runs of it that have not ended.
     pub open_runs: u64,
+}
+
+/// What is looked through for damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    Snapshots,
+    Blobs,
+}
+
+#[derive(Clone, Debug)]
+pub struct DamageQuery {
+    pub stored: Stored,
+    pub cursor: Option<String>,
+    /// Things looked at, damaged or not.
+    pub limit: usize,
+}
+
+/// A run whose snapshot is damaged, or a blob.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Damage {
+    pub tenant: TenantId,
+    /// The id of the run, or the hash of the blob.
+    pub name: String,
+    pub detail: String,
 }
 
 /// How a database is.

@@ -1,6 +1,7 @@
 //! Reads for people, on a connection of their own: they may scan, the hot ones never do.
 
 mod approvals;
+mod damage;
 mod health;
 mod lists;
 mod picture;
@@ -10,9 +11,9 @@ use rhythm_core::event::Event;
 use rhythm_core::graph::NodeType;
 use rhythm_core::{CommandId, RunId, TaskId, TenantId};
 use rhythm_engine::world::{
-    ApprovalQuery, ApprovalRow, AttemptRow, DeadLetter, DeadQuery, Health, HistoryQuery, Page, Picture,
-    QueueRow, Records, RunQuery, RunSummary, Schedule, TagMove, TaskQuery, TaskSummary, VersionRow,
-    WorkerRow, WorkflowPatch, WorkflowRow, WorldResult,
+    ApprovalQuery, ApprovalRow, AttemptRow, Damage, DamageQuery, DeadLetter, DeadQuery, Health, HistoryQuery,
+    Page, Picture, QueueRow, ReadyWork, Records, RunQuery, RunSummary, Schedule, TagMove, TaskQuery,
+    TaskSummary, VersionRow, WorkerRow, WorkflowPatch, WorkflowRow, WorldResult,
 };
 
 pub use self::lists::fate;
@@ -62,11 +63,15 @@ impl Records for PostgresWorld {
     }
 
     async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {
-        lists::workers(&self.reader, tenant).await
+        lists::workers(&self.reader, self.time.param(), tenant).await
     }
 
     async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>> {
-        lists::queues(&self.reader, tenant).await
+        lists::queues(&self.reader, self.time.param(), tenant).await
+    }
+
+    async fn ready_work(&self, tenant: &TenantId) -> WorldResult<Vec<ReadyWork>> {
+        lists::ready_work(&self.reader, self.time.param(), tenant).await
     }
 
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
@@ -95,6 +100,10 @@ impl Records for PostgresWorld {
 
     async fn workflow_patches(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<WorkflowPatch>> {
         artifacts::workflow_patches(&self.reader, tenant, workflow).await
+    }
+
+    async fn damage(&self, query: DamageQuery) -> WorldResult<Page<Damage>> {
+        damage::damage(&self.reader, &query).await
     }
 
     async fn health(&self) -> WorldResult<Health> {

@@ -143,6 +143,9 @@ statements! {
     APPROVAL_ANSWERS = "approval_answers";
     WORKERS = "workers";
     QUEUES = "queues";
+    READY_WORK = "ready_work";
+    SNAPSHOTS = "snapshots";
+    BLOBS = "blobs";
     SCHEDULES = "schedules";
     WORKFLOWS = "workflows";
     VERSIONS = "versions";

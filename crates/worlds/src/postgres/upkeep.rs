@@ -164,12 +164,18 @@ pub async fn mark_unserved(
     (idle, limit): (Millis, usize),
 ) -> WorldResult<UpkeepReport> {
     let rows = link.query(sql::MARK_UNSERVED, &[&now, &millis(idle), &(limit as i64)]).await?;
-    Ok(UpkeepReport { changed: count(rows[0].get(1)), ..at(&rows) })
+    let marked = |row: &Row| {
+        let (run, why) = (RunId(row.get::<_, Option<String>>("id")?), row.get("blocked_detail"));
+        Some((TenantId(row.get("tenant")), run, why))
+    };
+    let unserved = rows.iter().filter_map(marked).collect();
+    Ok(UpkeepReport { changed: count(rows[0].get("changed")), unserved, ..at(&rows) })
 }
 
 pub async fn due_schedules(link: &Link, now: Option<i64>, limit: usize) -> WorldResult<UpkeepReport> {
     let rows = link.query(sql::DUE_SCHEDULES, &[&now, &(limit as i64)]).await?;
     let mut report = at(&rows);
+    report.next_schedule = rows.first().and_then(|row| time_option(row, "later"));
     for row in &rows {
         if let Some(tenant) = row.get::<_, Option<String>>(1) {
             report.schedules.push((TenantId(tenant), from_json("schedule", row.get(2))?));

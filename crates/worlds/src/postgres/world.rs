@@ -54,7 +54,7 @@ impl Default for PostgresOptions {
 /// A handle; as long as it lives, the workers registered through it count as alive.
 pub struct PostgresWorld {
     pub(super) reader: Link,
-    time: Arc<Time>,
+    pub(super) time: Arc<Time>,
     hints: Arc<Hints>,
     commits: Vec<Lane<commit::Job>>,
     /// New runs, tasks and messages.

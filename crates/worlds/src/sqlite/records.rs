@@ -1,6 +1,7 @@
 //! Reads for people. Lists are newest first; a cursor is the creation number of the last row shown.
 
 mod approvals;
+mod damage;
 mod health;
 mod operations;
 mod page;
@@ -9,8 +10,9 @@ mod runs;
 mod tasks;
 
 pub use approvals::{approval, list_approvals};
+pub use damage::damage;
 pub use health::health;
-pub use operations::{node_types, queues, schedules, versions, workers, workflows};
+pub use operations::{node_types, queues, ready_work, schedules, versions, workers, workflows};
 pub use picture::picture;
 pub use runs::{attempts, history, list_runs};
 pub use tasks::{list_dead, list_tasks, task};

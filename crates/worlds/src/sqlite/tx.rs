@@ -21,6 +21,13 @@ pub struct Handle {
     pub patience: Patience,
 }
 
+impl Handle {
+    /// Whether the process behind a handle is there; this one is, also where no file tells.
+    pub fn is_there(&self, handle: &str) -> bool {
+        handle == self.id || self.marks.is_alive(handle)
+    }
+}
+
 pub struct Tx<'c> {
     sql: Sql<'c>,
     pub now: Timestamp,

@@ -7,4 +7,4 @@ mod sweep;
 mod watch;
 
 pub use blobs::look as look_at_blobs;
-pub use duties::{Found, stuck_candidates, upkeep};
+pub use duties::{Found, stuck_candidates, upkeep, waiting_kinds};

@@ -179,6 +179,9 @@ impl World for SqliteWorld {
             Upkeep::FindStuck { idle, limit } => {
                 found.stuck = self.read(move |sql| upkeep::stuck_candidates(sql, now, idle, limit)).await?;
             }
+            Upkeep::MarkUnserved { idle, .. } => {
+                found.waiting = self.read(move |sql| upkeep::waiting_kinds(sql, now, idle)).await?;
+            }
             Upkeep::CollectBlobs { grace, limit } => {
                 found.blobs = self.read(move |sql| upkeep::look_at_blobs(sql, now, grace, limit)).await?;
             }
@@ -240,13 +243,18 @@ impl Records for SqliteWorld {
     }
 
     async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {
-        let tenant = tenant.clone();
-        self.read(move |sql| records::workers(sql, &tenant)).await
+        let (tenant, handle) = (tenant.clone(), self.handle.clone());
+        self.read(move |sql| records::workers(sql, &handle, &tenant)).await
     }
 
     async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>> {
-        let tenant = tenant.clone();
-        self.read(move |sql| records::queues(sql, &tenant)).await
+        let (tenant, handle) = (tenant.clone(), self.handle.clone());
+        self.read(move |sql| records::queues(sql, &handle, &tenant)).await
+    }
+
+    async fn ready_work(&self, tenant: &TenantId) -> WorldResult<Vec<ReadyWork>> {
+        let (tenant, now) = (tenant.clone(), self.handle.clock.now());
+        self.read(move |sql| records::ready_work(sql, now, &tenant)).await
     }
 
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
@@ -282,6 +290,10 @@ impl Records for SqliteWorld {
     async fn workflow_patches(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<WorkflowPatch>> {
         let (tenant, workflow) = (tenant.clone(), workflow.to_owned());
         self.read(move |sql| artifacts::workflow_patches(sql, &tenant, &workflow)).await
+    }
+
+    async fn damage(&self, query: DamageQuery) -> WorldResult<Page<Damage>> {
+        self.read(move |sql| records::damage(sql, &query)).await
     }
 
     async fn health(&self) -> WorldResult<Health> {

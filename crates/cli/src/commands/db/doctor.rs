@@ -1,7 +1,8 @@
 //! Problems of the database itself, and of the work in it that nobody takes care of.
 
 use rhythm_core::{Millis, Timestamp};
-use rhythm_engine::world::{QueueRow, RunQuery, Schedule};
+use rhythm_engine::unserved::{Unserved, unserved};
+use rhythm_engine::world::{Damage, DamageQuery, QueueRow, RunQuery, Schedule, Stored, WorkerRow};
 use serde_json::json;
 
 use crate::config::Settings;
@@ -15,7 +16,8 @@ const PATIENCE: Millis = Millis::from_secs(60);
 
 pub async fn run(settings: Settings) -> CliResult {
     let session = Session::open(&Settings { migrate: false, ..settings }).await?;
-    let findings = examine(&session).await?;
+    let findings = examine(&session).await?.into_iter().map(|finding| with_flags(&session, finding));
+    let findings: Vec<String> = findings.collect();
     if session.out.is_json() {
         session.out.json(&json!({ "findings": findings }))?;
     } else if findings.is_empty() {
@@ -28,6 +30,14 @@ pub async fn run(settings: Settings) -> CliResult {
     match findings.len() {
         0 => Ok(()),
         number => Err(CliError::Unhealthy(count(number as u64, "problem"))),
+    }
+}
+
+/// What ends with a command can be typed as it is shown.
+fn with_flags(session: &Session, finding: String) -> String {
+    match finding.contains(": rhythm ") {
+        true => session.command(&finding),
+        false => finding,
     }
 }
 
@@ -45,6 +55,9 @@ async fn examine(session: &Session) -> CliResult<Vec<String>> {
         };
         findings.push(format!("{letters} to be decided on{kept}: rhythm dead list"));
     }
+    let workers = world.workers(tenant).await?;
+    findings.extend(workers.iter().filter_map(|worker| gone(worker, &workers, now)));
+    findings.extend(unserved(&session.client).await?.into_iter().map(|work| undone(work, now)));
     findings.extend(world.queues(tenant).await?.iter().filter_map(|queue| unattended(queue, now)));
     findings.extend(world.schedules(tenant).await?.iter().filter_map(|schedule| late(schedule, now)));
     let query = RunQuery { tenant: tenant.clone(), blocked: true, limit: 20, ..RunQuery::default() };
@@ -52,6 +65,17 @@ async fn examine(session: &Session) -> CliResult<Vec<String>> {
         let code = run.blocked.as_ref().map_or("blocked", |blocked| blocked.code.as_str());
         findings.push(format!("run {} cannot go on ({code}): rhythm explain {}", run.id, run.id));
     }
+    findings.extend(damaged(session, Stored::Snapshots).await?.into_iter().map(|damage| {
+        let Damage { name, detail, .. } = damage;
+        format!("the snapshot of run {name} is damaged ({detail}): restore the database, or rhythm runs fork {name}")
+    }));
+    findings.extend(damaged(session, Stored::Blobs).await?.into_iter().map(
+        |Damage { name, detail, .. }| {
+            format!(
+                "blob {name} is damaged ({detail}): restore it from a backup; what refers to it cannot go on"
+            )
+        },
+    ));
     Ok(findings)
 }
 
@@ -59,6 +83,26 @@ fn are(runs: u64) -> String {
     format!("{} {}", count(runs, "ended run"), if runs == 1 { "is" } else { "are" })
 }
 
+/// At most so many pieces in memory at once; a piece can have megabytes.
+const AT_ONCE: usize = 32;
+
+/// What a command would stumble over one day, found by its checksum.
+async fn damaged(session: &Session, stored: Stored) -> CliResult<Vec<Damage>> {
+    let mut found = Vec::new();
+    let mut cursor = None;
+    loop {
+        let query = DamageQuery { stored, cursor, limit: AT_ONCE };
+        let page = session.rhythm.world().damage(query).await?;
+        let tenant = session.client.tenant();
+        found.extend(page.rows.into_iter().filter(|damage| damage.tenant == *tenant));
+        cursor = page.next;
+        if cursor.is_none() {
+            return Ok(found);
+        }
+    }
+}
+
+/// A queue without workers is told with the work that nobody does.
 fn unattended(queue: &QueueRow, now: Timestamp) -> Option<String> {
     let (name, ready) = (&queue.name, count(queue.ready, "task"));
     let since = queue.oldest_ready_at.filter(|since| now.since(*since) > PATIENCE)?;
@@ -67,13 +111,29 @@ fn unattended(queue: &QueueRow, now: Timestamp) -> Option<String> {
         Some(format!(
             "queue {name} is paused with {ready}, the oldest from {since}: rhythm queues resume {name}"
         ))
-    } else if queue.workers == 0 {
-        Some(format!(
-            "queue {name} has {ready}, the oldest from {since}, and no worker: rhythm worker --queue {name}"
-        ))
     } else {
         None
     }
+}
+
+/// A worker that died is given up within seconds, unless nobody is left to do it.
+fn gone(worker: &WorkerRow, all: &[WorkerRow], now: Timestamp) -> Option<String> {
+    let WorkerRow { card, beat_at, running, live, .. } = worker;
+    let alone = !all.iter().any(|worker| worker.live);
+    if *live || !alone && now.since(*beat_at) <= PATIENCE {
+        return None;
+    }
+    let (beat, held) = (relative(now, *beat_at), count(*running, "task"));
+    let (id, host) = (&card.id, &card.host);
+    Some(format!(
+        "worker {id} on {host} is gone, last heard of {beat}, with {held} under way, and nobody takes over: rhythm worker"
+    ))
+}
+
+fn undone(work: Unserved, now: Timestamp) -> String {
+    let Unserved { what, count, oldest, command } = work;
+    let since = relative(now, oldest);
+    format!("no live worker does {what}: {count} waiting, the oldest since {since}: {command}")
 }
 
 fn late(schedule: &Schedule, now: Timestamp) -> Option<String> {

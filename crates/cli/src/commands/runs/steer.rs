@@ -4,6 +4,7 @@ use clap::Args;
 use rhythm_core::RunId;
 use rhythm_engine::client::RetryNode;
 use rhythm_engine::error::EngineError;
+use rhythm_engine::explain::kept_signal;
 use rhythm_engine::world::{Control, Controlled};
 use serde_json::json;
 
@@ -31,9 +32,15 @@ impl Signal {
         let payload = input::payload("--payload", self.payload.as_deref())?;
         let session = Session::open(&settings).await?;
         let run = RunId::new(self.run);
+        let before = session.client.picture(&run).await?;
         session.client.signal(&run, &self.name, payload, self.id).await?;
+        let unawaited = kept_signal(&before, &self.name);
+        if let Some(why) = unawaited.as_ref().filter(|_| !session.out.is_json()) {
+            session.out.note(format!("note[signal_kept]: {why}"));
+        }
         let text = format!("signal {} is on its way to run {run}", self.name);
-        session.out.done(text, &json!({ "run": run, "signal": self.name }))
+        let answer = json!({ "run": run, "signal": self.name, "note": unawaited });
+        session.out.done(text, &answer)
     }
 }
 

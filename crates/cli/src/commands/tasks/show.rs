@@ -47,7 +47,7 @@ async fn tell(session: &Session, task: &TaskSummary) -> CliResult {
         false => word(task.state).to_owned(),
     };
     let waits = explain_task(&session.client, &task.id).await?;
-    let waits = waits.filter(|_| task.state == TaskState::Ready);
+    let waits = waits.filter(|reason| task.state == TaskState::Ready || reason.code == "worker_gone");
     session.out.details(&[
         ("task", task.id.to_string()),
         ("run", task.run.as_ref().map(ToString::to_string).unwrap_or_default()),

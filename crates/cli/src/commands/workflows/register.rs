@@ -52,7 +52,7 @@ impl Register {
         }
         let known: BTreeSet<String> = {
             let workers = session.rhythm.world().workers(session.client.tenant()).await?;
-            workers.into_iter().flat_map(|worker| worker.card.tasks).collect()
+            workers.into_iter().filter(|worker| worker.live).flat_map(|worker| worker.card.tasks).collect()
         };
         let mut rows = Vec::new();
         for FoundFile { path, source, defined } in found {

@@ -6,9 +6,9 @@ use rhythm_core::event::Event;
 use rhythm_core::graph::NodeType;
 use rhythm_core::{Blocked, CommandId, Compensation, RunId, Status, TaskId, TenantId, Version};
 use rhythm_engine::world::{
-    AttemptRow, DeadLetter, DeadQuery, Fate, HistoryQuery, LetterStatus, Page, Parent, QueueRow, RunQuery,
-    RunSummary, Schedule, TaskQuery, TaskSummary, VersionRow, WorkerRow, WorkflowRow, WorldError,
-    WorldResult,
+    AttemptRow, DeadLetter, DeadQuery, Fate, HistoryQuery, LetterStatus, Need, Page, Parent, QueueRow,
+    ReadyWork, RunQuery, RunSummary, Schedule, TaskQuery, TaskSummary, VersionRow, WorkerRow, WorkflowRow,
+    WorldError, WorldResult,
 };
 use tokio_postgres::Row;
 
@@ -191,19 +191,20 @@ pub fn dead_letter(row: &Row) -> WorldResult<DeadLetter> {
     })
 }
 
-pub async fn workers(link: &Link, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {
+pub async fn workers(link: &Link, now: Option<i64>, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {
     let read = |row: &Row| {
         Ok(WorkerRow {
             card: from_json("worker card", row.get("card"))?,
             started_at: time(row, "started_at"),
             beat_at: time(row, "beat_at"),
             running: small(row.get("running")),
+            live: row.get("live"),
         })
     };
-    link.query(sql::WORKERS, &[&tenant.as_str()]).await?.iter().map(read).collect()
+    link.query(sql::WORKERS, &[&tenant.as_str(), &now]).await?.iter().map(read).collect()
 }
 
-pub async fn queues(link: &Link, tenant: &TenantId) -> WorldResult<Vec<QueueRow>> {
+pub async fn queues(link: &Link, now: Option<i64>, tenant: &TenantId) -> WorldResult<Vec<QueueRow>> {
     let read = |row: &Row| QueueRow {
         name: row.get("name"),
         paused: row.get("paused"),
@@ -214,7 +215,21 @@ pub async fn queues(link: &Link, tenant: &TenantId) -> WorldResult<Vec<QueueRow>
         oldest_ready_at: time_option(row, "oldest"),
         workers: count(row.get("workers")),
     };
-    Ok(link.query(sql::QUEUES, &[&tenant.as_str()]).await?.iter().map(read).collect())
+    Ok(link.query(sql::QUEUES, &[&tenant.as_str(), &now]).await?.iter().map(read).collect())
+}
+
+pub async fn ready_work(link: &Link, now: Option<i64>, tenant: &TenantId) -> WorldResult<Vec<ReadyWork>> {
+    let read = |row: &Row| {
+        let need = match row.get::<_, Option<String>>("kind") {
+            Some(kind) => Need::Run { kind: workflow_kind(&kind)?, workflow: row.get("name") },
+            None => Need::Task { queue: row.get("queue"), name: row.get("name") },
+        };
+        Ok(ReadyWork { need, count: count(row.get("count")), oldest: time(row, "oldest") })
+    };
+    let rows = link.query(sql::READY_WORK, &[&tenant.as_str(), &now]).await?;
+    let mut work: Vec<ReadyWork> = rows.iter().map(read).collect::<WorldResult<_>>()?;
+    work.sort_by(|a, b| a.need.cmp(&b.need));
+    Ok(work)
 }
 
 pub async fn schedules(link: &Link, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {

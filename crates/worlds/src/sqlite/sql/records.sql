@@ -101,7 +101,7 @@ WHERE tenant = ?1 AND number < ?2 AND (?4 IS NULL OR run = ?4) AND (?5 IS NULL O
   AND status IN (SELECT value FROM json_each(?6)) AND (?7 IS NULL OR task = ?7)
 ORDER BY number DESC LIMIT ?3;
 -- name: workers
-SELECT card, started_at, beat_at, running FROM worker WHERE tenant = ?1 ORDER BY worker;
+SELECT handle, card, started_at, beat_at, running FROM worker WHERE tenant = ?1 ORDER BY worker;
 -- name: paused_queues
 SELECT name FROM paused WHERE tenant = ?1 AND what = 'queue';
 -- name: queue_counts
@@ -138,3 +138,20 @@ SELECT COUNT(*) FROM dead_letter WHERE status = 0;
 SELECT COUNT(*) FROM (SELECT DISTINCT d.run_key FROM dead_letter d JOIN ended_run e ON e.key = d.run_key WHERE d.status = 0);
 -- name: runs_without_place
 SELECT run FROM live_run l WHERE NOT EXISTS (SELECT 1 FROM run_queue q WHERE q.key = l.key) LIMIT 10;
+-- name: ready_runs
+SELECT kind, workflow, COUNT(*), MIN(ready_at) FROM run_queue q
+WHERE (place = 1 OR place = 3) AND tenant = ?1 AND ready_at <= ?2
+  AND NOT EXISTS (SELECT 1 FROM paused p WHERE p.tenant = q.tenant AND p.what = 'workflow' AND p.name = q.workflow)
+GROUP BY kind, workflow;
+-- name: ready_tasks
+SELECT queue, name, COUNT(*), MIN(since) FROM task t
+WHERE state = 1 AND tenant = ?1
+  AND NOT EXISTS (SELECT 1 FROM paused p WHERE p.tenant = t.tenant AND p.what = 'queue' AND p.name = t.queue)
+GROUP BY queue, name;
+-- name: snapshots
+SELECT key, tenant, run, coalesce(format, 0), snapshot FROM live_run WHERE key > ?1 AND snapshot IS NOT NULL
+UNION ALL
+SELECT key, tenant, run, coalesce(format, 0), snapshot FROM ended_run WHERE key > ?1 AND snapshot IS NOT NULL
+ORDER BY 1 LIMIT ?2;
+-- name: blobs
+SELECT rowid, tenant, hash, content FROM blob WHERE rowid > ?1 ORDER BY rowid LIMIT ?2;

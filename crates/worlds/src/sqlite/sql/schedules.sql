@@ -8,5 +8,7 @@ SELECT rule FROM schedule WHERE tenant = ?1 AND name = ?2;
 -- name: due
 SELECT tenant, rule FROM schedule
 WHERE paused = 0 AND next_at IS NOT NULL AND next_at <= ?1 ORDER BY next_at LIMIT ?2;
+-- name: next
+SELECT MIN(next_at) FROM schedule WHERE paused = 0 AND next_at IS NOT NULL AND next_at > ?1;
 -- name: all
 SELECT rule FROM schedule WHERE tenant = ?1 ORDER BY name;

@@ -7,12 +7,13 @@ use super::{blobs, retain, sweep, watch};
 use crate::sqlite::sql::{size, sql};
 use crate::sqlite::tx::Tx;
 
-pub use watch::stuck_candidates;
+pub use watch::{stuck_candidates, waiting_kinds};
 
 /// What was found beside the writer; it is checked again.
 #[derive(Default)]
 pub struct Found {
     pub stuck: Vec<i64>,
+    pub waiting: Vec<watch::TaskKind>,
     pub blobs: Vec<blobs::Looked>,
 }
 
@@ -29,12 +30,17 @@ pub fn upkeep(tx: &Tx<'_>, duty: &Upkeep, found: &Found) -> WorldResult<UpkeepRe
             report.stuck = watch::report_stuck(tx, *idle, *limit, &found.stuck)?;
         }
         Upkeep::MarkUnserved { idle, limit } => {
-            report.changed = watch::mark_unserved(tx, *idle, *limit)?;
+            let unserved = watch::mark_unserved(tx, *idle, *limit, &found.waiting)?;
+            report.changed = unserved.unmarked + unserved.marked.len() as u64;
+            report.unserved = unserved.marked;
         }
         Upkeep::CollectBlobs { .. } => report.changed = blobs::settle(tx, &found.blobs)?,
         Upkeep::DueSchedules { limit } => {
             let due = params![tx.now.millis(), size(*limit)];
             report.schedules = tx.all(sql!("schedules", "due"), due, |row| Ok((row.id()?, row.json()?)))?;
+            let later = params![tx.now.millis()];
+            report.next_schedule =
+                tx.one(sql!("schedules", "next"), later, |row| row.time_option())?.flatten();
         }
     }
     report.runs_ready = tx.number(sql!("upkeep", "runs_ready"), params![tx.now.millis()])? != 0;

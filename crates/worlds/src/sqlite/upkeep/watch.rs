@@ -1,7 +1,9 @@
-//! Finding runs that nothing will move: stuck ones, and ones no live worker can step.
+//! Finding runs that nothing will move: stuck ones, and ones no live worker can help.
+
+use std::collections::HashMap;
 
 use rhythm_core::{Millis, RunId, TenantId, Timestamp, WorkflowKind};
-use rhythm_engine::world::{WorkerCard, WorldResult};
+use rhythm_engine::world::{WorkerCard, WorldResult, unserved_run, unserved_task};
 use rusqlite::params;
 
 use crate::sqlite::claim_runs::ready_programs;
@@ -31,38 +33,125 @@ pub fn report_stuck(
     Ok(stuck)
 }
 
-/// Marks ready runs no worker lists, and unmarks those one lists again.
-pub fn mark_unserved(tx: &Tx<'_>, idle: Millis, limit: usize) -> WorldResult<u64> {
-    let mut changed = 0;
-    let cards_of = |tenant: &str| -> WorldResult<Vec<WorkerCard>> {
-        tx.all(sql!("watch", "cards"), params![tenant], |row| row.json())
-    };
-    let program = |row: &mut Columns<'_>| Ok((row.take()?, row.take()?, row.take()?));
-    let marked: Vec<(String, String, String)> = tx.all(sql!("watch", "marked"), [], program)?;
-    for (tenant, kind, workflow) in marked {
-        if is_served(&cards_of(&tenant)?, &kind, &workflow) {
-            changed += tx.run(sql!("watch", "unmark"), params![tenant, kind, workflow])?;
+/// A task that has waited: its tenant, queue and name.
+pub type TaskKind = (String, String, String);
+
+/// Looks through all ready tasks, so it runs beside the writer; what it finds is checked again.
+pub fn waiting_kinds(sql: Sql<'_>, now: Timestamp, idle: Millis) -> WorldResult<Vec<TaskKind>> {
+    sql.all(sql!("watch", "waiting_kinds"), params![before(now, idle)], |row| {
+        Ok((row.take()?, row.take()?, row.take()?))
+    })
+}
+
+/// What became of a look at runs nobody can help.
+#[derive(Default)]
+pub struct Unserved {
+    pub marked: Vec<(TenantId, RunId, String)>,
+    pub unmarked: u64,
+}
+
+/// Marks runs nobody can help, and unmarks those somebody can help again.
+pub fn mark_unserved(tx: &Tx<'_>, idle: Millis, limit: usize, waiting: &[TaskKind]) -> WorldResult<Unserved> {
+    let late = before(tx.now, idle);
+    let mut crew = Crew { tx, cards: HashMap::new() };
+    let mut found = Unserved::default();
+    for run in tx.all(sql!("watch", "marked"), [], Marked::read)? {
+        if !crew.is_lost(&run, late)? {
+            found.unmarked += tx.run(sql!("watch", "unmark"), params![run.key])? as u64;
         }
     }
+    let mut mark = |text, (tenant, a, b): (&str, &str, &str), why: String| -> WorldResult<()> {
+        let room = size(limit.saturating_sub(found.marked.len()));
+        let row = params![tenant, a, b, late, tx.now.millis(), why, room];
+        let runs = tx.all(text, row, |row| Ok((row.id()?, row.id()?)))?;
+        found.marked.extend(runs.into_iter().map(|(tenant, run)| (tenant, run, why.clone())));
+        Ok(())
+    };
     let tenants: Vec<String> = tx.all(sql!("watch", "tenants"), [], |row| row.take())?;
     for tenant in tenants {
-        let cards = cards_of(&tenant)?;
         for (kind, workflow) in ready_programs(tx, &tenant)? {
-            if !is_served(&cards, &kind, &workflow) {
-                let (late, room) = (before(tx.now, idle), size(limit.saturating_sub(changed)));
-                let detail = format!("no live worker can step {kind} workflow {workflow}");
-                let row = params![tenant, kind, workflow, late, tx.now.millis(), detail, room];
-                changed += tx.run(sql!("watch", "mark"), row)?;
+            let Some(known) = WorkflowKind::parse(&kind) else { continue };
+            if !crew.steps(&tenant, known, &workflow)? {
+                let why = unserved_run(known, &workflow);
+                mark(sql!("watch", "mark"), (&tenant, &kind, &workflow), why)?;
             }
         }
     }
-    Ok(changed as u64)
+    for (tenant, queue, name) in waiting {
+        if !crew.does(tenant, queue, name)? {
+            mark(sql!("watch", "mark_task"), (tenant, queue, name), unserved_task(name, queue))?;
+        }
+    }
+    found.marked.sort();
+    Ok(found)
 }
 
-fn is_served(cards: &[WorkerCard], kind: &str, workflow: &str) -> bool {
-    let kind = WorkflowKind::parse(kind);
-    cards.iter().any(|card| {
-        kind.is_some_and(|kind| card.kinds.contains(&kind))
-            || card.workflows.iter().any(|listed| listed == workflow)
-    })
+struct Marked {
+    key: i64,
+    tenant: String,
+    run: String,
+    kind: String,
+    workflow: String,
+    ready: bool,
+}
+
+impl Marked {
+    fn read(row: &mut Columns<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            key: row.take()?,
+            tenant: row.take()?,
+            run: row.take()?,
+            kind: row.take()?,
+            workflow: row.take()?,
+            ready: row.take()?,
+        })
+    }
+}
+
+/// What the workers of each tenant can do.
+struct Crew<'t, 'c> {
+    tx: &'t Tx<'c>,
+    cards: HashMap<String, Vec<WorkerCard>>,
+}
+
+impl Crew<'_, '_> {
+    fn cards(&mut self, tenant: &str) -> WorldResult<&[WorkerCard]> {
+        if !self.cards.contains_key(tenant) {
+            let cards = self.tx.all(sql!("watch", "cards"), params![tenant], |row| row.json())?;
+            self.cards.insert(tenant.to_owned(), cards);
+        }
+        Ok(&self.cards[tenant])
+    }
+
+    fn steps(&mut self, tenant: &str, kind: WorkflowKind, workflow: &str) -> WorldResult<bool> {
+        let listed = |card: &WorkerCard| card.workflows.iter().any(|listed| listed == workflow);
+        Ok(self.cards(tenant)?.iter().any(|card| card.kinds.contains(&kind) || listed(card)))
+    }
+
+    /// A paused queue says itself why nobody does what is in it.
+    fn does(&mut self, tenant: &str, queue: &str, name: &str) -> WorldResult<bool> {
+        let lists = |names: &[String], wanted: &str| names.iter().any(|name| name == wanted);
+        let able = |card: &WorkerCard| lists(&card.queues, queue) && lists(&card.tasks, name);
+        if self.cards(tenant)?.iter().any(able) {
+            return Ok(true);
+        }
+        Ok(self.tx.number(sql!("watch", "paused_queue"), params![tenant, queue])? != 0)
+    }
+
+    fn is_lost(&mut self, run: &Marked, late: i64) -> WorldResult<bool> {
+        if let Some(kind) = WorkflowKind::parse(&run.kind).filter(|_| run.ready)
+            && !self.steps(&run.tenant, kind, &run.workflow)?
+        {
+            return Ok(true);
+        }
+        let row = params![run.key, run.run, late];
+        let kind = |row: &mut Columns<'_>| Ok((row.take()?, row.take()?));
+        let tasks: Vec<(String, String)> = self.tx.all(sql!("watch", "waiting_tasks_of"), row, kind)?;
+        for (queue, name) in tasks {
+            if !self.does(&run.tenant, &queue, &name)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
