@@ -105,6 +105,8 @@ impl Client {
             let (workflow, of) = (start.workflow, target.workflow);
             return Err(EngineError::WrongTag { tag, workflow, of });
         }
+        // The run remembers it, unless it has a tag of that name itself.
+        start.tags.entry("tag".to_owned()).or_insert(tag);
         Ok(StartRun { workflow: target.workflow, version: Some(target.version), ..start })
     }
 }

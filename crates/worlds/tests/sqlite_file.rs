@@ -447,12 +447,12 @@ async fn people_find_views_with_readable_times() {
         text(&["r1", "pending", "{\"city\":\"Berlin\"}", "2026-11-15T20:30:00.123Z"])
     );
     assert_eq!(
-        row("SELECT run_id, seq, type, actor, at FROM event_log ORDER BY seq"),
-        text(&["r1", "1", "approval_created", "user:ann", "2026-11-15T20:30:00.123Z"])
+        row("SELECT run_id, sequence_num, event_type, actor, timestamp FROM event_log ORDER BY sequence_num"),
+        text(&["r1", "1", "approval.created", "user:ann", "2026-11-15T20:30:00.123Z"])
     );
-    assert_eq!(row("SELECT run_id, key FROM applied_keys"), text(&["r1", "s1"]));
+    assert_eq!(row("SELECT run_id, op_key FROM applied_keys"), text(&["r1", "s1"]));
     assert_eq!(
-        row("SELECT approval, node, status, decision, decided_by, via FROM approvals ORDER BY approval"),
+        row("SELECT approval, node_id, status, decision, decided_by, via FROM approvals ORDER BY approval"),
         text(&["3", "boss", "decided", "approved", "ann", "user:ann"])
     );
     assert_eq!(
@@ -462,7 +462,7 @@ async fn people_find_views_with_readable_times() {
         text(&["3 1 decided,4 2 timeout,5 2 pending"])
     );
     assert_eq!(
-        row("SELECT run_id, status, awaiting FROM workflow_execution_context"),
+        row("SELECT execution_id, status, awaiting FROM workflow_execution_context"),
         text(&["r1", "pending", "[]"])
     );
     for view in ["events", "executions", "workflow_definitions", "worker_heartbeats", "dlq"] {

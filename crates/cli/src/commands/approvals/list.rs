@@ -13,7 +13,7 @@ use crate::times::{relative, relative_or};
 #[derive(Debug, Args)]
 pub struct List {
     /// Only those in this state
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, ignore_case = true)]
     state: Option<State>,
     /// Only those of this run
     #[arg(long)]

@@ -16,8 +16,8 @@ const SHOWN_REASON: usize = 60;
 /// List runs, newest first
 #[derive(Debug, Args)]
 pub struct List {
-    /// Only runs with this status
-    #[arg(long)]
+    /// Only runs with this status; `suspended` is `waiting`
+    #[arg(long, ignore_case = true)]
     status: Option<StatusArg>,
     /// Only runs of this workflow
     #[arg(long, value_name = "NAME")]
@@ -28,7 +28,7 @@ pub struct List {
     /// Only children of this run
     #[arg(long, value_name = "RUN")]
     parent: Option<String>,
-    /// Only runs that cannot go on without help
+    /// Only runs that cannot go on without help, also those whose tasks no live worker can do
     #[arg(long)]
     blocked: bool,
     #[command(flatten)]
@@ -39,6 +39,7 @@ pub struct List {
 enum StatusArg {
     Pending,
     Running,
+    #[value(alias = "suspended")]
     Waiting,
     Completed,
     Failed,

@@ -12,7 +12,7 @@ use crate::times::relative;
 #[derive(Debug, Args)]
 pub struct List {
     /// Only tasks in this state
-    #[arg(long)]
+    #[arg(long, ignore_case = true)]
     state: Option<StateArg>,
     /// Only tasks of this queue
     #[arg(long, value_name = "NAME")]
