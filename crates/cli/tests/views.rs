@@ -28,7 +28,7 @@ fn page() -> Page {
 }
 
 /// Views that are for other views, and for the engine.
-const OWN: [&str; 5] = ["any_run", "living", "node_answer", "run_summary", "settled_step"];
+const OWN: [&str; 6] = ["any_run", "living", "node_answer", "open_node", "run_summary", "settled_step"];
 
 fn the_page_lists_every_view_and_column(rig: &Rig) {
     rig.ok(&["db", "migrate"]);
@@ -77,6 +77,8 @@ await Task.run(\"fail\", { message: \"no\" }, { retries: { max_attempts: 2, init
 ";
 
 const TURNS: &str = "let state = { round: 3 }\nawait Signal.next(\"go\")\nreturn state\n";
+
+const BROKEN: &str = "metadata: {name: broken}\nnodes: [{id: charge, type: task, config: {task: fail, message: never}, retry: {max_attempts: 1}}]\n";
 
 /// A graph that waits for a person and a signal, a flow that waits, one that failed, and a task nobody does.
 struct Played {
@@ -193,15 +195,22 @@ fn every_question_of_the_designs_has_its_answer(rig: &Rig) {
     let letters = format!("SELECT * FROM dlq WHERE run_id = '{shaky}'");
     assert_eq!(count(&letters), 1);
     assert_eq!(ask(&letters.replace('*', "failure_reason, attempts")), ["no 2"]);
+    rig.write("broken.graph.yaml", BROKEN);
+    rig.ok(&["workflows", "register", "broken.graph.yaml"]);
+    let broken = rig.ok(&["start", "broken"]);
+    rig.until(&["runs", "show", &broken], |shown| shown["status"] == "failed");
+    let whose = format!("SELECT node_id, token_id FROM dlq WHERE run_id = '{broken}'");
+    assert_eq!(ask(&whose), ["charge 1"]);
     let late = "SELECT run_id FROM runs WHERE status = 'RUNNING' AND deadline_at < now()";
     assert_eq!(count(late), 0);
     let known = "SELECT count(*) FROM runs WHERE deadline_at IS NULL AND status IN ('waiting', 'failed')";
-    assert_eq!(ask(known), ["3"], "no deadline is no time");
+    assert_eq!(ask(known), ["4"], "no deadline is no time");
     let ended = format!(
         "SELECT status, attempt FROM executions WHERE run_id = '{order}' AND type = 'task' ORDER BY id"
     );
     assert_eq!(ask(&ended), ["completed 1", "completed 1"], "a task that has ended is still there");
-    assert_eq!(ask("SELECT attempt, next_at IS NULL FROM attempts"), [format!("1 {no}")]);
+    let tried = format!("SELECT attempt, next_at IS NULL FROM attempts WHERE run_id = '{shaky}'");
+    assert_eq!(ask(&tried), [format!("1 {no}")]);
     rig.ok(&["runs", "signal", &order, "packed"]);
 }
 

@@ -264,12 +264,24 @@ FROM event AS e WHERE e.type = 'node_emitted' AND NOT EXISTS (
     SELECT FROM event AS x WHERE x.run = e.run AND x.tenant = e.tenant AND x.born = e.born AND x.type = 'node_consumed'
         AND as_json(x.data) -> 'token' = as_json(e.data) -> 'token');
 
+-- The node and the token of a graph stand in the snapshot from before the failure.
 CREATE VIEW dlq AS
-SELECT d.tenant, d.task AS dlq_id, d.run AS run_id, d.task AS task_id, d.number, d.name, d.queue, as_json(d.input) AS token_data,
+SELECT d.tenant, d.task AS dlq_id, d.run AS run_id, v.token AS token_id, v.node AS node_id, d.task AS task_id, d.number, d.name,
+    d.queue, as_json(d.input) AS token_data,
     CASE WHEN jsonb_typeof(as_json(d.input)) = 'object' THEN as_json(d.input) ->> '$blob' END AS payload_cas_ref,
     as_json(d.options) AS options, as_json(d.failure) ->> 'code' AS code, as_json(d.failure) ->> 'message' AS failure_reason,
     as_json(d.failure) AS error_details, d.attempts::bigint AS attempts, d.held, as_time(d.died_at) AS created_at
-FROM dead_letter AS d;
+FROM dead_letter AS d
+LEFT JOIN LATERAL (
+    SELECT o.key::bigint AS token, o.value ->> 'node' AS node
+    FROM (SELECT as_state(l.snapshot) -> 'open' AS open FROM live_run AS l
+          WHERE l.id = d.run AND l.tenant = d.tenant AND l.kind = 'graph'
+          UNION ALL
+          SELECT as_state(x.snapshot) -> 'open' FROM ended_run AS x
+          WHERE x.id = d.run AND x.tenant = d.tenant AND x.kind = 'graph') AS s
+    CROSS JOIN LATERAL jsonb_each(CASE WHEN jsonb_typeof(s.open) = 'object' THEN s.open ELSE '{}' END) AS o
+    WHERE coalesce(o.value #>> '{wait,task}', o.value #>> '{wait,held,held}') = d.number::text
+    LIMIT 1) AS v ON true;
 
 -- Types that were registered; the built-in ones are the program's.
 CREATE VIEW node_type_registry AS

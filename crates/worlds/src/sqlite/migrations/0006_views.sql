@@ -288,8 +288,20 @@ FROM any_run r JOIN event v ON v.run_key = r.key AND v.type = 'node_emitted'
 WHERE json_extract(v.data, '$.token') NOT IN (
     SELECT json_extract(x.data, '$.token') FROM event x WHERE x.run_key = r.key AND x.type = 'node_consumed');
 
+-- The nodes of graphs that wait for a task, or have failed with one, by the command they gave.
+CREATE VIEW open_node AS
+SELECT s.key AS run_key, CAST(o.key AS INTEGER) AS token, json_extract(o.value, '$.node') AS node,
+       coalesce(json_extract(o.value, '$.wait.task'), json_extract(o.value, '$.wait.held.held')) AS command
+FROM (SELECT key, CAST(substr(snapshot, 1, length(snapshot) - 9) AS TEXT) AS state FROM live_run WHERE kind = 'graph'
+      UNION ALL
+      SELECT key, CAST(substr(snapshot, 1, length(snapshot) - 9) AS TEXT) FROM ended_run WHERE kind = 'graph') s
+JOIN json_each(s.state, '$.open') o;
+
+-- The node and the token of a graph stand in the snapshot from before the failure.
 CREATE VIEW dlq AS
-SELECT d.tenant, d.task AS dlq_id, d.run AS run_id, d.task AS task_id, d.command AS number, d.name, d.queue,
+SELECT d.tenant, d.task AS dlq_id, d.run AS run_id,
+       (SELECT o.token FROM open_node o WHERE o.run_key = d.run_key AND o.command = d.command) AS token_id,
+       (SELECT o.node FROM open_node o WHERE o.run_key = d.run_key AND o.command = d.command) AS node_id, d.task AS task_id, d.command AS number, d.name, d.queue,
        d.input AS token_data, json_extract(d.input, '$."$blob"') AS payload_cas_ref, d.options,
        json_extract(d.failure, '$.code') AS code, json_extract(d.failure, '$.message') AS failure_reason,
        d.failure AS error_details, d.attempts, d.held,
