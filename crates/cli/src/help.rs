@@ -68,9 +68,9 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("dead discard", &["rhythm dead discard TASK"]),
     ("approvals list", &["rhythm approvals list"]),
     ("approvals show", &["rhythm approvals show RUN/3"]),
-    ("approvals approve", &["rhythm approvals approve RUN/3 --comments 'fine with me'"]),
-    ("approvals reject", &["rhythm approvals reject RUN/3 --comments 'too expensive'"]),
-    ("approvals link", &["rhythm approvals link RUN/3"]),
+    ("approvals approve", &["rhythm approvals approve RUN/3 --comment 'fine with me'"]),
+    ("approvals reject", &["rhythm approvals reject RUN/3 --comment 'too expensive'"]),
+    ("approvals link", &["rhythm approvals link RUN/3 --for ann"]),
     ("workers", &["rhythm workers"]),
     ("queues list", &["rhythm queues list"]),
     ("queues pause", &["rhythm queues pause mail"]),
@@ -112,7 +112,7 @@ pub fn command() -> Command {
     let root = with_examples(Cli::command(), "");
     let groups = groups(&root);
     root.help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{{options}}{{after-help}}"
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}{{after-help}}"
     ))
 }
 

@@ -28,7 +28,8 @@ fn page() -> Page {
 }
 
 /// Views that are for other views, and for the engine.
-const OWN: [&str; 6] = ["any_run", "living", "node_answer", "open_node", "run_summary", "settled_step"];
+const OWN: [&str; 7] =
+    ["any_run", "letter", "living", "node_answer", "open_node", "run_summary", "settled_step"];
 
 fn the_page_lists_every_view_and_column(rig: &Rig) {
     rig.ok(&["db", "migrate"]);

@@ -35,10 +35,12 @@ impl Check {
         let mut rows = Vec::new();
         for file @ WorkflowFile { path, source } in &files {
             let Findings { diagnostics, tasks } = findings(file, self.strict);
-            let of = |severity| diagnostics.iter().filter(|found| found.severity == severity).count() as u64;
-            let wrong = of(Severity::Error);
+            let of = |counts: fn(Severity) -> bool| {
+                diagnostics.iter().filter(|found| counts(found.severity)).count() as u64
+            };
+            let wrong = of(Severity::refuses);
             errors += wrong;
-            warnings += of(Severity::Warning);
+            warnings += of(|severity| severity == Severity::Warning);
             let steps_wanted = self.steps && wrong == 0 && file.kind() == WorkflowKind::Flow;
             let code = steps_wanted.then(|| compiled(path, source)).flatten();
             if out.is_json() {

@@ -58,7 +58,8 @@ fn describe(command: &Command, above: &str, text: &mut String) {
     text.push_str(&format!("\n## `{usage}`\n\n{}.\n", about(command).trim_end_matches('.')));
     if let Some(more) = command.get_after_help() {
         // Indented by four, lines are code.
-        let more = more.to_string().replace("\n  rhythm ", "\n\n    rhythm ");
+        let more = more.to_string().replace(":\n  rhythm ", ":\n\n    rhythm ");
+        let more = more.replace("\n  rhythm ", "\n    rhythm ");
         text.push_str(&format!("\n{}\n", more.trim_end()));
     }
     let own = |arg: &&Arg| !arg.is_global_set() && arg.get_id() != "help" && !arg.is_hide_set();

@@ -70,7 +70,7 @@ impl Choice {
             }
             (Takes::Retries, _) => "{ max_attempts: 5 }",
             (Takes::Anything, "settle" | "cancel") => "true",
-            (Takes::Anything, "queue" | "key") => "\"name\"",
+            (Takes::Anything, "queue" | "key" | "label") => "\"name\"",
             (Takes::Anything, "no_retry_on") => "[\"Declined\"]",
             (Takes::Anything, "multiplier") => "2",
             (Takes::Anything, "jitter") => "0.1",

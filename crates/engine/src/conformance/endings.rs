@@ -57,6 +57,7 @@ pub async fn a_failed_run_keeps_what_reopening_needs(stage: &dyn Stage) {
     let picture = play.picture(&run).await;
     assert_eq!((picture.summary.status, picture.output), (Status::Failed, None));
     assert_eq!(picture.failure, Some(failure("BROKEN")));
+    assert_eq!(picture.summary.failure, picture.failure, "listings say why");
     assert_eq!(picture.failed_by.as_ref(), Some(&claimed.messages[0]));
     assert_eq!(picture.row.state, draft.item.state);
     assert_eq!((ids(&picture.inbox), picture.timers.len()), (vec!["s2"], 1));

@@ -42,7 +42,7 @@ SELECT r.tenant, r.id AS run_id, r.workflow AS workflow_name, r.version AS workf
         SELECT (as_json(e.data) ->> 'counter_after')::bigint FROM event AS e
         WHERE e.run = r.id AND e.tenant = r.tenant AND e.born = r.born AND e.type IN ('node_consumed', 'node_emitted')
         ORDER BY e.seq DESC LIMIT 1) END AS final_counter_value,
-    (SELECT count(*) FROM dead_letter AS d WHERE d.run = r.id AND d.tenant = r.tenant) AS dlq_count,
+    (SELECT count(*) FROM dead_letter AS d WHERE d.run = r.id AND d.tenant = r.tenant AND d.status <> 1) AS dlq_count,
     as_time(nullif(r.at, 0)) AS last_event_at, r.revision, r.seq
 FROM (
     SELECT l.tenant, l.id, l.born, l.workflow, l.version, l.kind,
@@ -264,14 +264,18 @@ FROM event AS e WHERE e.type = 'node_emitted' AND NOT EXISTS (
     SELECT FROM event AS x WHERE x.run = e.run AND x.tenant = e.tenant AND x.born = e.born AND x.type = 'node_consumed'
         AND as_json(x.data) -> 'token' = as_json(e.data) -> 'token');
 
--- The node and the token of a graph stand in the snapshot from before the failure.
+-- What its run dealt with is history, no letter. The node and the token of a graph stand in the snapshot from before the failure.
 CREATE VIEW dlq AS
 SELECT d.tenant, d.task AS dlq_id, d.run AS run_id, v.token AS token_id, v.node AS node_id, d.task AS task_id, d.number, d.name,
     d.queue, as_json(d.input) AS token_data,
     CASE WHEN jsonb_typeof(as_json(d.input)) = 'object' THEN as_json(d.input) ->> '$blob' END AS payload_cas_ref,
     as_json(d.options) AS options, as_json(d.failure) ->> 'code' AS code, as_json(d.failure) ->> 'message' AS failure_reason,
-    as_json(d.failure) AS error_details, d.attempts::bigint AS attempts, d.held, as_time(d.died_at) AS created_at
-FROM dead_letter AS d
+    as_json(d.failure) AS error_details, d.attempts::bigint AS attempts, d.held,
+    (ARRAY['pending', 'handled', 'reprocessed', 'discarded'])[d.status + 1] AS status, d.fate, as_json(d.history) AS history,
+    as_time(d.died_at) AS created_at,
+    as_time((SELECT max((h.value ->> 'at')::bigint) FROM jsonb_array_elements(as_json(d.history)) AS h
+        WHERE h.value ->> 'status' = 'reprocessed')) AS reprocessed_at
+FROM letter AS d
 LEFT JOIN LATERAL (
     SELECT o.key::bigint AS token, o.value ->> 'node' AS node
     FROM (SELECT as_state(l.snapshot) -> 'open' AS open FROM live_run AS l
@@ -281,7 +285,8 @@ LEFT JOIN LATERAL (
           WHERE x.id = d.run AND x.tenant = d.tenant AND x.kind = 'graph') AS s
     CROSS JOIN LATERAL jsonb_each(CASE WHEN jsonb_typeof(s.open) = 'object' THEN s.open ELSE '{}' END) AS o
     WHERE coalesce(o.value #>> '{wait,task}', o.value #>> '{wait,held,held}') = d.number::text
-    LIMIT 1) AS v ON true;
+    LIMIT 1) AS v ON true
+WHERE d.status <> 1;
 
 -- Types that were registered; the built-in ones are the program's.
 CREATE VIEW node_type_registry AS

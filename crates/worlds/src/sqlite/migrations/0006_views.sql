@@ -38,7 +38,7 @@ SELECT l.tenant, l.run AS run_id, l.workflow AS workflow_name, l.version AS work
        NULL AS ended_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', l.deadline_at / 1000.0, 'unixepoch') AS deadline_at,
        NULL AS final_counter_value,
-       (SELECT count(*) FROM dead_letter d WHERE d.run_key = l.key) AS dlq_count,
+       (SELECT count(*) FROM dead_letter d WHERE d.run_key = l.key AND d.status <> 1) AS dlq_count,
        strftime('%Y-%m-%dT%H:%M:%fZ', nullif(l.at, 0) / 1000.0, 'unixepoch') AS last_event_at, l.revision, l.seq
 FROM live_run l JOIN run_queue q ON q.key = l.key JOIN run_start o ON o.key = l.key
 UNION ALL
@@ -56,7 +56,7 @@ SELECT e.tenant, e.run, e.workflow, e.version, e.kind, e.status, e.paused, e.blo
        strftime('%Y-%m-%dT%H:%M:%fZ', e.deadline_at / 1000.0, 'unixepoch'),
        iif(e.kind = 'graph', (SELECT json_extract(v.data, '$.counter_after') FROM event v
            WHERE v.run_key = e.key AND v.type IN ('node_consumed', 'node_emitted') ORDER BY v.seq DESC LIMIT 1), NULL),
-       (SELECT count(*) FROM dead_letter d WHERE d.run_key = e.key),
+       (SELECT count(*) FROM dead_letter d WHERE d.run_key = e.key AND d.status <> 1),
        strftime('%Y-%m-%dT%H:%M:%fZ', nullif(e.at, 0) / 1000.0, 'unixepoch'), e.revision, e.seq
 FROM ended_run e JOIN run_start o ON o.key = e.key;
 
@@ -297,7 +297,7 @@ FROM (SELECT key, CAST(substr(snapshot, 1, length(snapshot) - 9) AS TEXT) AS sta
       SELECT key, CAST(substr(snapshot, 1, length(snapshot) - 9) AS TEXT) FROM ended_run WHERE kind = 'graph') s
 JOIN json_each(s.state, '$.open') o;
 
--- The node and the token of a graph stand in the snapshot from before the failure.
+-- What its run dealt with is history, no letter. The node and the token of a graph stand in the snapshot from before the failure.
 CREATE VIEW dlq AS
 SELECT d.tenant, d.task AS dlq_id, d.run AS run_id,
        (SELECT o.token FROM open_node o WHERE o.run_key = d.run_key AND o.command = d.command) AS token_id,
@@ -305,8 +305,11 @@ SELECT d.tenant, d.task AS dlq_id, d.run AS run_id,
        d.input AS token_data, json_extract(d.input, '$."$blob"') AS payload_cas_ref, d.options,
        json_extract(d.failure, '$.code') AS code, json_extract(d.failure, '$.message') AS failure_reason,
        d.failure AS error_details, d.attempts, d.held,
-       strftime('%Y-%m-%dT%H:%M:%fZ', d.died_at / 1000.0, 'unixepoch') AS created_at
-FROM dead_letter d;
+       CASE d.status WHEN 0 THEN 'pending' WHEN 2 THEN 'reprocessed' ELSE 'discarded' END AS status, d.fate, d.history,
+       strftime('%Y-%m-%dT%H:%M:%fZ', d.died_at / 1000.0, 'unixepoch') AS created_at,
+       (SELECT strftime('%Y-%m-%dT%H:%M:%fZ', max(json_extract(h.value, '$.at')) / 1000.0, 'unixepoch')
+        FROM json_each(d.history) h WHERE json_extract(h.value, '$.status') = 'reprocessed') AS reprocessed_at
+FROM letter d WHERE d.status <> 1;
 
 -- Types that were registered; the built-in ones are the program's.
 CREATE VIEW node_type_registry AS
