@@ -69,6 +69,8 @@ pub enum CliError {
     TestsFailed,
     #[error("run {run} was left where it stands")]
     Interrupted { run: String, help: String },
+    #[error("run {run} is blocked: {reason}")]
+    Blocked { run: String, reason: String },
     /// Whoever read our output has gone: not an error of ours, and nobody is there to be told.
     #[error("nobody reads the output any more")]
     BrokenPipe,
@@ -123,6 +125,7 @@ impl CliError {
             Self::Refused(_) => "CLI015",
             Self::TestsFailed => "CLI016",
             Self::Interrupted { .. } => "CLI017",
+            Self::Blocked { .. } => "CLI018",
         }
     }
 
@@ -156,6 +159,12 @@ impl CliError {
             }
             Self::Refused(_) => "each message above says what to write instead",
             Self::Interrupted { help, .. } => help,
+            Self::Blocked { run, .. } => {
+                return format!(
+                    "`rhythm explain {run}` says more; once the cause is gone, `rhythm runs retry {run}` lets it go on, and `rhythm run --resume \
+                     {run}` shows how"
+                );
+            }
             Self::TestsFailed => "each problem above says what was expected and what happened",
             Self::BrokenPipe => "",
         };
@@ -167,7 +176,8 @@ impl CliError {
             Self::BrokenPipe => 0,
             Self::Interrupted { .. } | Self::Bench { interrupted: true, .. } => 130,
             Self::Failed { .. } | Self::Cancelled { .. } | Self::Unverified { .. } | Self::Unhealthy(_) => 1,
-            Self::Output(_) | Self::Bench { .. } | Self::Refused(_) | Self::TestsFailed => 1,
+            Self::Blocked { .. } | Self::Output(_) | Self::Bench { .. } => 1,
+            Self::Refused(_) | Self::TestsFailed => 1,
             Self::Engine(error) => engine_exit(error),
             _ => 2,
         }

@@ -391,7 +391,52 @@ fn a_fork_goes_on_by_itself(rig: &Rig) {
     rig.fails(&["runs", "fork", &run, "--at", "99"], 3, "ENGINE014");
 }
 
+/// Two hundred records of 750 bytes at a time, gathered in a variable.
+fn a_script_gathers_megabytes_and_ends(rig: &Rig) {
+    rig.write(
+        "gather.flow",
+        "let all = []\nfor (let n of [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]) {\n  let r = await Task.run(\"echo\", { n, list: \
+         inputs.list })\n  all = all.concat(r.list, [r.n])\n}\nreturn [all.length, all[0].id, all[4019], all[2010].id]",
+    );
+    let list: Vec<Value> = (0..200).map(|id| json!({"id": id, "text": "x".repeat(730)})).collect();
+    rig.write("page.json", &json!({"list": list}).to_string());
+    let key = ["run", "gather.flow", "--input", "@page.json", "--key", "k", "--quiet"];
+    assert_eq!(rig.ok(&key), "[4020,0,20,0]");
+    let run = rig.json(&["runs", "list"])["rows"][0]["id"].as_str().unwrap().to_owned();
+    let events = rig.ok(&["runs", "events", &run]);
+    assert!(!events.contains("LARGE_SNAPSHOT"), "{events}");
+    rig.ok(&["verify", &run]);
+    if rig.is_sqlite() {
+        // Each page is written once: what tasks got, what they gave, the segments, and the input.
+        let database = rusqlite::Connection::open(rig.path().join("rhythm.db")).unwrap();
+        let stored = "SELECT sum(bytes), max(bytes) FROM blob";
+        let (all, largest): (i64, i64) =
+            database.query_row(stored, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        assert!(all < 4 * 20 * 160_000 && largest < 200_000, "{all} {largest}");
+    }
+}
+
+fn a_run_that_lacks_a_value_is_told_also_to_who_wants_no_remarks_and_goes_on_when_it_is_back(rig: &Rig) {
+    rig.write("late.flow", "await Signal.next(\"go\")\nreturn inputs.length");
+    rig.write("large.json", &format!("\"{}\"", "z".repeat(100_000)));
+    rig.ok(&["workflows", "register", "late.flow"]);
+    let run = rig.ok(&["start", "late", "--input", "@large.json"]);
+    rig.execute("CREATE TABLE saved AS SELECT * FROM blob");
+    rig.execute("DELETE FROM blob");
+    rig.ok(&["runs", "signal", &run, "go"]);
+    for _ in 0..2 {
+        let stderr = rig.fails(&["run", "--resume", &run, "--quiet"], 1, "CLI018");
+        assert!(stderr.contains("is blocked: blob sha256:") && stderr.contains("was not found"), "{stderr}");
+        rig.ok(&["runs", "retry", &run]);
+    }
+    rig.execute("INSERT INTO blob SELECT * FROM saved");
+    rig.ok(&["runs", "retry", &run]);
+    assert_eq!(rig.ok(&["run", "--resume", &run, "--quiet"]), "100000");
+}
+
 on_both_worlds!(
+    a_script_gathers_megabytes_and_ends,
+    a_run_that_lacks_a_value_is_told_also_to_who_wants_no_remarks_and_goes_on_when_it_is_back,
     a_run_whose_input_does_not_fit_is_refused,
     a_schedule_comes_and_goes_with_the_front_matter,
     attempts_that_fail_are_shown_as_they_happen,

@@ -224,7 +224,24 @@ fn the_polling_loop_of_the_guide_goes_on_until_the_job_is_done(rig: &Rig) {
     assert!(events.contains(r#""body":{"state":"done"}"#), "{events}");
 }
 
+/// Records that do not fit into a snapshot together leave it while their tasks are under way.
+fn a_parallel_over_many_records_ends(rig: &Rig) {
+    rig.write(
+        "each.graph.yaml",
+        "nodes: [{id: p, type: parallel, config: {items: $inputs, task: echo, concurrency: 20}}]",
+    );
+    let records: Vec<Value> = (0..110).map(|id| json!({"id": id, "text": "r".repeat(670)})).collect();
+    rig.write("records.json", &json!(records).to_string());
+    let answer = rig.ok(&["run", "each.graph.yaml", "--input", "@records.json", "--quiet"]);
+    let outputs: Vec<Value> = serde_json::from_str(&answer).unwrap();
+    let inputs: Vec<&Value> = outputs.iter().map(|output| &output["input"]).collect();
+    assert_eq!(inputs, records.iter().collect::<Vec<_>>());
+    let run = rig.json(&["runs", "list"])["rows"][0]["id"].as_str().unwrap().to_owned();
+    rig.ok(&["verify", &run]);
+}
+
 on_both_worlds!(
+    a_parallel_over_many_records_ends,
     the_polling_loop_of_the_guide_goes_on_until_the_job_is_done,
     a_path_that_is_not_there_is_said_the_same_way_everywhere,
     a_test_shows_what_the_compiler_warns_of,

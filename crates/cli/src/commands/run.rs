@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use clap::Args;
 use rhythm::StartRun;
-use rhythm_core::{Millis, RunId};
+use rhythm_core::{Blocked, BlockedCode, Millis, RunId};
 use rhythm_engine::definitions::Refused;
 use rhythm_engine::explain::explain;
 
@@ -11,6 +11,7 @@ use crate::commands::start::tell;
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
 use crate::input;
+use crate::output::clean;
 use crate::progress::Shown;
 use crate::session::Session;
 use crate::times;
@@ -71,11 +72,22 @@ impl Run {
             if picture.summary.status.is_final() {
                 break false;
             }
+            // Nothing goes on with it by itself.
+            let set_aside = |blocked: &&Blocked| blocked.code == BlockedCode::Quarantined;
+            if let Some(blocked) = picture.summary.blocked.as_ref().filter(set_aside) {
+                let reason = blocked.detail.clone();
+                worker.stop().await?;
+                return Err(CliError::Blocked { run: run.to_string(), reason });
+            }
             // Nobody here can do it, and perhaps nobody anywhere.
             if !warned
                 && began.elapsed() > PATIENCE
                 && let Some(reason) = stuck(&session, &run).await?
             {
+                // Also for whoever wants to hear nothing but the result: it may never come.
+                if session.out.is_quiet() {
+                    session.out.complain(&clean(&format!("  waiting    {reason}")));
+                }
                 session.out.progress("waiting", &reason);
                 warned = true;
             }
@@ -104,8 +116,8 @@ impl Run {
 /// Why the run waits for something that no living worker does.
 async fn stuck(session: &Session, run: &RunId) -> CliResult<Option<String>> {
     let explained = explain(&session.client, run).await?;
-    let unserved =
-        explained.reasons.iter().find(|reason| matches!(reason.code, "no_worker" | "unknown_task"));
+    let is_stuck = |code: &str| matches!(code, "no_worker" | "no_version" | "unknown_task" | "dead_letter");
+    let unserved = explained.reasons.iter().find(|reason| is_stuck(reason.code));
     Ok(unserved.map(|reason| format!("{}; it goes on when {}", reason.what, reason.moves_when)))
 }
 

@@ -53,6 +53,24 @@ impl Rig {
         &self.world
     }
 
+    pub fn is_sqlite(&self) -> bool {
+        self.database.is_none()
+    }
+
+    /// Changes what is stored behind everybody's back. Tables are found by their names alone.
+    pub fn execute(&self, statement: &str) {
+        match &self.database {
+            Some(database) => {
+                postgres::execute(&database.url, &format!("SET search_path = rhythm, public; {statement}"));
+            }
+            None => {
+                let file = rusqlite::Connection::open(self.path().join("rhythm.db")).unwrap();
+                file.busy_timeout(Duration::from_secs(30)).unwrap();
+                file.execute_batch(statement).unwrap();
+            }
+        }
+    }
+
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

@@ -19,14 +19,15 @@ fn settled(advanced: &Advanced) -> Vec<(u64, bool)> {
 
 #[test]
 fn a_failure_that_is_caught_is_handled() {
-    let mut run = Rehearsal::of("try { await Task.run(\"a\") } catch (e) { await Signal.when(\"go\") }");
+    let mut run =
+        Rehearsal::of("try { await Task.run(\"a\", null) } catch (e) { await Signal.when(\"go\") }");
     run.start("null");
     assert_eq!(settled(&fail(&mut run, 1)), [(1, true)]);
 }
 
 #[test]
 fn a_failure_that_nobody_catches_fails_the_run() {
-    let mut run = Rehearsal::of("await Task.run(\"a\")");
+    let mut run = Rehearsal::of("await Task.run(\"a\", null)");
     run.start("null");
     let advanced = fail(&mut run, 1);
     assert!(matches!(advanced.end, Some(End::Failed(_))));
@@ -36,7 +37,8 @@ fn a_failure_that_nobody_catches_fails_the_run() {
 /// All that a failing transition did is undone, the catch too: a retry runs the task again.
 #[test]
 fn a_failure_that_is_thrown_again_fails_the_run() {
-    let mut run = Rehearsal::of("try { await Task.run(\"a\") } catch (e) { throw \"no: \" + e.message }");
+    let mut run =
+        Rehearsal::of("try { await Task.run(\"a\", null) } catch (e) { throw \"no: \" + e.message }");
     run.start("null");
     assert_eq!(settled(&fail(&mut run, 1)), [(1, false)]);
 }
@@ -51,7 +53,7 @@ fn a_failure_that_is_a_value_is_handled() {
 
 #[test]
 fn a_failure_is_undecided_until_it_is_awaited() {
-    let source = "let a = Task.run(\"a\")\nawait Signal.when(\"go\")\ntry { await a } catch (e) { await Signal.when(\"on\") }";
+    let source = "let a = Task.run(\"a\", null)\nawait Signal.when(\"go\")\ntry { await a } catch (e) { await Signal.when(\"on\") }";
     let mut run = Rehearsal::of(source);
     run.start("null");
     assert_eq!(settled(&fail(&mut run, 1)), []);
@@ -60,7 +62,7 @@ fn a_failure_is_undecided_until_it_is_awaited() {
 
 #[test]
 fn a_failure_that_nothing_awaits_is_never_settled() {
-    let mut run = Rehearsal::of("let a = Task.run(\"a\")\nawait Signal.when(\"go\")\nreturn 1");
+    let mut run = Rehearsal::of("let a = Task.run(\"a\", null)\nawait Signal.when(\"go\")\nreturn 1");
     run.start("null");
     assert_eq!(settled(&fail(&mut run, 1)), []);
     let ended = run.signal("s1", "go", "null");
@@ -70,7 +72,7 @@ fn a_failure_that_nothing_awaits_is_never_settled() {
 
 #[test]
 fn any_absorbs_failures_that_came_before_its_success() {
-    let source = "let r = await Promise.any([Task.run(\"a\"), Task.run(\"b\"), Task.run(\"c\")])\nawait Signal.when(r)";
+    let source = "let r = await Promise.any([Task.run(\"a\", null), Task.run(\"b\", null), Task.run(\"c\", null)])\nawait Signal.when(r)";
     let mut run = Rehearsal::of(source);
     run.start("null");
     assert_eq!(settled(&fail(&mut run, 1)), [], "another may succeed");
@@ -80,7 +82,8 @@ fn any_absorbs_failures_that_came_before_its_success() {
 
 #[test]
 fn a_race_absorbs_the_failures_of_its_losers() {
-    let source = "let r = await Promise.race([Task.run(\"a\"), Task.run(\"b\")])\nawait Signal.when(r)";
+    let source =
+        "let r = await Promise.race([Task.run(\"a\", null), Task.run(\"b\", null)])\nawait Signal.when(r)";
     let mut run = Rehearsal::of(source);
     run.start("null");
     assert_eq!(settled(&run.complete(2, "\"go\"")), [(1, true)]);
@@ -88,7 +91,7 @@ fn a_race_absorbs_the_failures_of_its_losers() {
 
 #[test]
 fn a_group_that_was_decided_before_it_is_awaited_settles_its_members() {
-    let source = "let g = Promise.any([Task.run(\"a\"), Task.run(\"b\")])\nawait Signal.when(\"go\")\nlet r = await g\nawait Signal.when(r)";
+    let source = "let g = Promise.any([Task.run(\"a\", null), Task.run(\"b\", null)])\nawait Signal.when(\"go\")\nlet r = await g\nawait Signal.when(r)";
     let mut run = Rehearsal::of(source);
     run.start("null");
     fail(&mut run, 1);
@@ -100,7 +103,7 @@ fn a_group_that_was_decided_before_it_is_awaited_settles_its_members() {
 
 #[test]
 fn all_that_succeeds_settles_nothing() {
-    let source = "let r = await Promise.all([Task.run(\"a\"), Task.run(\"b\")])\nawait Signal.when(\"go\")";
+    let source = "let r = await Promise.all([Task.run(\"a\", null), Task.run(\"b\", null)])\nawait Signal.when(\"go\")";
     let mut run = Rehearsal::of(source);
     run.start("null");
     run.complete(1, "1");
