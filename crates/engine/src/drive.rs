@@ -258,7 +258,14 @@ impl Driver {
     async fn upkeep_loop(self: Arc<Self>) {
         let mut backoff = Backoff::new(&*self.host);
         let mut storm = Storm::default();
+        let mut calm_until = 0;
         loop {
+            if self.own_millis() < calm_until && self.wake_short().await {
+                self.until_due(self.own_millis().saturating_add(self.next_pause().as_u64())).await;
+                continue;
+            }
+            let began = self.own_millis();
+            calm_until = 0;
             let pause = match self.upkeep.tick(storm.wakes_much).await {
                 Ok(kept) => {
                     if kept.runs_ready {
@@ -274,7 +281,8 @@ impl Driver {
                         true => self.weather(&mut storm).await,
                         false => {
                             storm = Storm::default();
-                            Some(self.upkeep.pause().max(MIN_SWEEP_PAUSE))
+                            calm_until = began.saturating_add(self.process.config.poll.as_u64());
+                            Some(self.next_pause())
                         }
                     };
                     if pause.is_some() {
@@ -287,6 +295,35 @@ impl Driver {
             };
             self.until_due(self.own_millis().saturating_add(pause.as_u64())).await;
         }
+    }
+
+    /// How long until something is due; sweeps keep a distance.
+    fn next_pause(&self) -> Millis {
+        let least = if self.process.agenda.is_short() { Millis(1) } else { MIN_SWEEP_PAUSE };
+        self.upkeep.pause().max(least)
+    }
+
+    /// Wakes up the runs of short timers, with the one commit of each. Says whether that is all there is to do now: otherwise a
+    /// sweep looks after everything.
+    async fn wake_short(self: &Arc<Self>) -> bool {
+        if !self.process.agenda.take_short(self.process.time.now()) {
+            return false;
+        }
+        // The world's clock may be a little behind what is reckoned here.
+        for _ in 0..3 {
+            let settling = self.settling.read().await;
+            let woken = self.engine.wake(0, self.upkeep.line()).await;
+            self.launch(woken.attempts);
+            drop(settling);
+            if self.worker.has_backlog() {
+                self.tasks_due.notify_one();
+            }
+            if woken.runs > 0 || woken.error.is_some() {
+                return woken.error.is_none() && woken.stale == 0;
+            }
+            self.host.sleep(Millis(1)).await;
+        }
+        false
     }
 
     /// More is due than a sweep takes: lines of runs are woken up and worked off one after the other, no faster than they must be, so
@@ -340,7 +377,7 @@ impl Driver {
                 biased;
                 () = self.host.sleep(left) => return,
                 () = self.process.agenda.changed() => {
-                    let due = self.upkeep.pause().max(MIN_SWEEP_PAUSE);
+                    let due = self.next_pause();
                     wake_at = wake_at.min(self.own_millis().saturating_add(due.as_u64()));
                 }
             }

@@ -10,6 +10,7 @@ pub struct Meter {
     items: AtomicU64,
     ended: AtomicU64,
     snapshot_bytes: AtomicU64,
+    sweeps: AtomicU64,
 }
 
 /// What was written so far. Items the world refused do not count.
@@ -21,6 +22,8 @@ pub struct Written {
     /// Runs that ended with one of them.
     pub ended: u64,
     pub snapshot_bytes: u64,
+    /// Looks for what is due.
+    pub sweeps: u64,
 }
 
 impl Meter {
@@ -39,12 +42,17 @@ impl Meter {
         self.ended.fetch_add(ended, Ordering::Relaxed);
     }
 
+    pub(crate) fn swept(&self) {
+        self.sweeps.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub fn written(&self) -> Written {
         Written {
             commits: self.commits.load(Ordering::Relaxed),
             items: self.items.load(Ordering::Relaxed),
             ended: self.ended.load(Ordering::Relaxed),
             snapshot_bytes: self.snapshot_bytes.load(Ordering::Relaxed),
+            sweeps: self.sweeps.load(Ordering::Relaxed),
         }
     }
 }

@@ -18,6 +18,9 @@ use crate::programs::Programs;
 use crate::time::{Agenda, WorldTime};
 use crate::world::*;
 
+/// Timers no longer than this wake their run without a sweep.
+const SHORT: Millis = Millis(100);
+
 pub struct Process {
     pub world: Arc<dyn World>,
     pub config: Config,
@@ -299,11 +302,14 @@ impl Process {
     }
 
     fn note_due(&self, item: &CommitItem, at: rhythm_core::Timestamp) {
-        let timers = item.timers.iter().map(|timer| timer.fire_at);
-        let delayed = item.tasks.iter().map(|task| task.options.delay).filter(|delay| *delay > Millis::ZERO);
-        for due in timers.chain(delayed.map(|delay| at.plus(delay))) {
-            self.agenda.note(due);
+        for timer in &item.timers {
+            match timer.fire_at.since(at) <= SHORT {
+                true => self.agenda.note_short(timer.fire_at),
+                false => self.agenda.note(timer.fire_at),
+            }
         }
+        let delayed = item.tasks.iter().map(|task| task.options.delay).filter(|delay| *delay > Millis::ZERO);
+        delayed.for_each(|delay| self.agenda.note(at.plus(delay)));
     }
 }
 

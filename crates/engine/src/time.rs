@@ -3,6 +3,7 @@
 //! a world whose clock was set back: timers would be as late as that clock was ahead. Which of the two it is, the moment of
 //! asking tells: the world read its clock after that.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rhythm_core::{Millis, Timestamp};
@@ -82,6 +83,12 @@ impl WorldTime {
         self.source.millis()
     }
 
+    /// Tells whether so much time has passed since now.
+    pub fn is_over(&self, length: Millis) -> impl Fn() -> bool + '_ {
+        let since = self.own_millis();
+        move || self.own_millis().saturating_sub(since) >= length.as_u64()
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Anchors> {
         self.anchors.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -99,27 +106,86 @@ fn extrapolate(anchor: Anchor, own: u64) -> Timestamp {
 /// sweep told. The driver sleeps no longer than that.
 #[derive(Clone, Default)]
 pub struct Agenda {
-    next: Arc<Mutex<Option<Timestamp>>>,
+    dues: Arc<Mutex<Dues>>,
     changed: Arc<Notify>,
 }
+
+#[derive(Default)]
+struct Dues {
+    /// Needs a sweep.
+    next: Option<Timestamp>,
+    /// Short timers that this process started: their runs are woken up without a sweep.
+    short: BTreeSet<Timestamp>,
+}
+
+/// A sweep that is put off because a short timer was due at the same moment comes so much later.
+const PUT_OFF: Millis = Millis(100);
+/// More short timers than this are left to sweeps.
+const MOST_SHORT: usize = 1_000;
 
 impl Agenda {
     /// Something becomes due then.
     pub fn note(&self, due: Timestamp) {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        if next.is_none_or(|known| due < known) {
-            *next = Some(due);
+        let mut dues = self.lock();
+        if dues.next.is_none_or(|known| due < known) {
+            dues.next = Some(due);
             self.changed.notify_one();
         }
     }
 
+    /// A short timer of a run fires then.
+    pub fn note_short(&self, due: Timestamp) {
+        let mut dues = self.lock();
+        if dues.short.len() >= MOST_SHORT {
+            drop(dues);
+            return self.note(due);
+        }
+        let is_first = dues.short.first().is_none_or(|first| due < *first);
+        if dues.short.insert(due) && is_first && dues.next.is_none_or(|next| due < next) {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Whether short timers are due, and nothing that needs a sweep. They are forgotten: their runs are about to be woken up.
+    pub fn take_short(&self, now: Timestamp) -> bool {
+        let mut dues = self.lock();
+        let Some(first) = dues.short.first().copied().filter(|first| *first <= now) else { return false };
+        match dues.next {
+            // What the last sweep saw coming is mostly this very timer.
+            Some(next) if dues.short.contains(&next) => dues.next = Some(first.plus(PUT_OFF).max(next)),
+            Some(next) if next <= now => return false,
+            _ => {}
+        }
+        dues.short = dues.short.split_off(&now.plus(Millis(1)));
+        true
+    }
+
     /// Forgets what is known, for a sweep that will tell anew.
     pub fn take(&self) -> Option<Timestamp> {
-        self.next.lock().unwrap_or_else(PoisonError::into_inner).take()
+        let mut dues = self.lock();
+        let short = dues.short.first().copied();
+        [dues.next.take(), short].into_iter().flatten().min()
     }
 
     pub fn next(&self) -> Option<Timestamp> {
-        *self.next.lock().unwrap_or_else(PoisonError::into_inner)
+        let dues = self.lock();
+        [dues.next, dues.short.first().copied()].into_iter().flatten().min()
+    }
+
+    /// A sweep has seen to all that was due then.
+    pub fn forget_short(&self, until: Timestamp) {
+        let mut dues = self.lock();
+        dues.short = dues.short.split_off(&until.plus(Millis(1)));
+    }
+
+    /// Whether the next thing is a short timer.
+    pub fn is_short(&self) -> bool {
+        let dues = self.lock();
+        dues.short.first().is_some_and(|first| dues.next.is_none_or(|next| *first <= next))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Dues> {
+        self.dues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Resolves when something earlier than before was noted.
@@ -206,5 +272,21 @@ pub mod tests {
         agenda.note(Timestamp(9));
         assert_eq!(agenda.take(), Some(Timestamp(5)));
         assert_eq!(agenda.next(), None);
+    }
+
+    #[test]
+    fn short_timers_need_no_sweep_unless_something_else_is_due() {
+        let agenda = Agenda::default();
+        agenda.note_short(Timestamp(5));
+        agenda.note_short(Timestamp(7));
+        assert!(!agenda.take_short(Timestamp(4)));
+        assert!(agenda.is_short() && agenda.take_short(Timestamp(5)) && !agenda.take_short(Timestamp(6)));
+        assert_eq!(agenda.next(), Some(Timestamp(7)));
+        agenda.note(Timestamp(6));
+        assert!(!agenda.is_short() && !agenda.take_short(Timestamp(7)), "a sweep sees to both");
+        agenda.take();
+        agenda.note(Timestamp(7));
+        assert!(agenda.take_short(Timestamp(7)), "the sweep before saw this timer coming");
+        assert_eq!(agenda.next(), Some(Timestamp(107)), "what else may be due then is not forgotten");
     }
 }

@@ -44,12 +44,20 @@ impl Theatre {
     }
 
     fn driver(&self, handlers: Handlers, configure: impl FnOnce(Config) -> Config) -> Arc<Driver> {
+        self.measured(handlers, configure).0
+    }
+
+    fn measured(
+        &self,
+        handlers: Handlers,
+        configure: impl FnOnce(Config) -> Config,
+    ) -> (Arc<Driver>, Arc<Process>) {
         let config = configure(Config::new(WorkerId::new("w1")));
         let world: Arc<dyn World> = Arc::new(self.memory.handle());
         let time = WorldTime::new(Arc::new(HostClock::default()));
         let process = Arc::new(Process::new(world, config, Programs::default(), time));
         let worker = Arc::new(Worker::new(process.clone(), handlers, "test".into(), 1));
-        Driver::new(process, worker)
+        (Driver::new(process.clone(), worker), process)
     }
 
     async fn start(&self, plan: Value) -> RunId {
@@ -110,6 +118,23 @@ async fn runs_and_tasks_are_done_without_polling_by_hand() {
     stopper.stop();
     running.await.unwrap().unwrap();
     assert!(theatre.client.world().workers(theatre.client.tenant()).await.unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_loop_of_short_timers_costs_one_commit_a_round() {
+    let theatre = Theatre::new();
+    let (driver, process) = theatre.measured(handlers(), |config| config);
+    let stopper = driver.stopper();
+    let running = tokio::spawn(async move { driver.run(Duration::from_secs(5)).await });
+    let run = theatre.start(json!({"steps": vec![json!({"sleep": "1ms"}); 200]})).await;
+    let picture = wait_for_run(&theatre.client, &run).await.unwrap();
+    assert_eq!(picture.summary.status, Status::Completed);
+    let written = process.meter.written();
+    assert!((200..=202).contains(&written.items), "{written:?}");
+    assert!(written.commits <= written.items, "{written:?}");
+    assert!(written.sweeps <= 100, "a sweep now and then, not one a round: {written:?}");
+    stopper.stop();
+    running.await.unwrap().unwrap();
 }
 
 /// More than a sweep takes, and each of them asks for a task afterwards.

@@ -21,10 +21,12 @@ pub fn line(process: &Process, due: Option<Timestamp>) -> usize {
 /// `beside` the lines that are being woken up one timer is enough: it tells how late they are.
 pub async fn run(process: &Process, beside: bool) -> WorldResult<Kept> {
     let line = line(process, process.agenda.take());
+    process.meter.swept();
     let request = Upkeep::Sweep { runs: if beside { 1 } else { line }, tasks: line };
     let asked = process.time.own_millis();
     let report = process.world.upkeep(request).await?;
     process.time.observe(report.at, asked);
+    process.agenda.forget_short(report.at);
     if let Some(due) = report.next_due {
         process.agenda.note(due);
     }
