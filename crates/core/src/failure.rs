@@ -33,6 +33,8 @@ pub mod codes {
     /// A warning: nobody who lives can do what the run needs.
     pub const NO_WORKER: &str = "NO_WORKER";
     pub const LARGE_SNAPSHOT: &str = "LARGE_SNAPSHOT";
+    /// A warning in a history: the run ended before all items of a `map` were started.
+    pub const UNSTARTED_ITEMS: &str = "UNSTARTED_ITEMS";
     /// A failure that carries no code of its own.
     pub const FAILED: &str = "FAILED";
 }
@@ -56,6 +58,12 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// Whether some of it lives in a blob.
+    pub fn holds_blob(&self) -> bool {
+        let parts = self.data.iter().chain(self.fields.as_deref());
+        parts.into_iter().any(|part| matches!(part, Payload::Blob(_)))
+    }
+
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         let code = code.into();
         Self {

@@ -264,10 +264,15 @@ impl<'a> Fold<'a> {
         if let Some(session) = &mut self.session {
             let (facts, at) = (&self.facts, now.max(state.at));
             let input = StepInput { facts, snapshot: state.snapshot.as_ref(), message, at, blobs };
-            if let Some(told) = session.note(input) {
+            if let Some(mut noted) = session.note(input) {
                 let mut page = Page::open(state, message, at);
-                told.into_iter().for_each(|event| page.tell(event));
-                return Ok(page.unchanged(state));
+                noted.commands.iter_mut().for_each(|command| page.spill_command(command));
+                page.blobs.append(&mut noted.blobs);
+                page.settled.extend(noted.read.iter().map(|task| Settled { task: *task, handled: true }));
+                self.made.extend(by_hash(&page.blobs));
+                noted.events.into_iter().for_each(|event| page.tell(event));
+                page.tell_commands(&self.facts, &noted.commands);
+                return Ok(page.close(state.snapshot.clone(), state.awaiting.clone(), noted.commands, None));
             }
         }
         let settled = self.settle(state);
@@ -394,13 +399,15 @@ impl Page {
         for event in &transition.events {
             self.tell(event.clone());
         }
-        for command in &transition.commands {
-            if let Some(event) = describe_command(facts, command) {
-                self.write(event);
-            }
-        }
+        self.tell_commands(facts, &transition.commands);
         for name in transition.awaiting.difference(&state.awaiting).filter(|name| !name.starts_with('@')) {
             self.write(EventData::SignalRequested(SignalRequested { name: name.clone() }));
+        }
+    }
+
+    fn tell_commands(&mut self, facts: &RunFacts, commands: &[Command]) {
+        for event in commands.iter().filter_map(|command| describe_command(facts, command)) {
+            self.write(event);
         }
     }
 

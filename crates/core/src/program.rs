@@ -159,10 +159,22 @@ pub trait Program: Send + Sync {
 
 /// A run between the messages of one commit. Where it can tell what a message does, that is what a step would do.
 pub trait Session {
-    /// Applies a message that asks for nothing: no commands, nothing else awaited. Gives what the program tells about it.
-    /// Nothing when it does more, or may: nothing was applied then, and it is to be stepped from [`Self::snapshot`].
-    fn note(&mut self, input: StepInput<'_>) -> Option<Vec<EventData>>;
+    /// Applies a message after which the run waits for the same signals as before. Nothing when it does more, or may: nothing
+    /// was applied then, and it is to be stepped from [`Self::snapshot`].
+    fn note(&mut self, input: StepInput<'_>) -> Option<Noted>;
 
     /// The snapshot as it is now, if any message has changed it, and the contents that left it.
     fn snapshot(&mut self) -> Option<(Snapshot, Contents)>;
+}
+
+/// What a message did that was only noted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Noted {
+    pub commands: Vec<Command>,
+    /// What only the program knows.
+    pub events: Vec<EventData>,
+    /// Contents that left the snapshot.
+    pub blobs: Contents,
+    /// Tasks whose failures were read.
+    pub read: Vec<CommandId>,
 }

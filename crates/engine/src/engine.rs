@@ -9,7 +9,7 @@ use rhythm_core::message::{Actor, Message, MessageBody, Start, TimerFired};
 use rhythm_core::{Blobs, Blocked, BlockedCode, CommandId, MessageId, Millis, RunId, TenantId, Timestamp};
 
 use crate::breath::Breath;
-use crate::plan::{Folding, Planned};
+use crate::plan::{FOLD_AT_MOST, Folding, Planned};
 use crate::process::{Aftermath, Process, Settled};
 use crate::programs::Lookup;
 use crate::upkeep::warn;
@@ -274,6 +274,7 @@ impl Engine {
         };
         let mut blobs = Blobs::new();
         loop {
+            let is_long = process.time.is_over(FOLD_AT_MOST);
             let folding = Folding {
                 program: &*program,
                 row: &row,
@@ -283,6 +284,7 @@ impl Engine {
                 more,
                 now: process.time.now(),
                 blobs: &blobs,
+                is_long: &is_long,
             };
             match folding.plan(claim) {
                 Planned::Idle => return Ok(release(ReleaseOutcome::Idle { arrived: row.arrived })),

@@ -12,14 +12,17 @@ use rhythm_core::message::{
 };
 use rhythm_core::refers::{self, Refs};
 use rhythm_core::{
-    Actor, BlobRef, Blobs, ChildSpec, Command, CommandId, CommitId, Failure, Grace, MessageId, Program,
-    RunId, TaskSpec, Timestamp,
+    Actor, BlobRef, Blobs, ChildSpec, Command, CommandId, CommitId, Failure, Grace, MessageId, Millis,
+    Program, RunId, TaskSpec, Timestamp,
 };
 
 use crate::world::*;
 
 /// Children deeper than this are refused.
 pub const MAX_DEPTH: usize = 20;
+
+/// Steps of one run take no longer at a stretch; what waits behind them has its turn with the next commit.
+pub const FOLD_AT_MOST: Millis = Millis(20);
 
 /// What folding came to.
 pub enum Planned {
@@ -51,6 +54,8 @@ pub struct Folding<'a> {
     pub more: bool,
     pub now: Timestamp,
     pub blobs: &'a Blobs,
+    /// Whether it has taken so long that the rest is left to the next commit.
+    pub is_long: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl Folding<'_> {
@@ -62,6 +67,9 @@ impl Folding<'_> {
         while let Some(place) = next_consumable(&waiting, &sheet.state) {
             // What cancels open work starts a commit of its own: it applies to everything committed before.
             if cancels_open(&waiting[place].body, &sheet.state) && !sheet.item.consumed.is_empty() {
+                break;
+            }
+            if !sheet.item.consumed.is_empty() && (self.is_long)() {
                 break;
             }
             let Some(message) = waiting.remove(place) else { break };

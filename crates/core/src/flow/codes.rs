@@ -54,6 +54,7 @@ codes! {
     CONST_ASSIGNED = Error "FLOW025" "a `const` cannot be assigned",
     NO_LOOP = Error "FLOW026" "`break` or `continue` outside of a loop",
     PATTERN_VALUE = Error "FLOW027" "a pattern needs a value",
+    CONCURRENCY = Error "FLOW035" "handles are of what was started already",
     UNKNOWN_KEY = Warning "FLOW100" "the front matter has an unknown key",
     UNKNOWN_NAME = Warning "FLOW101" "a name is read that nothing assigns",
     NOT_VISIBLE = Warning "FLOW102" "a name is used where it is not known",

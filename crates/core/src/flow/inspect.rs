@@ -113,7 +113,7 @@ fn waiting_for(code: &Code, memory: &Memory) -> Vec<Waiting> {
             }
             Kind::Timer { at } => (WaitingKind::Timer, String::new(), Some(*at)),
             Kind::Signal { name } => (WaitingKind::Signal, name.to_string(), None),
-            Kind::Timeout { .. } | Kind::Group(_) => return None,
+            Kind::Timeout { .. } | Kind::Group(_) | Kind::Map(_) => return None,
         };
         let line = place(code, handle.step as usize).line;
         Some(Waiting { kind, name, line, command: CommandId(number), current: CommandId(current), until })

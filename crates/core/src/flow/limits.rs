@@ -9,6 +9,8 @@ pub const MAX_STEPS: u64 = 1_000_000;
 pub const MAX_WORK: u64 = 1024 * 1024 * 1024;
 /// Bytes of all values alive at once, and of one value as a tree.
 pub const MAX_VALUE_BYTES: u64 = 64 * 1024 * 1024;
+/// Tasks and children of one run under way at a time.
+pub const MAX_OPEN: usize = 50_000;
 /// How deep lists and objects may nest.
 pub const MAX_VALUE_DEPTH: u16 = 100;
 
@@ -21,6 +23,8 @@ pub enum Limit {
     Depth,
     /// Commands and events of one transition.
     Output,
+    /// Tasks and children under way.
+    Open,
 }
 
 impl Limit {
@@ -40,6 +44,12 @@ impl std::fmt::Display for Limit {
             }
             Self::Memory => write!(f, "more than 64 MiB of values: the limit of one transition"),
             Self::Depth => write!(f, "a value nests more than {MAX_VALUE_DEPTH} deep: the limit of a value"),
+            Self::Open => {
+                write!(
+                    f,
+                    "more than 50,000 tasks and children under way: the limit of a run; start them with Task.map"
+                )
+            }
             Self::Output => {
                 write!(f, "tasks, signals and logs of more than 64 MiB: the limit of one transition")
             }

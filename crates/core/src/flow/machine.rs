@@ -4,21 +4,26 @@
 mod access;
 mod assign;
 mod child;
+mod crowd;
 mod evaluate;
 mod execute;
 mod failure;
+mod gathered;
 mod group;
 mod handle;
 mod keep;
 mod load;
 mod log;
+mod map;
 mod memory;
 mod message;
 mod options;
 mod read;
 mod session;
+mod settled;
 mod start;
 mod stored;
+mod stored_map;
 mod sweep;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -145,6 +150,9 @@ struct Machine<'a> {
     /// Weight of everything in slots.
     live: u64,
     loaded: Loaded,
+    settled: settled::Read,
+    /// Tasks and children under way, once somebody has counted.
+    under_way: Option<usize>,
     /// What the step before waited for.
     awaited: Value,
     commands: Vec<Command>,
@@ -165,6 +173,16 @@ struct Loaded {
     context: Option<Value>,
 }
 
+impl Loaded {
+    /// Between the messages of one commit: each has the limit for itself, and few segments are worth keeping.
+    fn forget_weight(&mut self) {
+        self.weight = 0;
+        if self.segments.len() > 4 || self.blobs.len() > 4 {
+            *self = Self::default();
+        }
+    }
+}
+
 impl<'a> Machine<'a> {
     fn with(flow: &'a Flow, input: StepInput<'a>, memory: Memory) -> Self {
         Self {
@@ -174,6 +192,8 @@ impl<'a> Machine<'a> {
             meter: Meter::default(),
             live: 0,
             loaded: Loaded::default(),
+            settled: settled::Read::default(),
+            under_way: None,
             awaited: Value::Null,
             commands: Vec::new(),
             events: Vec::new(),
@@ -209,7 +229,10 @@ impl Machine<'_> {
     fn finish(mut self, progress: Progress) -> Result<Transition, ProgramError> {
         match progress {
             Progress::Waiting => self.sweep(),
-            Progress::Completed(_) => self.memory.end(),
+            Progress::Completed(_) => {
+                self.tell_unstarted();
+                self.memory.end();
+            }
             Progress::Failed(_) => return self.fail(progress),
         }
         match self.memory.keep() {

@@ -143,6 +143,13 @@ impl Numbers {
         }
     }
 
+    /// One behind all others.
+    pub fn push(&mut self, number: u64) {
+        if self.add(number, 1).is_none() {
+            self.insert(number);
+        }
+    }
+
     /// Whether it was there.
     pub fn remove(&mut self, number: u64) -> bool {
         let Ok(place) = self.place(number) else { return false };
@@ -221,12 +228,13 @@ impl Numbers {
     /// More numbers behind all others.
     fn add(&mut self, from: u64, count: u64) -> Option<()> {
         let to = from.checked_add(count)?;
-        self.count = self.count.checked_add(count).filter(|count| *count <= MOST)?;
+        let sum = self.count.checked_add(count).filter(|count| *count <= MOST)?;
         match self.ranges.last_mut() {
             Some((_, end)) if *end > from => return None,
             Some((_, end)) if *end == from => *end = to,
             _ => self.ranges.push((from, to)),
         }
+        self.count = sum;
         Some(())
     }
 }

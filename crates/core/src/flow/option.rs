@@ -35,6 +35,9 @@ pub const WORK: &[Choice] = &[
     of_tasks("heartbeat_timeout", Takes::Duration),
 ];
 
+/// What `Task.map` and `Workflow.map` take besides.
+pub const MAP: &[Choice] = &[both("concurrency", Takes::Anything)];
+
 /// A retry policy.
 pub const RETRIES: &[Choice] = &[
     both("max_attempts", Takes::Anything),

@@ -7,6 +7,7 @@ mod child;
 mod consume;
 mod decide;
 mod execute;
+mod fan_store;
 mod figures;
 mod filter;
 mod inspect;

@@ -192,6 +192,9 @@ impl Dice {
                     "Signal.when(\"t\", { timeout: 3 })",
                     "Workflow.run(\"kid\", x)",
                     "Workflow.run(\"kid\", {}, { retries: 2, cancel: true })",
+                    "Task.map(\"a\", [1, 2, 3], { concurrency: 2 })",
+                    "Task.map(\"c\", [1, y, { n: 2 }], { concurrency: 1, cancel: true })",
+                    "Workflow.map(\"kid\", [1, 2, 3], { concurrency: 2, settle: true, retries: 2 })",
                 ])
                 .to_owned();
         }

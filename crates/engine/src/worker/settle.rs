@@ -13,7 +13,7 @@ use rhythm_core::{Blobs, Failure, MessageId, OnExhausted, Payload, RunId, Timest
 
 use super::{Attempt, Cancellation, TURN, Turns, Worker};
 use crate::breath::Breath;
-use crate::plan::{Folding, Planned, panic_text};
+use crate::plan::{FOLD_AT_MOST, Folding, Planned, panic_text};
 use crate::process::Aftermath;
 use crate::programs::Lookup;
 use crate::world::*;
@@ -202,6 +202,7 @@ impl Worker {
         }
         let mut blobs = Blobs::new();
         let plan = loop {
+            let is_long = process.time.is_over(FOLD_AT_MOST);
             let folding = Folding {
                 program: &*program,
                 row: &row,
@@ -211,6 +212,7 @@ impl Worker {
                 more: false,
                 now: process.time.now(),
                 blobs: &blobs,
+                is_long: &is_long,
             };
             match folding.plan(&mut |task| slots.take(task)) {
                 Planned::Commit(plan) => break plan,

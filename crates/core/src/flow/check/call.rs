@@ -128,7 +128,9 @@ impl<'t> Checker<'t> {
     fn called(&mut self, call: LibraryCall<'t>, whole: bool, context: Context<'t>) {
         let LibraryCall { function, arguments, span, brackets } = call;
         self.effect |= function.does_something();
-        if !function.accepts(arguments.len()) && !self.handles_without_list(call) {
+        // What is refused for another reason is not counted, too.
+        let told = self.concurrency_of_handles(call) || self.handles_without_list(call);
+        if !function.accepts(arguments.len()) && !told {
             self.wrong_count(function.name, &[function], arguments.len(), brackets);
         }
         self.mention(call);
@@ -218,8 +220,8 @@ impl<'t> Checker<'t> {
     /// Keeps a name that is the same in every run.
     fn mention(&mut self, call: LibraryCall<'t>) {
         let names = match call.function.effect() {
-            Some(Effect::RunTask) => &mut self.checked.task_names,
-            Some(Effect::RunWorkflow) => &mut self.checked.workflow_names,
+            Some(Effect::RunTask | Effect::MapTask) => &mut self.checked.task_names,
+            Some(Effect::RunWorkflow | Effect::MapWorkflow) => &mut self.checked.workflow_names,
             Some(Effect::SignalNext | Effect::SignalWhen) => &mut self.checked.signal_names,
             _ => return,
         };

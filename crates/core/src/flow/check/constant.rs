@@ -50,6 +50,10 @@ impl<'t> Checker<'t> {
             Some(Effect::RunTask | Effect::RunWorkflow | Effect::SignalNext | Effect::SignalWhen) => {
                 self.constant_name(call, 0, "name");
             }
+            Some(Effect::MapTask | Effect::MapWorkflow) => {
+                self.constant_name(call, 0, "name");
+                self.constant_list(call);
+            }
             Some(Effect::SignalSend) => {
                 self.constant_name(call, 0, "runId");
                 self.constant_name(call, 1, "name");
@@ -61,7 +65,9 @@ impl<'t> Checker<'t> {
             return;
         }
         let options = match call.function.effect() {
-            Some(Effect::RunTask | Effect::RunWorkflow) => call.arguments.get(2),
+            Some(Effect::RunTask | Effect::RunWorkflow | Effect::MapTask | Effect::MapWorkflow) => {
+                call.arguments.get(2)
+            }
             Some(Effect::SignalWhen | Effect::Group(_)) => call.arguments.get(1),
             _ => None,
         };
@@ -87,6 +93,17 @@ impl<'t> Checker<'t> {
             Some(other) => format!("`{what}` of {function} is a string, not {}", other.described()),
         };
         self.sure_to_throw(argument, title, "write the name in quotes, such as `\"charge\"`");
+    }
+
+    fn constant_list(&mut self, call: LibraryCall<'t>) {
+        let Some(argument) = call.arguments.get(1) else { return };
+        match self.constant_value(argument) {
+            None | Some(Value::List(_)) => {}
+            Some(other) => {
+                let title = format!("{} takes a list, not {}", call.function.name, other.described());
+                self.sure_to_throw(argument, title, "give it the list of inputs, one for each task");
+            }
+        }
     }
 
     fn constant_members(&mut self, call: LibraryCall<'t>, combinator: Combinator) {

@@ -12,7 +12,10 @@ impl Function {
 
     /// Starts a task or a child, whose inputs nothing can wait in.
     pub(super) fn starts_work(&self) -> bool {
-        matches!(self.effect(), Some(Effect::RunTask | Effect::RunWorkflow))
+        matches!(
+            self.effect(),
+            Some(Effect::RunTask | Effect::RunWorkflow | Effect::MapTask | Effect::MapWorkflow)
+        )
     }
 
     pub(super) fn combinator(&self) -> Option<Combinator> {

@@ -8,7 +8,7 @@ use crate::flow::codes;
 use crate::flow::diagnostic::Diagnostic;
 use crate::flow::library::{Combinator, Effect};
 use crate::flow::machine::{Unit, length_refusal, refusal};
-use crate::flow::option::{Choice, GROUP, RETRIES, Takes, WHEN, WORK};
+use crate::flow::option::{Choice, GROUP, MAP, RETRIES, Takes, WHEN, WORK};
 use crate::flow::similar::closest;
 use crate::flow::tree::{Expression, ExpressionKind, Property, PropertyValue};
 use crate::flow::value::Value;
@@ -18,8 +18,8 @@ impl<'t> Checker<'t> {
     pub(super) fn call_options(&mut self, call: LibraryCall<'t>) {
         let any = |_: &Choice| true;
         let (at, choices, taken): (_, _, fn(&Choice) -> bool) = match call.function.effect() {
-            Some(Effect::RunTask) => (2, WORK, any),
-            Some(Effect::RunWorkflow) => (2, WORK, |choice| choice.of_children),
+            Some(Effect::RunTask | Effect::MapTask) => (2, WORK, any),
+            Some(Effect::RunWorkflow | Effect::MapWorkflow) => (2, WORK, |choice| choice.of_children),
             Some(Effect::SignalWhen) => (1, WHEN, any),
             Some(Effect::Group(combinator)) if combinator != Combinator::AllSettled => (1, GROUP, any),
             Some(Effect::DelaySeconds) => {
@@ -34,9 +34,30 @@ impl<'t> Checker<'t> {
             _ => return,
         };
         if let Some(options) = call.arguments.get(at) {
-            let keys: Vec<&'static Choice> = choices.iter().filter(|choice| taken(choice)).collect();
+            let maps = matches!(call.function.effect(), Some(Effect::MapTask | Effect::MapWorkflow));
+            let more = if maps { MAP } else { &[] };
+            let keys = choices.iter().filter(|choice| taken(choice)).chain(more);
+            let keys: Vec<&'static Choice> = keys.collect();
             self.options(options, choices, &keys, call.function.name);
         }
+    }
+
+    /// What has a handle was started already: only a map can hold the others back.
+    pub(super) fn concurrency_of_handles(&mut self, call: LibraryCall<'t>) -> bool {
+        let (Some(_), Some(options)) = (call.function.combinator(), call.arguments.get(1)) else {
+            return false;
+        };
+        let ExpressionKind::Object(properties) = &bare(options).kind else { return false };
+        let Some(property) = properties.iter().find(|property| property.key.text == "concurrency") else {
+            return false;
+        };
+        self.report.add(codes::CONCURRENCY, || {
+            let name = call.function.name;
+            Diagnostic::new(codes::CONCURRENCY, property.key.span, "all of them were started already")
+                .titled(format!("`{name}` cannot bound how many run at a time"))
+                .helped("write `Task.map(name, list, { concurrency: 10 })`: it starts the next when one has ended")
+        });
+        true
     }
 
     /// `keys` are those `among` the table's that the owner takes.
@@ -52,7 +73,10 @@ impl<'t> Checker<'t> {
             match keys.iter().find(|choice| choice.is_written(&property.key.text)) {
                 None => self.unknown_option(property, keys, owner),
                 Some(choice) => match &property.value {
-                    PropertyValue::Given(value) => self.option_value(property, value, among, choice),
+                    PropertyValue::Given(value) => {
+                        let of_map = MAP.iter().any(|own| own.key == choice.key);
+                        self.option_value(property, value, if of_map { MAP } else { among }, choice);
+                    }
                     PropertyValue::Shorthand(_) => {}
                 },
             }

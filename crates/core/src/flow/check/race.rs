@@ -48,7 +48,9 @@ impl<'t> Checker<'t> {
             return false;
         };
         match call.function.effect() {
-            Some(Effect::RunTask | Effect::RunWorkflow) => !settles(call.arguments.get(2)),
+            Some(Effect::RunTask | Effect::RunWorkflow | Effect::MapTask | Effect::MapWorkflow) => {
+                !settles(call.arguments.get(2))
+            }
             Some(Effect::Timeout) => true,
             Some(Effect::Group(Combinator::All | Combinator::Any | Combinator::AnyKv)) => true,
             _ => false,

@@ -224,6 +224,10 @@ impl<'t> Walk<'t> {
         match call.effect {
             Effect::RunTask => self.work(NodeKind::Task, named, format!("task{kept}"), at, how),
             Effect::RunWorkflow => self.work(NodeKind::Child, named, format!("workflow{kept}"), at, how),
+            Effect::MapTask => self.work(NodeKind::Task, named, format!("task for each item{kept}"), at, how),
+            Effect::MapWorkflow => {
+                self.work(NodeKind::Child, named, format!("workflow for each item{kept}"), at, how);
+            }
             Effect::DelaySeconds | Effect::DelayMilliseconds => {
                 let unit = if call.effect == Effect::DelaySeconds { "s" } else { "ms" };
                 let number = first.is_some_and(|first| matches!(bare(first).kind, ExpressionKind::Number(_)));

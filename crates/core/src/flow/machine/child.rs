@@ -6,16 +6,16 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Machine;
-use super::handle::{Kind, State};
+use super::handle::{Kind, Manner, State};
 use crate::command::{ChildSpec, Command, TimerSpec};
 use crate::failure::Failure;
-use crate::flow::option::WORK;
-use crate::flow::thrown::{Evaluated, codes, wrong_argument};
+use crate::flow::thrown::{Evaluated, codes};
 use crate::flow::value::{ErrorValue, Value};
 use crate::fold::spill;
 use crate::id::CommandId;
 use crate::payload::Payload;
 use crate::retry::{RetryPolicy, Verdict};
+use crate::task::TaskOptions;
 use crate::time::{Millis, Timestamp};
 
 /// What is needed to start a child later, or once more.
@@ -86,6 +86,13 @@ impl Again {
     }
 }
 
+/// What a child is to be; see [`Options::settle_for_children`](super::options::Options::settle_for_children).
+pub struct Sort {
+    pub workflow: Arc<str>,
+    pub how: Manner,
+    pub options: TaskOptions,
+}
+
 impl Machine<'_> {
     pub fn run_child(
         &mut self,
@@ -95,43 +102,42 @@ impl Machine<'_> {
         options: Option<Value>,
     ) -> Evaluated {
         let workflow = self.named(function, "name", name)?;
-        let options = self.options(function, options)?;
-        if let Some(other) = options.given.iter().find(|choice| !choice.of_children) {
-            let taken = WORK.iter().filter(|choice| choice.of_children).map(|choice| choice.key);
-            let (other, taken) = (other.key, taken.collect::<Vec<_>>().join(", "));
-            return wrong_argument(format!("{function} takes no option `{other}`; it takes {taken}"));
-        }
-        let mut input = self.payload(input.unwrap_or(Value::Null), "the inputs", function)?;
+        let mut options = self.options(function, options)?;
+        options.check_for_children(function)?;
+        options.settle_for_children();
+        let input = self.payload(input.unwrap_or(Value::Null), "the inputs", function)?;
+        self.check_open()?;
+        let number = self.number();
+        let kind =
+            self.begin_child(number, Sort { workflow, how: options.how, options: options.task }, input);
+        Ok(self.started(number, kind))
+    }
+
+    /// Starts a child, now or later.
+    pub fn begin_child(&mut self, number: CommandId, sort: Sort, mut input: Payload) -> Kind {
+        let Sort { workflow, how, options } = sort;
         // The run may have to remember it.
         if let Some((blob, content)) = spill(&input) {
             input = Payload::Blob(blob.clone());
             self.blobs.push((blob, content));
         }
-        let given = |key: &str| options.given.iter().any(|choice| choice.key == key);
-        let number = self.number();
         let mut again = Again {
             ended: 0,
             now: Now::Running(number.0),
-            retries: options.task.policy(),
+            retries: options.policy(),
             input,
-            priority: options.task.priority,
-            timeout: options.task.timeout.filter(|_| given("timeout")),
-            until: options.task.deadline.map(|deadline| self.input.at.plus(deadline)),
+            priority: options.priority,
+            timeout: options.timeout,
+            until: options.deadline.map(|deadline| self.input.at.plus(deadline)),
             stopped: false,
         };
-        // What the front matter says about retries is about tasks.
-        if !given("retries") {
-            again.retries = RetryPolicy { max_attempts: 1, ..RetryPolicy::default() };
-        }
-        // One run at a time tries a child again: there is no crowd to be spread.
-        again.retries.jitter = 0.0;
-        if options.task.delay > Millis::ZERO {
-            again.now = Now::Waiting(self.later(options.task.delay));
+        if options.delay > Millis::ZERO {
+            again.now = Now::Waiting(self.later(options.delay));
         } else {
             self.commands.push(Command::StartChild(again.spec(number, &workflow, self.input.at)));
         }
         let again = again.has_more().then(|| Box::new(again));
-        Ok(self.started(number, Kind::Child { workflow, how: options.how, again }))
+        Kind::Child { workflow, how, again }
     }
 
     /// The handle of the child with this number: its own, unless it was tried again.

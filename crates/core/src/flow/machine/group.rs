@@ -17,14 +17,25 @@ use crate::id::CommandId;
 impl Machine<'_> {
     /// Settles one handle and every group that is decided by it.
     pub fn settle(&mut self, number: u64, state: State) -> Evaluated<()> {
-        self.memory.clock += 1;
-        let order = self.memory.clock;
-        if let Some(handle) = self.memory.handles.get_mut(&number) {
-            handle.state = state;
+        let mut first = number;
+        if let Some(map) = self.map_of(number) {
+            self.item_settled(map, number, state)?;
+            self.memory.clock += 1;
+            // The map is older than its items.
+            if self.memory.handles.get(&map).is_none_or(Handle::is_open) {
+                return Ok(());
+            }
+            first = map;
+        } else {
+            self.memory.clock += 1;
+            if let Some(handle) = self.memory.handles.get_mut(&number) {
+                handle.state = state;
+            }
         }
-        let mut changed = BTreeSet::from([number]);
+        let order = self.memory.clock;
+        let mut changed = BTreeSet::from([first]);
         // Members are older than their groups: one pass in order reaches everything.
-        let waiting: Vec<u64> = self.memory.handles.range(number + 1..).map(|(number, _)| *number).collect();
+        let waiting: Vec<u64> = self.memory.handles.range(first + 1..).map(|(number, _)| *number).collect();
         for group in waiting {
             let Some(handle) = self.memory.handles.get(&group).filter(|handle| handle.is_open()) else {
                 continue;
@@ -42,8 +53,14 @@ impl Machine<'_> {
     pub fn decide(&mut self, number: u64, order: u64) -> Evaluated<bool> {
         let Some(handle) = self.memory.handles.get(&number) else { return Ok(false) };
         let decided = match &handle.kind {
-            Kind::Timeout { of, timer } => self.timeout_outcome(*of, *timer, order)?,
-            Kind::Group(group) => self.group_outcome(group, order)?,
+            Kind::Timeout { of, timer } => {
+                let (of, timer) = (*of, *timer);
+                self.timeout_outcome(of, timer, order)?
+            }
+            Kind::Group(group) => {
+                let group = group.clone();
+                self.group_outcome(&group, order)?
+            }
             _ => None,
         };
         let Some(state) = decided else { return Ok(false) };
@@ -65,7 +82,7 @@ impl Machine<'_> {
         members.iter().map(|member| CommandId(*member)).collect()
     }
 
-    fn timeout_outcome(&self, of: u64, timer: u64, order: u64) -> Evaluated<Option<State>> {
+    fn timeout_outcome(&mut self, of: u64, timer: u64, order: u64) -> Evaluated<Option<State>> {
         if let Some(outcome) = self.given(of)? {
             return Ok(Some(State::of(outcome, order)));
         }
@@ -81,28 +98,24 @@ impl Machine<'_> {
         }))
     }
 
-    fn group_outcome(&self, group: &Group, order: u64) -> Evaluated<Option<State>> {
-        let settled = Settled::of(self, group);
+    fn group_outcome(&mut self, group: &Group, order: u64) -> Evaluated<Option<State>> {
+        let open = group.members.iter().filter(|member| self.is_under_way(**member)).count();
         let state = match group.combinator {
-            Combinator::All => match (settled.earliest(|member| member.throws()), settled.open) {
-                (Some(Member { outcome: Err(error), .. }), _) => State::Failed(error.clone(), order),
-                (_, 0) => State::Done(self.shaped(group, |member| self.given(member))?, order),
+            Combinator::All => match (self.earliest(group, Handle::throws)?, open) {
+                (Some(Member { outcome: Err(error), .. }), _) => State::Failed(error, order),
+                (_, 0) => State::Done(self.shaped(group, Self::given)?, order),
                 _ => return Ok(None),
             },
-            Combinator::AllSettled if settled.open > 0 => return Ok(None),
-            Combinator::AllSettled => {
-                let report =
-                    |member: u64| self.ended(member).map(report).transpose().map(|value| value.map(Ok));
-                State::Done(self.shaped(group, report)?, order)
-            }
+            Combinator::AllSettled if open > 0 => return Ok(None),
+            Combinator::AllSettled => State::Done(self.shaped(group, Self::reported)?, order),
             Combinator::Any | Combinator::AnyKv => {
-                match (settled.earliest(|member| member.outcome.is_ok()), settled.open) {
+                match (self.earliest(group, |handle| !handle.has_failed())?, open) {
                     (Some(member), _) => self.chosen(group, member, order)?,
-                    (_, 0) => State::Failed(Arc::new(settled.aggregate()?), order),
+                    (_, 0) => State::Failed(Arc::new(self.aggregate(group)?), order),
                     _ => return Ok(None),
                 }
             }
-            Combinator::Race | Combinator::RaceKv => match settled.earliest(|_| true) {
+            Combinator::Race | Combinator::RaceKv => match self.earliest(group, |_| true)? {
                 Some(member) => self.chosen(group, member, order)?,
                 None => return Ok(None),
             },
@@ -110,27 +123,74 @@ impl Machine<'_> {
         Ok(Some(state))
     }
 
-    fn ended(&self, number: u64) -> Option<Outcome> {
-        self.memory.handles.get(&number)?.outcome().map(|(outcome, _)| outcome)
+    fn is_under_way(&self, number: u64) -> bool {
+        self.memory.handles.get(&number).is_none_or(Handle::is_open)
+    }
+
+    fn reported(&mut self, number: u64) -> Evaluated<Option<Outcome>> {
+        let ended = self.ended(number)?.map(|(outcome, _)| report(outcome));
+        Ok(ended.transpose()?.map(Ok))
+    }
+
+    /// Of the members that have settled and are wanted: the earlier completion, then the earlier member.
+    fn earliest(&mut self, group: &Group, wanted: impl Fn(&Handle) -> bool) -> Evaluated<Option<Member>> {
+        let handles = &self.memory.handles;
+        let is_wanted =
+            |number: &u64| handles.get(number).is_some_and(|handle| !handle.is_open() && wanted(handle));
+        let places = group.members.iter().enumerate().filter(|(_, number)| is_wanted(number));
+        let candidates: Vec<(usize, u64)> = places.map(|(place, number)| (place, *number)).collect();
+        self.fetch(candidates.iter().map(|(_, number)| *number))?;
+        let mut earliest: Option<Member> = None;
+        for (place, number) in candidates {
+            let Some((outcome, order)) = self.ended(number)? else { continue };
+            if earliest.as_ref().is_none_or(|found| order < found.order) {
+                earliest = Some(Member { order, place, outcome });
+            }
+        }
+        Ok(earliest)
+    }
+
+    fn aggregate(&mut self, group: &Group) -> Evaluated<ErrorValue> {
+        self.fetch(group.members.iter().copied())?;
+        let mut errors = Vec::new();
+        for member in group.members.iter() {
+            if let Some((Err(error), _)) = self.ended(*member)? {
+                errors.push(Value::Error(error));
+            }
+        }
+        let message = match errors.len() {
+            0 => "there was nothing to wait for".to_owned(),
+            1 => "the only one failed".to_owned(),
+            count => format!("all {count} failed"),
+        };
+        let mut error = ErrorValue::new(codes::AGGREGATE_ERROR, message);
+        error.fields = Object::of([("errors", Value::List(List::new(errors)?))])?;
+        error.bulk().checked()?;
+        Ok(error)
     }
 
     /// What `any` and `race` come to, with its key where they are asked for it.
-    fn chosen(&self, group: &Group, member: &Member, order: u64) -> Evaluated<State> {
+    fn chosen(&mut self, group: &Group, member: Member, order: u64) -> Evaluated<State> {
         let given = match group.members.get(member.place) {
             Some(number) => self.given(*number)?,
             None => None,
         };
-        Ok(match given.unwrap_or_else(|| member.outcome.clone()) {
+        Ok(match given.unwrap_or(member.outcome) {
             Ok(value) => State::Done(keyed(group, member.place, value)?, order),
             Err(error) => State::Failed(error, order),
         })
     }
 
     /// One value for every member, in the shape of what the group was made of.
-    fn shaped(&self, group: &Group, each: impl Fn(u64) -> Evaluated<Option<Outcome>>) -> Evaluated {
+    fn shaped(
+        &mut self,
+        group: &Group,
+        each: impl Fn(&mut Self, u64) -> Evaluated<Option<Outcome>>,
+    ) -> Evaluated {
+        self.fetch(group.members.iter().copied())?;
         let mut values = Vec::with_capacity(group.members.len());
-        for member in &group.members {
-            values.push(each(*member)?.and_then(Result::ok).unwrap_or(Value::Null));
+        for member in group.members.iter() {
+            values.push(each(self, *member)?.and_then(Result::ok).unwrap_or(Value::Null));
         }
         Ok(match &group.keys {
             Some(keys) => Value::Object(Object::new(keys.iter().cloned().zip(values))?),
@@ -152,13 +212,24 @@ impl Machine<'_> {
         let mut seen = BTreeSet::new();
         while let Some(loser) = losers.pop() {
             self.meter.scan(64)?;
-            let Some(handle) = self.memory.handles.get_mut(&loser).filter(|handle| handle.is_open()) else {
+            let Some(handle) = self.memory.handles.get(&loser).filter(|handle| handle.is_open()) else {
                 continue;
             };
             if !seen.insert(loser) {
                 continue;
             }
             handle.each_member(|member| losers.push(member));
+            if matches!(handle.kind, Kind::Map(_)) {
+                self.stop_map(loser, "the map was stopped: it lost a race");
+            }
+            self.cancel_loser(loser, all);
+        }
+        Ok(())
+    }
+
+    /// Cancels a task or child that nobody waits for any more, if it asked for that; `all` when somebody did for it.
+    pub fn cancel_loser(&mut self, loser: u64, all: bool) {
+        if let Some(handle) = self.memory.handles.get_mut(&loser).filter(|handle| handle.is_open()) {
             match &mut handle.kind {
                 Kind::Task { how, .. } if how.is_cancelled_by(all) => {
                     how.cancelled = true;
@@ -175,65 +246,14 @@ impl Machine<'_> {
                 _ => {}
             }
         }
-        Ok(())
     }
 }
 
-/// The members of a group that have settled.
-struct Settled {
-    members: Vec<Member>,
-    open: usize,
-}
-
-/// One of them: when and where, and how it ended.
+/// A member of a group that has settled: when and where, and how it ended.
 struct Member {
     order: u64,
     place: usize,
-    /// Whoever awaits it is told of a failure by a value.
-    settles: bool,
     outcome: Outcome,
-}
-
-impl Member {
-    fn throws(&self) -> bool {
-        self.outcome.is_err() && !self.settles
-    }
-}
-
-impl Settled {
-    fn of(machine: &Machine<'_>, group: &Group) -> Self {
-        let mut settled = Self { members: Vec::new(), open: 0 };
-        for (place, member) in group.members.iter().enumerate() {
-            let handle = machine.memory.handles.get(member);
-            match handle.and_then(|handle| Some((handle.outcome()?, handle.settles()))) {
-                Some(((outcome, order), settles)) => {
-                    settled.members.push(Member { order, place, settles, outcome })
-                }
-                None => settled.open += 1,
-            }
-        }
-        settled
-    }
-
-    /// The earlier completion, then the earlier member.
-    fn earliest(&self, wanted: impl Fn(&Member) -> bool) -> Option<&Member> {
-        let wanted = self.members.iter().filter(|member| wanted(member));
-        wanted.min_by_key(|member| (member.order, member.place))
-    }
-
-    fn aggregate(&self) -> Evaluated<ErrorValue> {
-        let errors = self.members.iter().filter_map(|member| member.outcome.as_ref().err());
-        let errors: Vec<Value> = errors.map(|error| Value::Error(error.clone())).collect();
-        let message = match errors.len() {
-            0 => "there was nothing to wait for".to_owned(),
-            1 => "the only one failed".to_owned(),
-            count => format!("all {count} failed"),
-        };
-        let mut error = ErrorValue::new(codes::AGGREGATE_ERROR, message);
-        error.fields = Object::of([("errors", Value::List(List::new(errors)?))])?;
-        error.bulk().checked()?;
-        Ok(error)
-    }
 }
 
 /// A value, with its key where that is asked for.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::child::Again;
+use super::map::Map;
 use crate::flow::library::Combinator;
 use crate::flow::value::{ErrorValue, Value};
 use crate::time::Timestamp;
@@ -40,6 +41,8 @@ pub enum Kind {
         timer: u64,
     },
     Group(Group),
+    /// A task or child for each item of a list.
+    Map(Box<Map>),
 }
 
 /// How a task or child answers.
@@ -64,7 +67,7 @@ impl Manner {
 #[derive(Clone, Debug)]
 pub struct Group {
     pub combinator: Combinator,
-    pub members: Vec<u64>,
+    pub members: Arc<[u64]>,
     /// Of an object of handles.
     pub keys: Option<Vec<Arc<str>>>,
     /// Losers are cancelled, whatever their own options say.
@@ -79,6 +82,10 @@ pub enum State {
     /// The number says which message settled it: earlier is smaller.
     Done(Value, u64),
     Failed(Arc<ErrorValue>, u64),
+    /// How it ended lies in a segment.
+    Kept {
+        failed: bool,
+    },
 }
 
 impl State {
@@ -100,16 +107,20 @@ impl Handle {
         matches!(&self.kind, Kind::Task { how, .. } | Kind::Child { how, .. } if how.settle)
     }
 
-    /// How it ended, and when.
-    pub fn outcome(&self) -> Option<(Outcome, u64)> {
-        match &self.state {
-            State::Open => None,
-            State::Done(value, order) => Some((Ok(value.clone()), *order)),
-            State::Failed(error, order) => Some((Err(error.clone()), *order)),
-        }
+    pub fn is_kept(&self) -> bool {
+        matches!(self.state, State::Kept { .. })
     }
 
-    /// The handles this one waits for.
+    /// Whether it ended with a failure that an await of it throws.
+    pub fn throws(&self) -> bool {
+        self.has_failed() && !self.settles()
+    }
+
+    pub fn has_failed(&self) -> bool {
+        matches!(self.state, State::Failed(..) | State::Kept { failed: true })
+    }
+
+    /// The handles this group waits for.
     pub fn members(&self) -> &[u64] {
         match &self.kind {
             Kind::Group(group) => &group.members,
@@ -122,6 +133,7 @@ impl Handle {
         match &self.kind {
             Kind::Timeout { of, timer } => [*of, *timer].into_iter().for_each(found),
             Kind::Group(group) => group.members.iter().for_each(|member| found(*member)),
+            Kind::Map(map) => map.open.keys().for_each(|item| found(*item)),
             _ => {}
         }
     }

@@ -36,8 +36,9 @@ impl Keeper {
         Self { known, made: Vec::new() }
     }
 
-    pub fn made(self) -> Contents {
-        self.made
+    /// What is known now, and what has to be stored.
+    pub fn done(self) -> (BTreeSet<String>, Contents) {
+        (self.known, self.made)
     }
 
     /// Content that is written once, however often it is stored.
@@ -88,6 +89,19 @@ impl Keeper {
         Ok(())
     }
 
+    /// Items that are read one after the other: all but a few bytes leave.
+    pub fn keep_items(&mut self, items: &mut Value) -> Result<(), Limit> {
+        let mut cutter = Cutter::new(self, Shape::List, 0, segment_bytes);
+        match &*items {
+            Value::List(list) => list.items().iter().try_for_each(|item| cutter.add(None, item))?,
+            Value::Kept(kept) => cutter.add_parts(kept)?,
+            _ => return Ok(()),
+        }
+        cutter.interrupt()?;
+        *items = cutter.finish()?;
+        Ok(())
+    }
+
     fn cut_list(&mut self, items: &[Value], level: u8) -> Result<Value, Limit> {
         let mut cutter = Cutter::new(self, Shape::List, level, segment_bytes);
         items.iter().try_for_each(|item| cutter.add(None, item))?;
@@ -103,18 +117,7 @@ impl Keeper {
     /// Closed segments stay as they are; what is at hand between and behind them may become more.
     fn cut_again(&mut self, kept: &Kept, level: u8) -> Result<Value, Limit> {
         let mut cutter = Cutter::new(self, kept.shape(), level, segment_bytes);
-        for part in kept.parts() {
-            match part {
-                Part::Stored(blob, len) => cutter.segment(blob, *len)?,
-                Part::Inline(Value::List(list)) => {
-                    list.items().iter().try_for_each(|item| cutter.add(None, item))?;
-                }
-                Part::Inline(Value::Object(object)) => {
-                    object.iter().try_for_each(|(key, value)| cutter.add(Some(key), value))?;
-                }
-                Part::Inline(_) => {}
-            }
-        }
+        cutter.add_parts(kept)?;
         cutter.finish()
     }
 }
@@ -185,6 +188,22 @@ impl<'k> Cutter<'k> {
         });
         self.text.append(&mut item);
         self.run.push((key.cloned(), value));
+        Ok(())
+    }
+
+    fn add_parts(&mut self, kept: &Kept) -> Result<(), Limit> {
+        for part in kept.parts() {
+            match part {
+                Part::Stored(blob, len) => self.segment(blob, *len)?,
+                Part::Inline(Value::List(list)) => {
+                    list.items().iter().try_for_each(|item| self.add(None, item))?;
+                }
+                Part::Inline(Value::Object(object)) => {
+                    object.iter().try_for_each(|(key, value)| self.add(Some(key), value))?;
+                }
+                Part::Inline(_) => {}
+            }
+        }
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use crate::flow::thrown::{Evaluated, Stop, codes, type_error, wrong_argument};
 use crate::flow::value::{ErrorValue, Kept, List, Located, Object, Part, Shape, Value, assemble};
 use crate::payload::{BlobRef, Payload};
 
-impl<'m> Machine<'m> {
+impl Machine<'_> {
     /// The value itself, when this is a reference to it.
     pub fn look(&mut self, value: Value) -> Evaluated {
         match value {
@@ -41,6 +41,7 @@ impl<'m> Machine<'m> {
         self.input.blobs.contains_key(&blob.hash)
             || loaded.blobs.contains_key(&blob.hash)
             || loaded.segments.contains_key(&blob.hash)
+            || self.blobs.iter().any(|(made, _)| made.hash == blob.hash)
     }
 
     /// All at once: each answer starts the step over.
@@ -90,7 +91,7 @@ impl<'m> Machine<'m> {
         }
         let text = self.content(blob)?;
         self.meter.scan(text.len() as u64)?;
-        let value = match read_stored(text) {
+        let value = match read_stored(&text) {
             Ok(value) => value,
             Err(ReadError::Limit(limit)) => return Err(limit.into()),
             Err(_) => return type_error("a segment of a large value is damaged"),
@@ -108,20 +109,20 @@ impl<'m> Machine<'m> {
         Ok(value)
     }
 
-    fn note_loaded(&mut self, value: &Value) -> Evaluated<()> {
+    pub fn note_loaded(&mut self, value: &Value) -> Evaluated<()> {
         self.loaded.weight = self.loaded.weight.saturating_add(value.weight());
         if self.loaded.weight > MAX_VALUE_BYTES { Err(Limit::Memory.into()) } else { Ok(()) }
     }
 
-    /// What the engine has loaded for this step.
-    fn content(&self, blob: &BlobRef) -> Evaluated<&'m str> {
+    /// What the engine has loaded for this step, or what the step itself has made.
+    pub fn content(&self, blob: &BlobRef) -> Evaluated<Arc<str>> {
         self.refuse_large(blob.bytes)?;
-        let blobs = self.input.blobs;
-        let Some(content) = blobs.get(&blob.hash) else {
+        let made = || self.blobs.iter().find(|(made, _)| made.hash == blob.hash).map(|(_, content)| content);
+        let Some(content) = self.input.blobs.get(&blob.hash).or_else(made) else {
             return Err(Stop::NeedBlobs(vec![blob.clone()]));
         };
         match std::str::from_utf8(content) {
-            Ok(text) => Ok(text),
+            Ok(text) => Ok(Arc::from(text)),
             Err(_) => type_error("a large value is not text"),
         }
     }
@@ -161,7 +162,7 @@ impl<'m> Machine<'m> {
             return Ok(value.clone());
         }
         let text = self.content(blob)?;
-        let value = self.parse(text)??;
+        let value = self.parse(&text)??;
         self.note_loaded(&value)?;
         self.loaded.blobs.insert(blob.hash.clone(), value.clone());
         Ok(value)

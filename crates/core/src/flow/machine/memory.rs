@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::handle::{Handle, Kind, State};
 use super::keep::Keeper;
+use super::settled::Segment;
 use super::{Flow, stored};
 use crate::flow::limits::Limit;
 use crate::flow::value::Value;
@@ -13,7 +14,7 @@ use crate::program::{ProgramError, Snapshot};
 use crate::time::Timestamp;
 
 /// The snapshot format this build writes and reads.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 /// The oldest it reads.
 pub const OLDEST: u32 = 1;
 
@@ -41,6 +42,10 @@ pub struct Memory {
     pub grace: Option<u64>,
     pub slots: Vec<Option<Value>>,
     pub handles: BTreeMap<u64, Handle>,
+    /// Those of them that are maps and go on.
+    pub maps: BTreeSet<u64>,
+    /// How those ended whose outcome is not at hand.
+    pub segments: Vec<Segment>,
     /// The blobs that what was read refers to.
     pub known: BTreeSet<String>,
 }
@@ -106,19 +111,13 @@ impl Memory {
         let mut keeper = Keeper::knowing(std::mem::take(&mut self.known));
         self.slots.iter_mut().flatten().try_for_each(|value| keeper.keep(value))?;
         for handle in self.handles.values_mut() {
-            match &mut handle.state {
-                State::Open => {}
-                State::Done(value, _) => keeper.keep(value)?,
-                State::Failed(error, _) => {
-                    let mut value = Value::Error(error.clone());
-                    keeper.keep(&mut value)?;
-                    if let Value::Error(kept) = value {
-                        *error = kept;
-                    }
-                }
-            }
+            keep_outcome(&mut handle.state, &mut keeper)?;
         }
-        Ok(keeper.made())
+        self.drop_segments();
+        self.keep_settled(&mut keeper);
+        let (known, made) = keeper.done();
+        self.known = known;
+        Ok(made)
     }
 
     /// Calls `found` with every blob the snapshot refers to.
@@ -127,16 +126,24 @@ impl Memory {
             found(blob);
         }
         self.slots.iter().flatten().for_each(|value| value.each_blob(&mut |blob| found(blob)));
+        self.segments.iter().for_each(|segment| found(&segment.blob));
         for handle in self.handles.values() {
             match &handle.state {
-                State::Open => {}
+                State::Open | State::Kept { .. } => {}
                 State::Done(value, _) => value.each_blob(&mut |blob| found(blob)),
                 State::Failed(error, _) => Value::Error(error.clone()).each_blob(&mut |blob| found(blob)),
             }
-            if let Kind::Child { again: Some(again), .. } = &handle.kind
-                && let Payload::Blob(blob) = again.input()
-            {
-                found(blob);
+            match &handle.kind {
+                Kind::Child { again: Some(again), .. } => {
+                    if let Payload::Blob(blob) = again.input() {
+                        found(blob);
+                    }
+                }
+                Kind::Map(map) => {
+                    map.items.each_blob(&mut |blob| found(blob));
+                    map.gathered.each_blob(found);
+                }
+                _ => {}
             }
         }
     }
@@ -144,5 +151,21 @@ impl Memory {
     /// Nothing of a run that has ended is needed any more.
     pub fn end(&mut self) {
         *self = Self { stage: Stage::Ended, position: self.position, ..Self::default() };
+    }
+}
+
+/// Moves an outcome out of the snapshot if it is large.
+pub fn keep_outcome(state: &mut State, keeper: &mut Keeper) -> Result<(), Limit> {
+    match state {
+        State::Open | State::Kept { .. } => Ok(()),
+        State::Done(value, _) => keeper.keep(value),
+        State::Failed(error, _) => {
+            let mut value = Value::Error(error.clone());
+            keeper.keep(&mut value)?;
+            if let Value::Error(kept) = value {
+                *error = kept;
+            }
+            Ok(())
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Machine;
-use super::handle::{Kind, Outcome, State};
+use super::handle::{Handle, Kind, Outcome, State};
 use super::memory::{Stage, Thrown};
 use crate::command::{Command, TimerSpec};
 use crate::failure::Failure;
@@ -73,6 +73,9 @@ impl Machine<'_> {
 
     /// With the run, everything it has under way was asked to stop.
     fn all_cancelled(&mut self) {
+        for map in std::mem::take(&mut self.memory.maps) {
+            self.stop_map(map, "the run was cancelled");
+        }
         for handle in self.memory.handles.values_mut() {
             match &mut handle.kind {
                 Kind::Task { how, .. } => how.cancelled = true,
@@ -80,7 +83,11 @@ impl Machine<'_> {
                     how.cancelled = true;
                     again.iter_mut().for_each(|again| again.stop());
                 }
-                Kind::Timer { .. } | Kind::Signal { .. } | Kind::Timeout { .. } | Kind::Group(_) => {}
+                Kind::Timer { .. }
+                | Kind::Signal { .. }
+                | Kind::Timeout { .. }
+                | Kind::Group(_)
+                | Kind::Map(_) => {}
             }
         }
     }
@@ -96,7 +103,8 @@ impl Machine<'_> {
             self.memory.last_signal = Some(message.id.as_str().to_owned());
         }
         self.settle(number, state)?;
-        match self.memory.wait.map(|wait| self.given(wait)).transpose()?.flatten() {
+        let Some(wait) = self.memory.wait else { return Ok(Some(Progress::Waiting)) };
+        match self.given(wait)? {
             Some(outcome) => {
                 self.memory.wait.into_iter().for_each(|wait| self.note_read(wait));
                 self.memory.wait = None;
@@ -107,13 +115,12 @@ impl Machine<'_> {
     }
 
     /// What an await of this handle gives or throws, if it has settled.
-    pub fn given(&self, number: u64) -> Evaluated<Option<Outcome>> {
-        let Some(handle) = self.memory.handles.get(&number) else { return Ok(None) };
-        let outcome = handle.outcome().map(|(outcome, _)| outcome);
-        if handle.settles() {
-            outcome.map(report).transpose().map(|value| value.map(Ok))
-        } else {
-            Ok(outcome)
+    pub fn given(&mut self, number: u64) -> Evaluated<Option<Outcome>> {
+        let outcome = self.ended(number)?.map(|(outcome, _)| outcome);
+        let settles = self.memory.handles.get(&number).is_some_and(Handle::settles);
+        match outcome {
+            Some(outcome) if settles => report(outcome).map(|value| Some(Ok(value))),
+            outcome => Ok(outcome),
         }
     }
 

@@ -78,6 +78,7 @@ pub fn refusal(choices: &[Choice], key: &str, value: &Value) -> Option<String> {
             .and_then(|policy| retries(&mut RetryPolicy::default(), &Value::Object(policy))),
         Some("timeout") => optional_length(value, unit_of(key).1, key).map(|_| ()),
         Some("cancel") => flag(value, key).map(|_| ()),
+        Some("concurrency") => at_once(value).map(|_| ()),
         _ => Ok(()),
     };
     thrown_message(tried)
@@ -96,6 +97,29 @@ fn thrown_message<T>(tried: Evaluated<T>) -> Option<String> {
 }
 
 impl Options {
+    /// Not all of them mean something for a child.
+    pub fn check_for_children(&self, function: &str) -> Evaluated<()> {
+        let Some(other) = self.given.iter().find(|choice| !choice.of_children) else { return Ok(()) };
+        let taken = WORK.iter().filter(|choice| choice.of_children).map(|choice| choice.key);
+        let (other, taken) = (other.key, taken.collect::<Vec<_>>().join(", "));
+        wrong_argument(format!("{function} takes no option `{other}`; it takes {taken}"))
+    }
+
+    /// What the front matter says about retries and timeouts is about tasks.
+    pub fn settle_for_children(&mut self) {
+        let given = |key: &str| self.given.iter().any(|choice| choice.key == key);
+        let mut retries = match given("retries") {
+            true => self.task.policy(),
+            false => RetryPolicy { max_attempts: 1, ..RetryPolicy::default() },
+        };
+        // One run at a time tries a child again: there is no crowd to be spread.
+        retries.jitter = 0.0;
+        if !given("timeout") {
+            self.task.timeout = None;
+        }
+        self.task.retries = Some(retries);
+    }
+
     fn set(&mut self, key: &str, value: &Value) -> Evaluated<()> {
         let Some(choice) = written(WORK, key) else {
             let known: Vec<&str> = WORK.iter().map(|choice| choice.key).collect();
@@ -179,6 +203,14 @@ fn optional_length(value: &Value, unit: Unit, what: &str) -> Evaluated<Option<Mi
     match value {
         Value::Null => Ok(None),
         value => length(value, unit, what).map(Some),
+    }
+}
+
+/// How many items of a map may be open at a time.
+pub fn at_once(value: &Value) -> Evaluated<u64> {
+    match value {
+        Value::Number(Number::Integer(count @ 1..=1000)) => Ok(*count as u64),
+        _ => wrong_argument("option `concurrency` is a whole number from 1 to 1000"),
     }
 }
 

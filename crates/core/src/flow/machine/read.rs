@@ -15,11 +15,13 @@ impl Machine<'_> {
             };
             match &handle.kind {
                 // An open one has lost a race: whatever it comes to changes nothing.
-                Kind::Task { .. } if !matches!(handle.state, State::Done(..)) => {
+                Kind::Task { .. }
+                    if !matches!(handle.state, State::Done(..) | State::Kept { failed: false }) =>
+                {
                     self.read.insert(number);
                 }
                 Kind::Timeout { of, .. } => next.push(*of),
-                Kind::Group(group) => next.extend(&group.members),
+                Kind::Group(group) => next.extend(group.members.iter()),
                 _ => {}
             }
         }

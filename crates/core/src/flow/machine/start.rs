@@ -10,6 +10,7 @@ use crate::command::{Command, SignalSpec, TimerSpec};
 use crate::event::{EventData, Group as GroupEvent};
 use crate::flow::json::Handles;
 use crate::flow::library::{Combinator, Effect, Function};
+use crate::flow::limits::{Limit, MAX_OPEN};
 use crate::flow::thrown::{Evaluated, short, wrong_argument};
 use crate::flow::value::{Object, Value};
 use crate::id::{CommandId, RunId};
@@ -26,6 +27,8 @@ impl Machine<'_> {
             Effect::Now => Ok(Value::integer(self.input.at.millis())),
             Effect::RunTask => self.run_task(name, next(), next(), next()),
             Effect::RunWorkflow => self.run_child(name, next(), next(), next()),
+            Effect::MapTask => self.map(name, false, (next(), next(), next())),
+            Effect::MapWorkflow => self.map(name, true, (next(), next(), next())),
             Effect::DelaySeconds => self.delay(name, next(), Unit::Seconds),
             Effect::DelayMilliseconds => self.delay(name, next(), Unit::Milliseconds),
             Effect::Timeout => self.timeout(name, next(), next()),
@@ -50,6 +53,7 @@ impl Machine<'_> {
             Some(input) => self.payload(input, "the inputs", function)?,
             None => self.written(&Value::Object(Object::default()), Handles::Absent)?,
         };
+        self.check_open()?;
         let task = self.number();
         let spec = TaskSpec { task, name: name.to_string(), input, options: options.task };
         self.commands.push(Command::RunTask(spec));
@@ -186,7 +190,8 @@ impl Machine<'_> {
             let members = members.iter().map(|member| CommandId(*member)).collect();
             self.events.push(EventData::ParallelStarted(GroupEvent { group: number, members }));
         }
-        let group = self.started(number, Kind::Group(Group { combinator, members, keys, cancel }));
+        let group =
+            self.started(number, Kind::Group(Group { combinator, members: members.into(), keys, cancel }));
         self.decide(number.0, self.memory.clock)?;
         Ok(group)
     }
@@ -200,6 +205,16 @@ impl Machine<'_> {
         }
     }
 
+    /// Whether one more task or child may be under way.
+    pub fn check_open(&mut self) -> Evaluated<()> {
+        let is_work = |handle: &&Handle| {
+            handle.is_open() && matches!(handle.kind, Kind::Task { .. } | Kind::Child { .. })
+        };
+        let handles = &self.memory.handles;
+        let under_way = self.under_way.get_or_insert_with(|| handles.values().filter(is_work).count());
+        if *under_way >= MAX_OPEN { Err(Limit::Open.into()) } else { Ok(()) }
+    }
+
     pub fn number(&mut self) -> CommandId {
         self.memory.commands += 1;
         CommandId(self.memory.commands)
@@ -207,6 +222,11 @@ impl Machine<'_> {
 
     pub fn started(&mut self, number: CommandId, kind: Kind) -> Value {
         let step = u32::try_from(self.memory.position).unwrap_or(u32::MAX);
+        match kind {
+            Kind::Map(_) => drop(self.memory.maps.insert(number.0)),
+            Kind::Task { .. } | Kind::Child { .. } => self.under_way.iter_mut().for_each(|count| *count += 1),
+            _ => {}
+        }
         self.memory.handles.insert(number.0, Handle { kind, step, state: State::Open });
         Value::Handle(number.0)
     }

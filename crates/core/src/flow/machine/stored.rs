@@ -1,6 +1,7 @@
 //! Memory as JSON:
 //! `{"format":1,"position":3,"wait":2,"commands":2,"locals":{"order":..},"handles":{"2":{"task":"ship","step":3}}}`.
-//! What is absent is what it is by default; most snapshots have a few hundred bytes.
+//! What is absent is what it is by default; most snapshots have a few hundred bytes. Many handles that are alike are written
+//! as one, see [`super::crowd`].
 
 use std::fmt;
 use std::io::Write;
@@ -11,13 +12,20 @@ use serde::{Deserialize, de};
 
 use super::Flow;
 use super::child::Again;
+use super::crowd::{self, Crowd};
 use super::handle::{Group, Handle, Kind, Manner, State};
 use super::memory::{FORMAT, Memory, OLDEST, Stage, Thrown};
+use super::settled::Segment;
+use super::stored_map::{self, StoredMap};
 use crate::flow::json::{Stored, StoredError, write_stored, write_stored_error, write_text};
 use crate::flow::library::Combinator;
-use crate::payload::Payload;
+use crate::flow::numbers::{Run, runs, spread};
+use crate::payload::{BlobRef, Payload};
 use crate::program::ProgramError;
 use crate::time::Timestamp;
+
+/// So many members of a group are written as runs of numbers.
+const MANY_MEMBERS: usize = 8;
 
 pub fn write(flow: &Flow, memory: &Memory) -> Vec<u8> {
     let mut out = Vec::with_capacity(256);
@@ -58,7 +66,19 @@ pub fn write(flow: &Flow, memory: &Memory) -> Vec<u8> {
         put(&mut out, format_args!(",\"input\":{}", input.to_stored()));
     }
     write_locals(flow, memory, &mut out);
-    write_handles(memory, &mut out);
+    let (crowds, singles) = crowd::gather(&memory.handles);
+    write_handles(&singles, &mut out);
+    if !crowds.is_empty() {
+        out.extend_from_slice(b",\"crowds\":");
+        // Writing to memory cannot fail, and nothing in it can fail to serialise.
+        let _ = serde_json::to_writer(&mut out, &crowds);
+    }
+    for (place, Segment { blob, least, most }) in memory.segments.iter().enumerate() {
+        put(&mut out, format_args!("{}", if place > 0 { "," } else { ",\"segments\":[" }));
+        let BlobRef { hash, bytes } = &**blob;
+        put(&mut out, format_args!("{{\"$blob\":\"{hash}\",\"bytes\":{bytes},\"of\":[{least},{most}]}}"));
+    }
+    out.extend_from_slice(if memory.segments.is_empty() { b"" } else { b"]" });
     out.push(b'}');
     out
 }
@@ -78,14 +98,13 @@ fn write_locals(flow: &Flow, memory: &Memory, out: &mut Vec<u8>) {
     }
 }
 
-fn write_handles(memory: &Memory, out: &mut Vec<u8>) {
-    if memory.handles.is_empty() {
-        return;
-    }
-    for (place, (number, handle)) in memory.handles.iter().enumerate() {
+fn write_handles(handles: &[(u64, &Handle)], out: &mut Vec<u8>) {
+    for (place, (number, handle)) in handles.iter().enumerate() {
         out.extend_from_slice(if place > 0 { b"," } else { b",\"handles\":{" });
         put(out, format_args!("\"{number}\":{{"));
         match &handle.state {
+            // It is in a crowd.
+            State::Kept { .. } => {}
             State::Open => {
                 write_kind(&handle.kind, out);
                 put(out, format_args!(",\"step\":{}", handle.step));
@@ -101,7 +120,9 @@ fn write_handles(memory: &Memory, out: &mut Vec<u8>) {
         }
         out.push(b'}');
     }
-    out.push(b'}');
+    if !handles.is_empty() {
+        out.push(b'}');
+    }
 }
 
 fn write_settled(handle: &Handle, order: u64, how: &str, out: &mut Vec<u8>) {
@@ -133,10 +154,7 @@ fn write_kind(kind: &Kind, out: &mut Vec<u8>) {
         Kind::Timeout { of, timer } => put(out, format_args!("\"timeout\":[{of},{timer}]")),
         Kind::Group(group) => {
             named(out, "group", combinator_name(group.combinator));
-            for (place, member) in group.members.iter().enumerate() {
-                put(out, format_args!("{}{member}", if place > 0 { "," } else { ",\"of\":[" }));
-            }
-            out.extend_from_slice(if group.members.is_empty() { b"" } else { b"]" });
+            write_members(&group.members, out);
             if let Some(keys) = &group.keys {
                 out.extend_from_slice(b",\"keys\":[");
                 for (place, key) in keys.iter().enumerate() {
@@ -149,7 +167,23 @@ fn write_kind(kind: &Kind, out: &mut Vec<u8>) {
                 out.extend_from_slice(b",\"cancel\":true");
             }
         }
+        Kind::Map(map) => {
+            out.extend_from_slice(b"\"map\":");
+            stored_map::write(map, out);
+        }
     }
+}
+
+fn write_members(members: &[u64], out: &mut Vec<u8>) {
+    if members.is_empty() {
+        return;
+    }
+    out.extend_from_slice(b",\"of\":");
+    // Writing to memory cannot fail.
+    let _ = match members.len() {
+        0..MANY_MEMBERS => serde_json::to_writer(out, members),
+        _ => serde_json::to_writer(out, &runs(members.iter().copied())),
+    };
 }
 
 fn write_manner(how: Manner, out: &mut Vec<u8>) {
@@ -175,7 +209,7 @@ fn combinator_name(combinator: Combinator) -> &'static str {
     }
 }
 
-fn put(out: &mut Vec<u8>, text: fmt::Arguments<'_>) {
+pub fn put(out: &mut Vec<u8>, text: fmt::Arguments<'_>) {
     // Writing to memory cannot fail.
     let _ = out.write_fmt(text);
 }
@@ -209,6 +243,20 @@ struct StoredMemory {
     locals: Entries<Stored>,
     #[serde(default)]
     handles: Entries<StoredHandle>,
+    #[serde(default)]
+    crowds: Vec<Crowd>,
+    #[serde(default)]
+    segments: Vec<StoredSegment>,
+}
+
+/// The segment has outcomes of handles from the first number to the second.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredSegment {
+    #[serde(rename = "$blob")]
+    hash: String,
+    bytes: u64,
+    of: (u64, u64),
 }
 
 #[derive(Deserialize)]
@@ -233,7 +281,9 @@ struct StoredHandle {
     #[serde(default)]
     group: Option<Combinator>,
     #[serde(default)]
-    of: Vec<u64>,
+    map: Option<Box<StoredMap>>,
+    #[serde(default)]
+    of: Vec<Run>,
     #[serde(default)]
     keys: Option<Vec<Arc<str>>>,
     #[serde(default)]
@@ -289,10 +339,25 @@ pub fn read(flow: &Flow, bytes: &[u8]) -> Result<Memory, ProgramError> {
         let slot = slot.ok_or_else(|| ProgramError::BadSnapshot(format!("there is no local {key:?}")))?;
         *slot = Some(value);
     }
+    let mut handles = Vec::with_capacity(stored.handles.0.len());
     for (number, handle) in stored.handles.0 {
         let number =
             number.parse().map_err(|_| ProgramError::BadSnapshot(format!("no handle {number:?}")))?;
-        memory.handles.insert(number, handle.into_handle(number)?);
+        handles.push((number, handle.into_handle(number)?));
+    }
+    memory.handles = crowd::scatter(stored.crowds, handles)
+        .ok_or_else(|| ProgramError::BadSnapshot("its handles do not fit together".into()))?;
+    let is_map = |(_, handle): &(&u64, &Handle)| matches!(handle.kind, Kind::Map(_));
+    memory.maps = memory.handles.iter().filter(is_map).map(|(number, _)| *number).collect();
+    let segments = stored.segments.into_iter();
+    let segment = |StoredSegment { hash, bytes, of: (least, most) }| Segment {
+        blob: Arc::new(BlobRef { hash, bytes }),
+        least,
+        most,
+    };
+    memory.segments = segments.map(segment).collect();
+    if memory.segments.iter().any(|segment| segment.least > segment.most) {
+        return Err(ProgramError::BadSnapshot("a segment of nothing".into()));
     }
     Ok(memory)
 }
@@ -307,7 +372,13 @@ impl StoredHandle {
             (Some(_), Some(_)) => return Err(bad()),
         };
         let how = Manner { settle: self.settle, cancel: self.cancel, cancelled: self.cancelled };
+        let of: Vec<u64> = spread::<serde_json::Error>(&self.of).map_err(|_| bad())?;
         let members = |members: &[u64]| members.iter().all(|member| *member < number);
+        if let Some(map) = self.map {
+            let is_open = matches!(state, State::Open);
+            let map = map.into_map(number).filter(|_| is_open).ok_or_else(bad)?;
+            return Ok(Handle { kind: Kind::Map(Box::new(map)), step: self.step, state });
+        }
         let kind = match (self.task, self.child, self.timer, self.signal, self.timeout, self.group) {
             (Some(name), None, None, None, None, None) => Kind::Task { name, how },
             (None, Some(workflow), None, None, None, None) => {
@@ -318,12 +389,12 @@ impl StoredHandle {
             (None, None, None, None, Some((of, timer)), None) if members(&[of, timer]) => {
                 Kind::Timeout { of, timer }
             }
-            (None, None, None, None, None, Some(combinator)) if members(&self.of) => {
+            (None, None, None, None, None, Some(combinator)) if members(&of) => {
                 let keys = self.keys;
-                if keys.as_ref().is_some_and(|keys| keys.len() != self.of.len()) {
+                if keys.as_ref().is_some_and(|keys| keys.len() != of.len()) {
                     return Err(bad());
                 }
-                Kind::Group(Group { combinator, members: self.of, keys, cancel: self.cancel })
+                Kind::Group(Group { combinator, members: of.into(), keys, cancel: self.cancel })
             }
             // Of what has settled, only the outcome matters, and what an await makes of it.
             (None, None, None, None, None, None) if !matches!(state, State::Open) => {
@@ -336,7 +407,7 @@ impl StoredHandle {
 }
 
 /// An object as a list, in order.
-struct Entries<T>(Vec<(String, T)>);
+pub struct Entries<T>(pub Vec<(String, T)>);
 
 impl<T> Default for Entries<T> {
     fn default() -> Self {

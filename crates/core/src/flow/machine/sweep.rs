@@ -22,6 +22,7 @@ impl Machine<'_> {
             }
             keep
         });
+        self.memory.maps.retain(|map| reached.contains(map));
         // Those this very transition started never need to exist.
         self.commands.retain(|command| match command {
             Command::StartTimer(timer) => !idle_timers.remove(&timer.timer),
@@ -46,6 +47,7 @@ impl Machine<'_> {
         // What is to be started again must be remembered, whoever waits for it.
         let pending = self.memory.handles.iter().filter(|(_, handle)| match &handle.kind {
             Kind::Child { again: Some(again), .. } => handle.is_open() && again.has_more(),
+            Kind::Map(map) => handle.is_open() && map.has_more(),
             _ => false,
         });
         next.extend(pending.map(|(number, _)| *number));

@@ -4,7 +4,9 @@
 mod arbitrary;
 mod deadline;
 mod depth;
+mod fan_out;
 mod gathered;
+mod map;
 mod messages;
 mod options;
 mod session;
@@ -123,7 +125,7 @@ impl Rehearsal {
 
     pub fn set_snapshot(&mut self, text: &str) {
         self.state.snapshot = Some(crate::program::Snapshot::seal(
-            if text.starts_with("{\"format\":2") { 2 } else { 1 },
+            if text.starts_with("{\"format\":3") { 3 } else { 1 },
             text.into(),
         ));
     }

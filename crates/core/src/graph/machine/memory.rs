@@ -20,7 +20,9 @@ use crate::program::{ProgramError, Snapshot};
 use crate::time::Timestamp;
 
 /// The snapshot format this build writes and reads.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
+/// The oldest it reads.
+const OLDEST: u32 = 1;
 
 pub type NodeId = Arc<str>;
 
@@ -224,7 +226,7 @@ impl Memory {
     }
 
     pub fn load(snapshot: &Snapshot) -> Result<Self, ProgramError> {
-        if snapshot.format != FORMAT {
+        if !(OLDEST..=FORMAT).contains(&snapshot.format) {
             return Err(ProgramError::UnknownFormat { found: snapshot.format, known: FORMAT });
         }
         serde_json::from_slice(snapshot.open()?).map_err(|error| ProgramError::BadSnapshot(error.to_string()))
@@ -248,6 +250,7 @@ impl Memory {
         for visit in self.open.values() {
             if let Wait::Fan(fan) = &visit.wait {
                 failures.extend(fan.failures());
+                fan.stored().for_each(&mut *found);
             }
         }
         for payload in
@@ -308,6 +311,24 @@ impl Memory {
         self.queued.is_empty() && self.parked.is_empty() && self.open.is_empty() && self.proposals.is_empty()
     }
 
+    /// The `parallel` node that waits for this.
+    pub fn fan_of(&self, command: CommandId) -> Option<&Fan> {
+        self.open.values().find_map(|visit| match &visit.wait {
+            Wait::Fan(fan) if fan.open.contains_key(&command) => Some(fan),
+            _ => None,
+        })
+    }
+
+    /// Tasks and children under way.
+    pub fn under_way(&self) -> usize {
+        let under_way = |wait: &Wait| match wait {
+            Wait::Fan(fan) => fan.open.len(),
+            Wait::Task(_) | Wait::Child { .. } | Wait::Routing(_) | Wait::Sifting(_) => 1,
+            _ => 0,
+        };
+        self.open.values().map(|visit| under_way(&visit.wait)).sum()
+    }
+
     /// Whose answer it is.
     pub fn visit_of(&self, command: CommandId) -> Option<u64> {
         self.open.iter().find(|(_, visit)| visit.wait.awaits(command)).map(|(number, _)| *number)
@@ -319,6 +340,7 @@ impl Wait {
         match self {
             // Most visits, and looking for one of them asks them all.
             Self::Task(task) => *task == command,
+            Self::Fan(fan) => fan.awaits(command),
             wait => wait.commands().contains(&command),
         }
     }

@@ -1,5 +1,6 @@
 //! `parallel`: one task or child for each item of a list, so many at once. Results are in the order of the items. The
-//! first failure fails the node and stops the others, unless `settle` wants to know how each of them ended.
+//! first failure fails the node and stops the others, unless `settle` wants to know how each of them ended. What the snapshot
+//! holds of it does not grow with the list: see [`super::fan_store`].
 
 use std::collections::BTreeMap;
 
@@ -7,16 +8,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::execute::{Begun, Trouble, options_of};
+use super::fan_store::{Page, Result};
 use super::look::object;
 use super::memory::{Visit, Wait};
 use super::outcome::shown;
 use super::values::ValueId;
-use super::{Machine, Stopped};
+use super::{Machine, Stop, Stopped};
 use crate::command::Command;
 use crate::failure::{Failure, codes as task_codes};
+use crate::flow::limits::MAX_OPEN;
 use crate::graph::ir::Node;
 use crate::id::CommandId;
-use crate::payload::Payload;
+use crate::payload::{BlobRef, Payload};
 use crate::task::TaskOptions;
 use crate::time::Timestamp;
 
@@ -27,15 +30,27 @@ const MOST_AT_ONCE: usize = 1000;
 pub struct Fan {
     /// The config without its items, as it was when the node began.
     config: ValueId,
+    /// Those of a short list.
     items: ValueId,
-    count: usize,
+    /// Those of a long one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) pages: Vec<Page>,
+    pub(super) count: usize,
     /// The first item that is not under way.
     next: usize,
     /// The item each of them is about.
     pub open: BTreeMap<CommandId, usize>,
     /// They are children, not tasks.
     of_children: bool,
-    given: BTreeMap<usize, Ended>,
+    pub(super) given: BTreeMap<usize, Ended>,
+    /// Bytes of those that could go into a segment.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) at_hand: u64,
+    /// Results that left, and how many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) segments: Vec<BlobRef>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) kept: u64,
     /// Those that fire when a child has taken too long.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     clocks: BTreeMap<CommandId, CommandId>,
@@ -47,9 +62,13 @@ pub struct Fan {
     failed: BTreeMap<usize, u32>,
 }
 
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Ended {
+pub(super) enum Ended {
     Given(ValueId),
     Failed(Failure),
 }
@@ -62,6 +81,30 @@ impl Fan {
 
     pub fn timers(&self) -> impl Iterator<Item = CommandId> + '_ {
         self.clocks.keys().chain(self.pauses.keys()).copied()
+    }
+
+    pub fn awaits(&self, command: CommandId) -> bool {
+        self.open.contains_key(&command)
+            || self.clocks.contains_key(&command)
+            || self.pauses.contains_key(&command)
+    }
+
+    /// What it keeps apart.
+    pub fn stored(&self) -> impl Iterator<Item = &BlobRef> {
+        self.pages.iter().map(Page::content).chain(&self.segments)
+    }
+
+    pub(super) fn items(&self) -> ValueId {
+        self.items
+    }
+
+    fn ended(&self) -> usize {
+        self.given.len() + usize::try_from(self.kept).unwrap_or(usize::MAX)
+    }
+
+    /// Whether the next answer is that of the last item.
+    pub fn is_last(&self) -> bool {
+        self.ended() + 1 >= self.count
     }
 
     pub fn pauses(&self) -> impl Iterator<Item = CommandId> + '_ {
@@ -88,7 +131,8 @@ impl Fan {
             Ended::Given(value) => Some(*value),
             Ended::Failed(_) => None,
         });
-        given.chain([self.config, self.items])
+        let items = Some(self.items).filter(|_| self.pages.is_empty());
+        given.chain([self.config]).chain(items)
     }
 }
 
@@ -98,7 +142,7 @@ impl Machine<'_> {
         node: &Node,
         mut config: Value,
         (input, since): (ValueId, Timestamp),
-    ) -> Result<Begun, Trouble> {
+    ) -> std::result::Result<Begun, Trouble> {
         let items = self.items(&config, input)?;
         if config.get("task").or_else(|| config.get("workflow")).and_then(Value::as_str).is_none() {
             return Trouble::bad_config("a parallel node has a `task` or a `workflow`");
@@ -108,24 +152,49 @@ impl Machine<'_> {
             fields.remove("items");
         }
         let count = items.len();
-        let (config, items) = (self.made(config), self.made(Value::Array(items)));
+        let config = self.made(config);
+        let pages = self.paged(&items);
+        let items = if pages.is_empty() { self.made(Value::Array(items)) } else { 0 };
         if count == 0 {
             return Ok(Begun::Gives(items));
         }
-        let (open, given) = (BTreeMap::new(), BTreeMap::new());
+        let (open, given, segments) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         let (clocks, pauses, failed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let mut fan = Fan { config, items, count, next: 0, open, of_children, given, clocks, pauses, failed };
+        let mut fan = Fan {
+            config,
+            items,
+            pages,
+            count,
+            next: 0,
+            open,
+            of_children,
+            given,
+            at_hand: 0,
+            segments,
+            kept: 0,
+            clocks,
+            pauses,
+            failed,
+        };
         self.start_more((node, since), &mut fan)?;
         Ok(Begun::Waits(Wait::Fan(fan)))
     }
 
     fn start_more(&mut self, (node, since): (&Node, Timestamp), fan: &mut Fan) -> Stopped {
-        self.need([fan.config, fan.items])?;
-        let (config, items) = (self.look(fan.config)?, self.look(fan.items)?);
+        let config = self.look(fan.config)?;
         let asked = config.get("concurrency").and_then(Value::as_u64).unwrap_or(u64::MAX).max(1);
         let at_once = usize::try_from(asked).unwrap_or(MOST_AT_ONCE).min(MOST_AT_ONCE);
-        while fan.next < fan.count && fan.open.len() + fan.pauses.len() < at_once {
-            self.start_item((node, since), fan, (&config, &items), fan.next);
+        let room = at_once.saturating_sub(fan.open.len() + fan.pauses.len()).min(fan.count - fan.next);
+        if room == 0 {
+            return Ok(());
+        }
+        if self.memory.under_way() + fan.open.len() + room > MAX_OPEN {
+            let message = "more than 50,000 tasks and children under way: the limit of a run";
+            return Stop::failed(task_codes::LIMIT_EXCEEDED, message);
+        }
+        self.need_items(fan, fan.next..fan.next + room)?;
+        for _ in 0..room {
+            self.start_item((node, since), fan, &config, fan.next)?;
             fan.next += 1;
         }
         Ok(())
@@ -136,11 +205,11 @@ impl Machine<'_> {
         &mut self,
         (node, since): (&Node, Timestamp),
         fan: &mut Fan,
-        (config, items): (&Value, &Value),
+        config: &Value,
         place: usize,
-    ) {
+    ) -> Stopped {
         let deadline = self.left_of(node, since);
-        let item = items.get(place).unwrap_or(&Value::Null).to_string();
+        let item = self.item_text(fan, place)?;
         let number = match config.get("task").and_then(Value::as_str) {
             Some(task) => {
                 let input = object(&[("config", &config.to_string()), ("input", &item)]);
@@ -157,6 +226,7 @@ impl Machine<'_> {
             }
         };
         fan.open.insert(number, place);
+        Ok(())
     }
 
     /// A child has taken too long, or an item is tried again.
@@ -168,10 +238,9 @@ impl Machine<'_> {
         }
         if let Some(place) = fan.pauses.remove(&timer) {
             let plan = self.plan.clone();
-            self.need([fan.config, fan.items])?;
-            let (config, items) = (self.look(fan.config)?, self.look(fan.items)?);
+            let config = self.look(fan.config)?;
             let node = plan.node(self.place(&visit.node));
-            self.start_item((node, visit.since), &mut fan, (&config, &items), place);
+            self.start_item((node, visit.since), &mut fan, &config, place)?;
         }
         visit.wait = Wait::Fan(fan);
         self.memory.open.insert(visit.tokens[0].id, visit);
@@ -182,7 +251,7 @@ impl Machine<'_> {
         let (place, clock) = fan.close(command);
         self.commands.extend(clock.map(Command::CancelTimer));
         let value = self.memory.values.add(output.clone());
-        fan.given.insert(place, Ended::Given(value));
+        self.note_ended(&mut fan, place, Ended::Given(value));
         self.fan_on(visit, fan, command)
     }
 
@@ -210,7 +279,7 @@ impl Machine<'_> {
             }
         }
         if config.get("settle").and_then(Value::as_bool) == Some(true) {
-            fan.given.insert(place, Ended::Failed(failure.clone()));
+            self.note_ended(&mut fan, place, Ended::Failed(failure.clone()));
             return self.fan_on(visit, fan, command);
         }
         self.commands.extend(fan.timers().map(Command::CancelTimer));
@@ -223,33 +292,24 @@ impl Machine<'_> {
 
     /// Starts what there is room for, or puts the results together.
     fn fan_on(&mut self, mut visit: Visit, mut fan: Fan, command: CommandId) -> Stopped {
-        if fan.given.len() < fan.count {
+        if fan.ended() < fan.count {
             let plan = self.plan.clone();
             self.start_more((plan.node(self.place(&visit.node)), visit.since), &mut fan)?;
             visit.wait = Wait::Fan(fan);
             self.memory.open.insert(visit.tokens[0].id, visit);
             return Ok(());
         }
-        self.need(fan.values())?;
         let settle = self.look(fan.config)?.get("settle").and_then(Value::as_bool) == Some(true);
-        let mut text = String::from("[");
-        for ended in fan.given.values() {
-            text.push_str(if text.len() == 1 { "" } else { "," });
-            match ended {
-                Ended::Given(value) if settle => {
-                    let result = self.text(*value)?;
-                    text.push_str(&format!(
-                        "{{\"status\":\"completed\",\"result\":{result},\"error\":null}}"
-                    ));
-                }
-                Ended::Given(value) => text.push_str(self.text(*value)?),
-                Ended::Failed(failure) => {
-                    let error = shown(&visit.node, failure);
-                    text.push_str(&json!({"status": "failed", "result": null, "error": error}).to_string());
-                }
+        let text = self.results_of(&fan, |ended, out| match ended {
+            Result::Given(result) if settle => {
+                out.push_str(&format!("{{\"status\":\"completed\",\"result\":{result},\"error\":null}}"));
             }
-        }
-        text.push(']');
+            Result::Given(result) => out.push_str(result),
+            Result::Failed(failure) => {
+                let error = shown(&visit.node, failure);
+                out.push_str(&json!({"status": "failed", "result": null, "error": error}).to_string());
+            }
+        })?;
         self.outcome(visit, Some(command), Payload::parse(text).unwrap_or_default(), 1)
     }
 }

@@ -1,5 +1,6 @@
 //! Several messages of one commit: the snapshot is read once and written once as long as they only move tokens to joins
-//! that go on waiting, as most answers to a fan-out do. Whatever does more is stepped as always.
+//! that go on waiting, or a `parallel` node to its next item, as most answers to a fan-out do. Whatever does more is stepped
+//! as always.
 
 use std::mem;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use super::{GraphProgram, Machine};
 use crate::event::EventData;
 use crate::message::{Message, MessageBody};
 use crate::payload::{Blobs, Contents};
-use crate::program::{Progress, RunFacts, Session, Snapshot, StepInput};
+use crate::program::{Noted, Progress, RunFacts, Session, Snapshot, StepInput};
 use crate::time::Timestamp;
 
 /// A byte that came from outside takes at most this many in a snapshot.
@@ -25,14 +26,14 @@ pub struct GraphSession<'a> {
     /// What it began with.
     opened: Snapshot,
     /// What was applied since.
-    noted: Vec<Noted>,
+    noted: Vec<Applied>,
     memory: Memory,
     /// The snapshot would have no more bytes than this.
     size_at_most: usize,
 }
 
 /// A message as it was applied.
-struct Noted {
+struct Applied {
     message: Message,
     at: Timestamp,
     blobs: Blobs,
@@ -50,7 +51,7 @@ impl<'a> GraphSession<'a> {
     /// the memory for each would make the answers to a wide fan-out cost the square of their number.
     fn as_noted(&self, facts: &RunFacts) -> Memory {
         let mut memory = Memory::load(&self.opened).expect("it was loaded before");
-        for Noted { message, at, blobs } in &self.noted {
+        for Applied { message, at, blobs } in &self.noted {
             let input = StepInput { facts, snapshot: Some(&self.opened), message, at: *at, blobs };
             let mut machine = Machine::with(self.program, self.plan.clone(), input, memory);
             // It is what it was the first time: nothing but more tokens at joins.
@@ -62,32 +63,37 @@ impl<'a> GraphSession<'a> {
 }
 
 impl Session for GraphSession<'_> {
-    fn note(&mut self, input: StepInput<'_>) -> Option<Vec<EventData>> {
+    fn note(&mut self, input: StepInput<'_>) -> Option<Noted> {
         let MessageBody::TaskCompleted(done) = &input.message.body else { return None };
         // As long as this fits, no value has to leave the snapshot, and nobody has to be warned.
         let grown = self.size_at_most + FRAME + GROWTH * done.output.to_stored().len();
         if grown as u64 > ROOM {
             return None;
         }
+        let of_fan = self.memory.fan_of(done.task).is_some_and(|fan| !fan.is_last());
         let memory = mem::take(&mut self.memory);
         let mut machine = Machine::with(self.program, self.plan.clone(), input, memory);
         let awaited = machine.awaiting();
         match machine.consume() {
             Ok(None) => {
                 self.memory = machine.memory;
-                Some(Vec::new())
+                Some(Noted::default())
             }
             Ok(Some(Progress::Waiting))
-                if machine.commands.is_empty()
-                    && machine.blobs.is_empty()
+                if (of_fan || machine.commands.is_empty() && machine.blobs.is_empty())
                     && machine.awaiting() == awaited
                     && !machine.events.iter().any(changes_graph) =>
             {
                 self.memory = machine.memory;
                 self.size_at_most = grown;
                 let (message, blobs) = (input.message.clone(), input.blobs.clone());
-                self.noted.push(Noted { message, at: input.at, blobs });
-                Some(machine.events)
+                self.noted.push(Applied { message, at: input.at, blobs });
+                Some(Noted {
+                    commands: machine.commands,
+                    events: machine.events,
+                    blobs: machine.blobs,
+                    read: Vec::new(),
+                })
             }
             _ => {
                 self.memory = self.as_noted(input.facts);
@@ -97,7 +103,7 @@ impl Session for GraphSession<'_> {
     }
 
     fn snapshot(&mut self) -> Option<(Snapshot, Contents)> {
-        // As long as everything fits, nothing leaves it.
+        // As long as everything fits, nothing leaves it but with its message.
         (!self.noted.is_empty()).then(|| (self.memory.clone().save().0, Vec::new()))
     }
 }

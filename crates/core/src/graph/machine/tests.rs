@@ -7,6 +7,7 @@ mod kinds;
 mod large;
 mod laws;
 mod limits;
+mod parallel;
 mod patches;
 mod people;
 mod random;

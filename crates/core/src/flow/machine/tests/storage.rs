@@ -15,15 +15,15 @@ fn a_snapshot_is_one_small_flat_object() {
     run.start("{\"a\": 1}");
     assert_eq!(
         run.snapshot(),
-        r#"{"format":2,"position":0,"wait":1,"commands":1,"handles":{"1":{"task":"chargeCard","step":0}}}"#
+        r#"{"format":3,"position":0,"wait":1,"commands":1,"handles":{"1":{"task":"chargeCard","step":0}}}"#
     );
     run.complete(1, r#"{"orderId": "o-1"}"#);
     assert_eq!(
         run.snapshot(),
-        r#"{"format":2,"position":2,"wait":2,"commands":2,"clock":1,"locals":{"payment":{"orderId":"o-1"}},"handles":{"2":{"task":"shipOrder","step":2}}}"#
+        r#"{"format":3,"position":2,"wait":2,"commands":2,"clock":1,"locals":{"payment":{"orderId":"o-1"}},"handles":{"2":{"task":"shipOrder","step":2}}}"#
     );
     run.complete(2, "null");
-    assert_eq!(run.snapshot(), r#"{"format":2,"position":3,"stage":"ended"}"#);
+    assert_eq!(run.snapshot(), r#"{"format":3,"position":3,"stage":"ended"}"#);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn everything_a_run_can_hold_is_stored_readably() {
     assert_eq!(
         run.snapshot(),
         concat!(
-            r#"{"format":2,"position":7,"wait":6,"commands":6,"input":[1.50],"locals":{"#,
+            r#"{"format":3,"position":7,"wait":6,"commands":6,"input":[1.50],"locals":{"#,
             r#""e":{"$error":{"code":"C","message":"m","type":"C"}},"h":{"$handle":1},"#,
             r##""#items":[[1.5]],"#place":1,"i":[1.5],"i#2":{"$$x":{"$handle":1}}},"handles":{"##,
             r#""1":{"task":"a","settle":true,"cancel":true,"step":4},"2":{"signal":"go","step":7},"#,
@@ -52,6 +52,20 @@ fn everything_a_run_can_hold_is_stored_readably() {
     let body = ChildCompleted { child: CommandId(5), output: json("1") };
     run.send("child:5", MessageBody::ChildCompleted(body));
     assert!(run.snapshot().contains(r#""stage":"ended""#), "{}", run.snapshot());
+}
+
+#[test]
+fn a_snapshot_of_an_older_format_goes_on() {
+    let source =
+        "let h = [Task.run(\"a\", 1), Task.run(\"b\", 2)]\nlet all = await Promise.all(h)\nreturn all";
+    for format in [1, 2, 3] {
+        let mut run = Rehearsal::of(source);
+        run.start("null");
+        let older = run.snapshot().replace("\"format\":3", &format!("\"format\":{format}"));
+        run.state.snapshot = Some(Snapshot::seal(format, older.into()));
+        run.complete(2, "\"second\"");
+        assert_eq!(output(&run.complete(1, "\"first\"")), r#"["first","second"]"#);
+    }
 }
 
 #[test]
@@ -87,7 +101,7 @@ fn a_damaged_snapshot_is_refused_not_misread() {
         good.replace("\"task\":\"a\"", "\"task\":\"a\",\"signal\":\"b\""),
         good.replace("{\"$handle\":1}", "{\"$handle\":1,\"x\":2}"),
         good.replace("{\"$handle\":1}", "{\"$nonsense\":1}"),
-        good.replace("\"format\":2", "\"format\":2,\"extra\":true"),
+        good.replace("\"format\":3", "\"format\":3,\"extra\":true"),
         good.replace("\"1\":{", "\"one\":{"),
         good.replace("\"task\":\"a\"", "\"group\":\"all\",\"of\":[1]"),
         good.replace("\"task\":\"a\"", "\"timeout\":[5,6]"),
@@ -100,9 +114,9 @@ fn a_damaged_snapshot_is_refused_not_misread() {
         let answer = run.try_send("task:1", MessageBody::TaskCompleted(body));
         assert!(matches!(answer, Err(ProgramError::BadSnapshot(_))), "{text}: {answer:?}");
     }
-    run.state.snapshot = Some(Snapshot::seal(3, good.into()));
+    run.state.snapshot = Some(Snapshot::seal(4, good.into()));
     let answer = run.try_send("x", MessageBody::TimerFired(TimerFired { timer: CommandId(9) }));
-    assert_eq!(answer.unwrap_err(), ProgramError::UnknownFormat { found: 3, known: 2 });
+    assert_eq!(answer.unwrap_err(), ProgramError::UnknownFormat { found: 4, known: 3 });
 }
 
 #[test]
