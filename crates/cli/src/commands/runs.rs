@@ -9,6 +9,7 @@ mod patches;
 mod path;
 mod places;
 mod position;
+mod retry;
 mod show;
 mod steer;
 
@@ -34,7 +35,7 @@ pub enum Runs {
     Cancel(steer::Cancel),
     Pause(steer::Pause),
     Resume(steer::Resume),
-    Retry(steer::Retry),
+    Retry(retry::Retry),
     Compensate(compensate::Compensate),
     Dismiss(dismiss::Dismiss),
 }

@@ -1,7 +1,8 @@
 //! The documents a run went by, one after the other: the version it started with, and every patch it adopted.
 
 use rhythm_core::graph::{Graph, patch};
-use rhythm_core::{Payload, RunId};
+use rhythm_core::lineage::first_version;
+use rhythm_core::{EventData, Payload, RunId, Version};
 use serde_json::Value;
 
 use super::preview::{program_of, unreadable};
@@ -22,9 +23,20 @@ pub struct Link {
 /// Every patch of a run, oldest first.
 pub async fn chain(client: &Client, run: &RunId) -> Result<Vec<Link>, EngineError> {
     let picture = client.picture(run).await?;
-    let (mut document, _) = program_of(client, &picture.row).await?.document_of(None).map_err(unreadable)?;
+    let history = client.history(run).await?;
+    let first = first_version(&history, &picture.row.version).clone();
+    let mut document = registered(client, &picture.row, first).await?;
+    let changes = history.iter().filter_map(|row| match &row.data {
+        EventData::VersionChanged(changed) => Some((row.seq, &changed.to)),
+        _ => None,
+    });
+    let mut changes = changes.peekable();
     let mut links = Vec::new();
     for patch in client.patches(run).await? {
+        // With another version the run leaves its patches behind.
+        while let Some((_, version)) = changes.next_if(|(seq, _)| *seq < patch.event) {
+            document = registered(client, &picture.row, version.clone()).await?;
+        }
         let operations = value(client, &patch.operations).await?;
         let after = patch::apply(&document, &operations).ok();
         let before = document.clone();
@@ -69,6 +81,12 @@ pub async fn undo(client: &Client, run: &RunId, number: usize) -> Result<Payload
         message: refused.message,
     })?;
     Ok(Payload::of(&operations).unwrap_or_default())
+}
+
+/// A version's own document.
+async fn registered(client: &Client, row: &RunRow, version: Version) -> Result<Value, EngineError> {
+    let row = RunRow { version, ..row.clone() };
+    Ok(program_of(client, &row).await?.document_of(None).map_err(unreadable)?.0)
 }
 
 async fn value(client: &Client, payload: &Payload) -> Result<Value, EngineError> {
