@@ -16,7 +16,8 @@ use rhythm_sim::sim::{Outcome, simulate};
 const SEEDS: u64 = 60;
 
 /// What operators and upkeep ask of a world beside those that write rows.
-const CONTROLS: [&str; 10] = [
+const CONTROLS: [&str; 11] = [
+    "fork",
     "take back",
     "pause workflow",
     "resume workflow",
@@ -81,8 +82,8 @@ fn every_fault_strikes_and_every_command_and_message_is_used() {
     let missing: Vec<&str> =
         Fault::ALL.iter().filter(|fault| !faults.contains_key(fault)).map(|fault| fault.name()).collect();
     assert_eq!(missing, Vec::<&str>::new(), "faults that never struck");
-    // No workload forks a run (no program can ask for it); attempts are listed beside the history.
-    let later = ["forked", "step_retrying"];
+    // Attempts are listed beside the history.
+    let later = ["step_retrying"];
     let commands = ["cancel_task", "cancel_timer", "cancel_child", "compensator"];
     let commits = ["fused commit", "begun run", "stale commit"];
     let others = [&commands[..], &commits[..], &CONTROLS[..]].concat();
