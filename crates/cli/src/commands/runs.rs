@@ -7,6 +7,7 @@ mod list;
 mod patch;
 mod patches;
 mod path;
+mod people;
 mod places;
 mod position;
 mod retry;

@@ -52,7 +52,11 @@ pub async fn chain(client: &Client, run: &RunId) -> Result<Vec<Link>, EngineErro
 pub(crate) async fn last_graph(client: &Client, row: &RunRow) -> Result<Graph, EngineError> {
     let program = program_of(client, row).await?;
     let (_, mut graph) = program.document_of(None).map_err(unreadable)?;
-    for link in chain(client, &row.id).await? {
+    // What was patched before the run got this version was left behind.
+    let history = client.history(&row.id).await?;
+    let changed = history.iter().rfind(|row| matches!(row.data, EventData::VersionChanged(_)));
+    let since = changed.map_or(0, |row| row.seq);
+    for link in chain(client, &row.id).await?.into_iter().filter(|link| link.patch.event > since) {
         if let PatchOutcome::Adopted { .. } = link.patch.outcome {
             let operations = value(client, &link.patch.operations).await?;
             graph = match program.propose((&link.before, &graph), &operations) {
