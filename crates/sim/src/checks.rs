@@ -14,7 +14,6 @@ mod fences;
 mod fold;
 mod gaps;
 mod inboxes;
-mod keys;
 mod kinds;
 mod lateness;
 mod letters;
@@ -28,7 +27,7 @@ mod view;
 use std::collections::BTreeMap;
 
 use rhythm_core::message::MessageBody;
-use rhythm_core::{Event, EventData, Millis, RunId, TaskId, Timestamp, WorkerId};
+use rhythm_core::{RunId, TaskId, Timestamp};
 use rhythm_engine::world::*;
 
 use crate::graphs::COMPENSATOR;
@@ -88,17 +87,6 @@ pub trait Check: Send {
     }
 }
 
-/// The last row a fork shares with its origin; 0 for other runs. What is before happened to somebody else.
-pub fn shared(history: &[Event]) -> u64 {
-    let forked = history.iter().rfind(|row| matches!(row.data, EventData::Forked(_)));
-    forked.map_or(0, |row| row.seq)
-}
-
-/// Whether a commit only writes down what its origin has lived through.
-pub fn is_copy(item: &CommitItem) -> bool {
-    item.commit.as_str().starts_with("fork:")
-}
-
 /// What a checker found wrong.
 #[derive(Debug)]
 pub struct Objection {
@@ -151,7 +139,6 @@ impl Checks {
             Box::new(schedules::Schedules::default()),
             Box::new(tokens::Tokens::default()),
             Box::new(letters::Letters::default()),
-            Box::new(keys::Keys::default()),
         ];
         Self { all, found: Vec::new(), transitions: 0, tally: BTreeMap::new(), once: Once::default() }
     }
@@ -170,41 +157,8 @@ impl Checks {
                 Some((commit, committed)) => self.committed(&commit, &committed, at),
                 None => self.committed(commit, committed, at),
             },
-            Applied::Control(request, Controlled::Done) => self.controlled(request, applied, at),
             applied => self.judge(applied, at),
         }
-    }
-
-    /// A change of version is a commit nobody else may make at that moment, of a run that may have been opened for it.
-    fn controlled(&mut self, request: &ControlRequest, applied: &Applied<'_>, at: &Moment<'_>) {
-        if let Control::Fork { run, item } = &request.control {
-            self.count(applied, at);
-            let created = CreateRuns { tenant: request.tenant.clone(), runs: vec![NewRun::clone(run)] };
-            self.judge(&Applied::CreateRuns(&created, &[Creation::Created]), at);
-            return self.written(request, item, at);
-        }
-        let Control::ChangeVersion { run, item, reopen, .. } = &request.control else {
-            return self.judge(applied, at);
-        };
-        self.count(applied, at);
-        if let Some(Opening { reason, requeue, redeliver }) = reopen.clone() {
-            let (run, revision) = (run.clone(), item.revision);
-            let control = Control::Reopen { run, revision, reason, requeue, redeliver };
-            let (tenant, actor) = (request.tenant.clone(), request.actor.clone());
-            let request = ControlRequest { tenant, actor, control };
-            self.judge(&Applied::Control(&request, &Controlled::Done), at);
-        }
-        self.written(request, item, at);
-    }
-
-    /// The commit of a control request.
-    fn written(&mut self, request: &ControlRequest, item: &CommitItem, at: &Moment<'_>) {
-        let worker = WorkerId::new("");
-        let (items, hold) = (vec![CommitItem::clone(item)], Millis::ZERO);
-        let commit = Commit { tenant: request.tenant.clone(), worker, hold, items, released: Vec::new() };
-        let done = Done { revision: item.revision + 1, arrived: item.arrived, claimed: Vec::new() };
-        let committed = Committed { at: at.now, outcomes: vec![CommitOutcome::Done(done)] };
-        self.judge(&Applied::Commit(&commit, &committed), at);
     }
 
     /// Runs that begin with their first commit are created by it.

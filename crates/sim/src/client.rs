@@ -9,10 +9,7 @@ use rhythm_core::{Actor, CommandId, EventData, MessageId, Payload, RunId, Status
 use rhythm_engine::client::{Client, EnqueueTask, NewSchedule, RetryNode, StartRun};
 use rhythm_engine::error::EngineError;
 use rhythm_engine::patches::PatchRun;
-use rhythm_engine::programs::Programs;
 use rhythm_engine::tokens::standing;
-use rhythm_engine::travel::{ForkRun, fork, latest};
-use rhythm_engine::versions::{ChangeVersion, change_version_of};
 use rhythm_engine::world::{Control, DeadLetter, DeadQuery, Picture, ScheduleTarget, World, WorldError};
 use serde_json::Value;
 
@@ -153,8 +150,7 @@ impl Caller {
             }
             act => {
                 let known = act.run().is_some_and(|run| self.log.was_started(&RunId::new(run)));
-                let retried =
-                    matches!(act, Act::Retry { .. } | Act::RetryNode { .. } | Act::ChangeVersion { .. });
+                let retried = matches!(act, Act::Retry { .. } | Act::RetryNode { .. });
                 passing
                     || crossed
                     || matches!(error, Ended(_))
@@ -219,20 +215,6 @@ impl Caller {
                 }
                 Ok(())
             }
-            Act::ChangeVersion { run, id } => {
-                let run = RunId::new(run.clone());
-                if change_version(client, &run, id).await? {
-                    let message = MessageId::new(format!("version:{id}"));
-                    self.log.told(Acknowledged::Delivered(run, message));
-                }
-                Ok(())
-            }
-            Act::Fork { run, share } => {
-                if let Some(fork) = fork_run(client, &RunId::new(run.clone()), *share).await? {
-                    self.log.told(Acknowledged::Started(fork));
-                }
-                Ok(())
-            }
             Act::Retry { run } => retry(client, &RunId::new(run.clone())).await,
             Act::RetryNode { run, config } => {
                 retry_node(client, &RunId::new(run.clone()), config.as_ref()).await
@@ -260,7 +242,6 @@ fn is_repeatable(act: &Act) -> bool {
         Act::Cancel { .. }
             | Act::Patch { id: None, .. }
             | Act::Retry { .. }
-            | Act::Fork { .. }
             | Act::RetryNode { .. }
             | Act::Compensate { .. }
             | Act::SettleDead { .. }
@@ -270,17 +251,13 @@ fn is_repeatable(act: &Act) -> bool {
 /// Errors that say that a run is not, or no longer, where it could be mended.
 fn went_on(act: &Act, error: &EngineError) -> bool {
     use EngineError::{
-        Compensated, Compensating, Invalid, NodeNotFailed, NotStopped, NothingToCompensate, PatchRefused,
-        UnknownLetter, VersionMisfit,
+        Compensated, Compensating, NodeNotFailed, NotStopped, NothingToCompensate, PatchRefused,
+        UnknownLetter,
     };
     match act {
         Act::Compensate { .. } => {
             matches!(error, Compensated(_) | Compensating(_) | NothingToCompensate(_))
         }
-        // It may wait in a place there are several of, or have got the version by a call whose answer was lost.
-        // It had ended with that event.
-        Act::Fork { .. } => matches!(error, Invalid(_)),
-        Act::ChangeVersion { .. } => matches!(error, VersionMisfit { .. } | Invalid(_) | Compensated(_)),
         // Only another config can be refused.
         Act::RetryNode { config, .. } => {
             matches!(error, NodeNotFailed { .. } | NotStopped(_) | UnknownLetter(_))
@@ -334,30 +311,6 @@ async fn retry(client: &Client, run: &RunId) -> Result<(), EngineError> {
         client.retry_run(run, "once more").await?;
     }
     Ok(())
-}
-
-/// Makes another run of the beginning of a run; nothing for one that has no history yet.
-async fn fork_run(client: &Client, run: &RunId, share: u64) -> Result<Option<RunId>, EngineError> {
-    let last = latest(client, run).await?;
-    if client.picture(run).await?.row.state.snapshot.is_none() {
-        return Ok(None);
-    }
-    let at = (last * share / 100).max(1);
-    let wish = ForkRun { at, ..ForkRun::default() };
-    Ok(Some(fork(client, &Programs::default(), run, wish).await?))
-}
-
-/// Gives a run the version that it does not have. Nothing for a run that has not begun, or whose workflow has one only.
-async fn change_version(client: &Client, run: &RunId, id: &str) -> Result<bool, EngineError> {
-    let picture = client.picture(run).await?;
-    let known = client.world().versions(client.tenant(), &picture.summary.workflow).await?;
-    let other = known.into_iter().find(|known| known.version != picture.summary.version);
-    let begun = picture.row.state.snapshot.is_some() || picture.summary.status == Status::Failed;
-    let Some(other) = other.filter(|_| begun) else { return Ok(false) };
-    let (to, reason, id) = (other.version, "a repair".to_owned(), Some(id.to_owned()));
-    let wish = ChangeVersion { to, line: None, reason, id };
-    change_version_of(client, &Programs::default(), run, &wish).await?;
-    Ok(true)
 }
 
 /// Tries the node again that failed a run, or that it is held for, if there is one.

@@ -24,7 +24,7 @@ use crate::nemesis::{Doors, Nemesis, WorldClock};
 use crate::network::Network;
 use crate::sim_world::SimWorld;
 use crate::trace::{Line, Trace};
-use crate::workload::{Workload, other_version};
+use crate::workload::Workload;
 
 /// The calm may last this long; what has not ended then never will.
 const CALM_MS: u64 = 2 * 3_600_000;
@@ -200,13 +200,9 @@ fn assemble(
     let log = Arc::new(ClientLog::default());
     let outside = client_on(doors(), &log);
     for (name, source) in &case.workload.workflows {
-        // What is registered last is current.
-        let other = other_version(source);
-        for source in other.iter().chain([source]) {
-            let defined = define(name, kind(source), source).expect("the workload has sound programs");
-            let registered = network.wait(outside.register_defined(defined));
-            registered.expect("a new world takes definitions");
-        }
+        let defined = define(name, kind(source), source).expect("the workload has sound programs");
+        let registered = network.wait(outside.register_defined(defined));
+        registered.expect("a new world takes definitions");
     }
     let nemesis = Nemesis {
         seed: case.seed,

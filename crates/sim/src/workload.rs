@@ -77,16 +77,6 @@ pub enum Act {
     Retry {
         run: String,
     },
-    /// The other version of its workflow, which does the same in other steps.
-    ChangeVersion {
-        run: String,
-        id: String,
-    },
-    /// Another run with its beginning: so many hundredths of the history there is.
-    Fork {
-        run: String,
-        share: u64,
-    },
     /// The node a run stopped at, once more; with a config, in its place.
     RetryNode {
         run: String,
@@ -127,8 +117,6 @@ impl Act {
             | Self::PauseRun { run }
             | Self::ResumeRun { run }
             | Self::Retry { run }
-            | Self::ChangeVersion { run, .. }
-            | Self::Fork { run, .. }
             | Self::RetryNode { run, .. }
             | Self::Compensate { run } => Some(run),
             _ => None,
@@ -170,15 +158,6 @@ impl Workload {
 fn graph_of(source: &str) -> Option<Value> {
     let document: Value = serde_json::from_str(source).ok()?;
     document.get("nodes").is_some().then_some(document)
-}
-
-/// Another version of a flow or graph, which does the same: a flow has one more step before all others.
-pub fn other_version(source: &str) -> Option<String> {
-    if graph_of(source).is_some() {
-        return Some(format!("{source}\n"));
-    }
-    let (plan, program) = source.split_once('\n')?;
-    plan.starts_with("//").then(|| format!("{plan}\nlet spare = 0\n{program}"))
 }
 
 /// Grandchildren, children, and those that are started by hand.
@@ -233,8 +212,6 @@ fn visit_run(dice: &mut Dice, run: &str, visit: u64, graph: Option<&Value>) -> A
         68..76 => Act::PauseRun { run },
         76..84 => Act::ResumeRun { run },
         84..88 => Act::Retry { run },
-        88..93 => Act::ChangeVersion { id: format!("{run}-{visit}"), run },
-        93..95 => Act::Fork { run, share: dice.number(0..100) },
         _ => match graph {
             Some(_) => mend_graph(dice, run),
             None => Act::Retry { run },

@@ -5,15 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rhythm_core::drill::{Instruction, TaskCall};
 use rhythm_core::message::{Message, MessageBody};
-use rhythm_core::{
-    CommandId, Event, EventData, Millis, Payload, RunId, TaskId, TaskOptions, TimerSpec, Timestamp,
-};
-use rhythm_engine::travel::ORIGIN_TAG;
+use rhythm_core::{CommandId, Event, EventData, Millis, Payload, RunId, TaskId, TimerSpec, Timestamp};
 use rhythm_engine::world::*;
 use serde_json::Value;
 
 use super::sketch::Nodes;
-use super::{Applied, Check, Moment, Objection, Sketch, is_copy};
+use super::{Applied, Check, Moment, Objection, Sketch};
 
 pub struct Asked {
     sketches: BTreeMap<String, Sketch>,
@@ -96,16 +93,6 @@ impl Asked {
     fn created(&mut self, runs: &[NewRun]) {
         for run in runs {
             self.workflows.entry(run.id.clone()).or_insert_with(|| run.workflow.clone());
-            // A fork goes by the patches its origin had.
-            let origin = run.tags.get(ORIGIN_TAG).and_then(|origin| origin.rsplit_once('@'));
-            let Some((origin, _)) = origin else { continue };
-            let origin = RunId::new(origin);
-            if let Some(added) = self.added.get(&origin).cloned() {
-                self.added.insert(run.id.clone(), added);
-            }
-            if let Some(patches) = self.patches.get(&origin).cloned() {
-                self.patches.insert(run.id.clone(), patches);
-            }
         }
     }
 
@@ -129,7 +116,7 @@ impl Asked {
 
     /// `latest` is what the committing process can take for the world's time.
     fn committed(&self, item: &CommitItem, latest: Timestamp) -> Result<(), String> {
-        if is_copy(item) || (item.tasks.is_empty() && item.timers.is_empty()) {
+        if item.tasks.is_empty() && item.timers.is_empty() {
             return Ok(());
         }
         let workflow = self.workflows.get(&item.run).ok_or("a run nobody created")?;
@@ -226,8 +213,7 @@ fn timer_of(step: &Instruction) -> Option<Millis> {
 }
 
 fn is_call(task: &NewTask, call: &TaskCall) -> bool {
-    let options = TaskOptions { stands_for: None, ..task.options.clone() };
     task.name == call.name
-        && options == call.options
+        && task.options == call.options
         && Payload::of(&call.input).is_ok_and(|input| input == task.input)
 }

@@ -9,7 +9,7 @@ use rhythm_core::{Event, EventData, Failure, Millis, RunId, TaskId, Timestamp};
 use rhythm_engine::world::*;
 
 use super::book::Book;
-use super::{Applied, Check, Moment, Objection, Seen, Sketch, View, shared};
+use super::{Applied, Check, Moment, Objection, Seen, Sketch, View};
 
 pub struct Causes {
     sketches: BTreeMap<String, Sketch>,
@@ -107,8 +107,7 @@ impl Check for Causes {
                 EventData::WorkflowFailed(failed) => Some((event, &failed.failure)),
                 _ => None,
             });
-            let shared = shared(&seen.history);
-            for (event, failure) in failed.filter(|(event, _)| event.seq > shared) {
+            for (event, failure) in failed {
                 self.has_cause(run, seen, event, failure, view)
                     .map_err(|what| Objection::of_run(run, format!("failed with {failure}: {what}")))?;
             }
@@ -212,8 +211,7 @@ impl Causes {
             Some(data) if cleaned_up && !matches!(data, EventData::DeadlineReached(_)) => Ok(()),
             Some(EventData::StepFailed(failed)) if same(&failed.failure, failure) => {
                 let task = run.task(failed.task);
-                let before = failure.message.ends_with("before the run was forked");
-                if failure.code == codes::CANCELLED && !before && !self.was_cancelled(&task) {
+                if failure.code == codes::CANCELLED && !self.was_cancelled(&task) {
                     return Err(format!("nobody cancelled {task}"));
                 }
                 Ok(())
@@ -221,7 +219,6 @@ impl Causes {
             Some(EventData::ChildFailed(failed)) if same(&failed.failure, failure) => {
                 match view.runs.get(&run.child(failed.child)) {
                     Some(child) if ended_so(child, failure) => Ok(()),
-                    _ if failure.message.ends_with("before the run was forked") => Ok(()),
                     Some(_) => Err("its child did not end so".into()),
                     None if failure.code == codes::UNKNOWN_WORKFLOW => Ok(()),
                     None => Err("there is no such child".into()),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use rhythm_core::{CommandId, Event, EventData, RunId, TaskId};
 use rhythm_engine::world::{Control, Controlled, FreshTime};
 
-use super::{Applied, Check, Moment, Objection, View, shared};
+use super::{Applied, Check, Moment, Objection, View};
 
 #[derive(Default)]
 pub struct Commands {
@@ -67,7 +67,6 @@ impl Commands {
     fn look(&self, run: &RunId, history: &[Event]) -> Result<(), String> {
         let mut asked: BTreeMap<CommandId, &'static str> = BTreeMap::new();
         let mut answered: BTreeMap<CommandId, u64> = BTreeMap::new();
-        let shared = shared(history);
         for event in history {
             if let Some(command) = asks(&event.data)
                 && asked.insert(command, event.data.kind()).is_some()
@@ -78,9 +77,6 @@ impl Commands {
             let Some(command) = answers(&event.data).filter(|_| event.message.is_some()) else { continue };
             if !asked.contains_key(&command) {
                 return Err(format!("row {} answers command {command}, which nobody asked for", event.seq));
-            }
-            if event.seq <= shared {
-                continue;
             }
             let count = answered.entry(command).or_default();
             *count += 1;

@@ -7,7 +7,7 @@ use rhythm_core::task::MAX_DELIVERIES;
 use rhythm_core::{EventData, Payload, TaskId};
 use rhythm_engine::world::CommitOutcome;
 
-use super::{Applied, Check, Moment, Objection, View, shared};
+use super::{Applied, Check, Moment, Objection, View};
 
 #[derive(Default)]
 pub struct Effects {
@@ -69,8 +69,7 @@ impl Check for Effects {
 impl Effects {
     fn results_are_real(&self, view: &View<'_>) -> Result<(), Objection> {
         for (run, seen) in &view.runs {
-            let shared = shared(&seen.history);
-            for event in seen.history.iter().filter(|event| event.seq > shared) {
+            for event in &seen.history {
                 let EventData::StepCompleted(done) = &event.data else { continue };
                 let task = run.task(done.task);
                 let given = view.ledger.output(&task, done.attempt);

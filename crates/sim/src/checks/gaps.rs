@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rhythm_core::{Event, EventData, MessageId, RunId, TaskId};
 use rhythm_engine::world::{Control, Controlled, FreshTime};
 
-use super::{Applied, Check, Moment, Objection, View, is_copy};
+use super::{Applied, Check, Moment, Objection, View};
 
 #[derive(Default)]
 pub struct Gaps {
@@ -48,7 +48,7 @@ impl Check for Gaps {
                 if self.rows.insert((item.run.clone(), event.seq), event.clone()).is_some() {
                     return Err(Objection::of_run(&item.run, format!("row {} was written twice", event.seq)));
                 }
-                let Some(message) = event.message.as_ref().filter(|_| !is_copy(item)) else { continue };
+                let Some(message) = &event.message else { continue };
                 if !self.consumed.insert((item.run.clone(), message.clone())) {
                     return Err(Objection::of_run(
                         &item.run,
