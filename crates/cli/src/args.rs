@@ -35,6 +35,9 @@ pub struct Global {
     /// Whose data
     #[arg(long, global = true, value_name = "NAME", help_heading = "Global options")]
     pub tenant: Option<String>,
+    /// Who asks, for the history, instead of $USER@HOST; of approvals: decide for this approver, as delegate
+    #[arg(long = "as", global = true, value_name = "NAME", help_heading = "Global options")]
+    pub user: Option<String>,
     /// How answers look
     #[arg(short, long, global = true, value_name = "FORM", help_heading = "Global options")]
     pub output: Option<Format>,

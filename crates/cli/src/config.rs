@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rhythm_core::{Millis, TenantId};
 use rhythm_engine::explain::quoted;
+use rhythm_engine::world::person;
 use serde::Deserialize;
 
 use crate::args::{Format, Global};
@@ -20,6 +21,8 @@ const POLL_VARIABLE: &str = "RHYTHM_WORKER_POLL_INTERVAL";
 pub struct Settings {
     pub world: String,
     pub tenant: TenantId,
+    /// Who asks, when it is not the user of this machine.
+    pub user: Option<String>,
     pub migrate: bool,
     pub output: Output,
     pub worker: WorkerSettings,
@@ -103,6 +106,12 @@ impl Settings {
         if tenant.is_empty() || tenant.len() > 200 {
             return Err(CliError::BadValue("a tenant's name has 1 to 200 characters".into()));
         }
+        let user = global.user.clone();
+        if user.as_ref().is_some_and(|user| !is_name(user)) {
+            return Err(CliError::BadValue(
+                "the name after --as has 1 to 200 characters, none of them control characters".into(),
+            ));
+        }
         let mut worker = file.worker;
         if let Some(text) = variable(POLL_VARIABLE) {
             worker.poll_interval = Some(input::lenient_duration(POLL_VARIABLE, &text)?);
@@ -113,6 +122,7 @@ impl Settings {
         Ok(Self {
             world: world.unwrap_or_else(|| rhythm_worlds::DEFAULT_URL.to_owned()),
             tenant: TenantId::new(tenant),
+            user,
             migrate: !global.no_migrate,
             output: Output::new(global.output.unwrap_or(Format::Table), global.quiet),
             worker,
@@ -126,6 +136,32 @@ fn flags(global: &Global) -> String {
     let given = [("--world", &global.world), ("--tenant", &global.tenant)];
     let given = given.into_iter().filter_map(|(flag, value)| Some((flag, value.as_ref()?)));
     given.map(|(flag, value)| format!(" {flag} {}", quoted(value))).collect()
+}
+
+fn is_name(name: &str) -> bool {
+    !name.trim().is_empty() && name.len() <= 200 && !name.chars().any(char::is_control)
+}
+
+impl Settings {
+    /// Who the history says has asked: `user:ann@desk`, or whom `--as` names.
+    pub fn actor(&self) -> String {
+        self.user.as_deref().map_or_else(own_name, |user| format!("user:{}", person(user)))
+    }
+
+    /// The same without `--as`: whoever decides for somebody else is remembered, too.
+    pub fn own_actor(&self) -> String {
+        own_name()
+    }
+}
+
+/// The user of this machine, and the machine.
+fn own_name() -> String {
+    format!("user:{}@{}", own_user(), rhythm::host_name())
+}
+
+/// The user of this machine.
+pub fn own_user() -> String {
+    variable("USER").or_else(|| variable("USERNAME")).unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// An empty variable counts as none.

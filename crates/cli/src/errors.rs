@@ -226,7 +226,8 @@ fn engine_exit(error: &EngineError) -> u8 {
         | EngineError::KeyConflict(_)
         | EngineError::PatchRefused { .. }
         | EngineError::Moved { .. }
-        | EngineError::PastDeadline(_) => 4,
+        | EngineError::PastDeadline(_)
+        | EngineError::VersionMisfit { .. } => 4,
         EngineError::Unconsidered { .. } | EngineError::AnswerKept { .. } => 5,
         EngineError::TooLarge { .. }
         | EngineError::Misfit { .. }

@@ -22,10 +22,19 @@ pub struct Session {
 
 impl Session {
     pub async fn open(settings: &Settings) -> CliResult<Self> {
+        Self::open_by(settings, settings.actor()).await
+    }
+
+    /// For what is done in somebody else's name: history has both.
+    pub async fn open_as_delegate(settings: &Settings) -> CliResult<Self> {
+        Self::open_by(settings, settings.own_actor()).await
+    }
+
+    async fn open_by(settings: &Settings, actor: String) -> CliResult<Self> {
         let rhythm = Rhythm::builder()
             .world(settings.world.clone())
             .tenant(settings.tenant.clone())
-            .actor(actor())
+            .actor(actor)
             .auto_migrate(settings.migrate)
             .open()
             .await?;
@@ -73,13 +82,5 @@ impl Session {
             self.out.note(hint.await);
         }
         waited.await
-    }
-}
-
-/// Who the history says has asked.
-fn actor() -> String {
-    match std::env::var("USER") {
-        Ok(user) if !user.is_empty() => format!("user:{user}"),
-        _ => "cli".to_owned(),
     }
 }

@@ -67,7 +67,7 @@ fn a_question_is_listed_shown_and_answered_once(rig: &Rig) {
     let answer = run_as(rig, "bob", &reject);
     let said: Value = serde_json::from_str(&answer.stdout).unwrap_or_else(|_| panic!("{answer:?}"));
     assert_eq!((&said["taken"], &said["state"]), (&json!(true), &json!("decided")));
-    assert_eq!((&said["decided_by"], &said["via"]), (&json!("bob"), &json!("user:bob")));
+    assert_eq!((&said["decided_by"], &said["via"]), (&json!("bob"), &json!("user:bob@here")));
     assert_eq!((&said["comments"], &said["data"]), (&json!("why"), &json!([7])));
     let told = refused(run_as(rig, "ann", &["approvals", "approve", &name]), 4, "APPROVAL002");
     assert!(told.contains("reject by bob"), "{told}");
@@ -81,7 +81,7 @@ fn a_question_is_listed_shown_and_answered_once(rig: &Rig) {
     let answer = run_as(rig, "desk", &["approvals", "approve", &by_node, "--as", "ann"]);
     assert_eq!(answer.code, 0, "{answer:?}");
     let shown = rig.json(&["approvals", "show", &format!("{run}/{}", again["approval"])]);
-    assert_eq!((&shown["decided_by"], &shown["via"]), (&json!("ann"), &json!("user:desk")));
+    assert_eq!((&shown["decided_by"], &shown["via"]), (&json!("ann"), &json!("user:desk@here")));
     rig.until(&["runs", "show", &run], |shown| shown["status"] == "completed");
     let decided = rig.json(&["approvals", "list", "--state", "decided"]);
     assert_eq!(decided["rows"].as_array().unwrap().len(), 2);

@@ -35,7 +35,10 @@ fn a_completed_run_takes_back_what_it_did(rig: &Rig) {
     let events = rig.json(&["runs", "events", &run]);
     let asked = events["rows"].as_array().unwrap().iter().find(|row| row["type"] == "compensation_requested");
     let asked = asked.unwrap_or_else(|| panic!("{events}"));
-    assert_eq!((&asked["actor"], &asked["data"]["reason"]), (&json!("user:tester"), &json!("sent twice")));
+    assert_eq!(
+        (&asked["actor"], &asked["data"]["reason"]),
+        (&json!("user:tester@here"), &json!("sent twice"))
+    );
     rig.fails(&["runs", "compensate", &run], 4, "COMPENSATION001");
     assert_eq!(rig.json(&["verify", &run])["verified"], json!(true));
 }

@@ -340,10 +340,13 @@ fn a_fork_goes_on_by_itself(rig: &Rig) {
     rig.ok(&["runs", "signal", &run, "go", "--payload", r#"{"by": "ann"}"#]);
     let ended = rig.until(&["runs", "show", &run], |shown| shown["status"] == "completed");
 
-    // From where it waited for the signal, with another answer.
-    let fork = rig.ok(&["runs", "fork", &run, "--at", "3", "--key", "k"]);
-    assert_eq!(rig.ok(&["runs", "fork", &run, "--at", "3", "--key", "k"]), fork);
-    assert_eq!(rig.ok(&["runs", "fork", &run, "--at", "4", "--key", "k"]), fork, "one transition");
+    // From where it waited for the signal, with another answer. What was done after it may be done again.
+    let asked = rig.fails(&["runs", "fork", &run, "--at", "3"], 2, "CLI006");
+    assert!(asked.contains(&format!("{run}:3 echo (completed)")), "{asked}");
+    assert!(asked.contains("keep their stable key"), "{asked}");
+    let fork = rig.ok(&["runs", "fork", &run, "--at", "3", "--key", "k", "--yes"]);
+    assert_eq!(rig.ok(&["runs", "fork", &run, "--at", "3", "--key", "k", "--yes"]), fork);
+    assert_eq!(rig.ok(&["runs", "fork", &run, "--at", "4", "--key", "k", "--yes"]), fork, "one transition");
     rig.ok(&["runs", "signal", &fork, "go", "--payload", r#"{"by": "bob"}"#]);
     let shown = rig.until(&["runs", "show", &fork], |shown| shown["status"] == "completed");
     assert_eq!(shown["output"], json!({ "last": { "n": 2, "by": "bob" }, "second": 2, "input": 7 }));
@@ -372,19 +375,26 @@ fn a_fork_goes_on_by_itself(rig: &Rig) {
     assert_eq!(found["rows"][0]["id"], fork);
 
     // From its start: the task is done again, under the new run's name.
-    let again = rig.ok(&["runs", "fork", &run, "--at", "1"]);
+    let again = rig.ok(&["runs", "fork", &run, "--at", "1", "--yes"]);
     rig.until(&["explain", &again], |found| found["reasons"][0]["code"] == "signal");
     rig.ok(&["verify", &again]);
 
     // Over again with another input.
-    let over = rig.ok(&["runs", "fork", &run, "--at", "1", "--input", r#"{"a": 8}"#, "--key", "k"]);
-    assert_eq!(rig.ok(&["runs", "fork", &run, "--at", "1", "--input", r#"{"a": 8}"#, "--key", "k"]), over);
-    rig.fails(&["runs", "fork", &run, "--at", "1", "--input", r#"{"a": 9}"#, "--key", "k"], 4, "ENGINE008");
+    let over = rig.ok(&["runs", "fork", &run, "--at", "1", "--input", r#"{"a": 8}"#, "--key", "k", "--yes"]);
+    assert_eq!(
+        rig.ok(&["runs", "fork", &run, "--at", "1", "--input", r#"{"a": 8}"#, "--key", "k", "--yes"]),
+        over
+    );
+    rig.fails(
+        &["runs", "fork", &run, "--at", "1", "--input", r#"{"a": 9}"#, "--key", "k", "--yes"],
+        4,
+        "ENGINE008",
+    );
     rig.ok(&["runs", "signal", &over, "go", "--payload", r#"{"by": "eve"}"#]);
     let shown = rig.until(&["runs", "show", &over], |shown| shown["status"] == "completed");
     assert_eq!((&shown["output"]["input"], &shown["forked"]["at_seq"]), (&json!(8), &json!(2)));
 
-    let stderr = rig.fails(&["runs", "fork", &run, "--at", "3", "--input", "{}"], 2, "ENGINE010");
+    let stderr = rig.fails(&["runs", "fork", &run, "--at", "3", "--input", "{}", "--yes"], 2, "ENGINE010");
     assert!(stderr.contains("starts over"), "{stderr}");
     let stderr = rig.fails(&["runs", "fork", &run, "--at", "8"], 2, "ENGINE010");
     assert!(stderr.contains("had completed with event 8; fork it at an earlier one, such as 6"), "{stderr}");

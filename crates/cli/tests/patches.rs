@@ -51,7 +51,10 @@ fn a_patch_is_tried_sent_listed_and_undone(rig: &Rig) {
     );
     let listed = rig.json(&["runs", "patches", &run])["rows"].clone();
     assert_eq!(listed.as_array().unwrap().len(), 2);
-    assert_eq!((&listed[0]["author"], &listed[0]["reason"]), (&json!("user:tester"), &json!("one more")));
+    assert_eq!(
+        (&listed[0]["author"], &listed[0]["reason"]),
+        (&json!("user:tester@here"), &json!("one more"))
+    );
     assert_eq!(listed[0]["operations"], serde_json::from_str::<Value>(GROW).unwrap());
     assert!(listed[0]["inverse"].is_array() && listed[0]["at"] != Value::Null);
     let shown = rig.ok(&["runs", "patches", &run, "--diff", "1"]);

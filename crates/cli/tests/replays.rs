@@ -35,7 +35,7 @@ fn a_failed_node_is_tried_again_with_another_config(rig: &Rig) {
     let patch = rig.json(&["runs", "patches", &run])["rows"][0].clone();
     assert_eq!(
         (&patch["outcome"], &patch["author"], &patch["reason"]),
-        (&json!("adopted"), &json!("user:tester"), &json!("longer"))
+        (&json!("adopted"), &json!("user:tester@here"), &json!("longer"))
     );
     assert_eq!(rig.json(&["verify", &run])["verified"], json!(true));
     rig.fails(&retry, 4, "ENGINE006");

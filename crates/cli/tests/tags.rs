@@ -56,7 +56,7 @@ fn a_tag_is_moved_shown_rolled_back_and_removed(rig: &Rig) {
     ];
     let expected: Vec<_> = expected.iter().map(|(number, reason, to)| (number, reason, to)).collect();
     assert_eq!(told, expected);
-    assert_eq!((&moves[0]["actor"], &moves[2]["from"]), (&json!("user:tester"), &Value::Null));
+    assert_eq!((&moves[0]["actor"], &moves[2]["from"]), (&json!("user:tester@here"), &Value::Null));
     assert!(rig.ok(&["workflows", "tag", "live", "--history"]).contains("too slow"));
     assert_eq!(rig.json(&["workflows", "tags"])["rows"][0]["tag"], "live");
 
@@ -119,7 +119,7 @@ fn a_workflow_is_patched_and_unpatched(rig: &Rig) {
     assert_eq!((&listed[0]["reason"], &listed[0]["base"]), (&json!("two"), &json!(versions[0])));
     assert_eq!(
         (&listed[0]["actor"], &listed[0]["operations"][0]["op"]),
-        (&json!("user:tester"), &json!("add"))
+        (&json!("user:tester@here"), &json!("add"))
     );
     assert!(rig.ok(&["workflows", "patches", "order", "--diff", "1"]).contains("+      \"id\": \"b\""));
     rig.ok(&["workflows", "patch", "order", "--undo", "1"]);

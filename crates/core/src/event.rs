@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::id::{CommandId, MessageId, RunId, Version};
 use crate::message::{
     Actor, ApprovalDecided, Cancel, ChildCompleted, ChildFailed, Compensate, Message, MessageBody, Patched,
-    Replay, SignalReceived, Start, TaskCompleted, TaskFailed, TimerFired,
+    Replay, SignalReceived, Start, TaskCompleted, TaskFailed, TimerFired, VersionChanged,
 };
 use crate::payload::Payload;
 use crate::time::{Millis, Timestamp};
@@ -62,6 +62,7 @@ event_types! {
     DeadlineReached(Nothing) = "deadline_reached",
     CompensationRequested(Compensate) = "compensation_requested",
     ReplayRequested(Replay) = "replay_requested",
+    VersionChanged(VersionChanged) = "version_changed",
     Reopened(Reopened) = "reopened",
     StepScheduled(StepScheduled) = "step_scheduled",
     StepCompleted(TaskCompleted) = "step_completed",
@@ -316,6 +317,7 @@ impl EventData {
             MessageBody::Patch(body) => Self::Patched(body),
             MessageBody::Compensate(body) => Self::CompensationRequested(body),
             MessageBody::Replay(body) => Self::ReplayRequested(body),
+            MessageBody::VersionChanged(body) => Self::VersionChanged(body),
         }
     }
 }
@@ -337,6 +339,7 @@ impl Event {
             EventData::Patched(body) => MessageBody::Patch(body),
             EventData::CompensationRequested(body) => MessageBody::Compensate(body),
             EventData::ReplayRequested(body) => MessageBody::Replay(body),
+            EventData::VersionChanged(body) => MessageBody::VersionChanged(body),
             _ => return None,
         };
         Some(Message {

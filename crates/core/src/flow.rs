@@ -7,6 +7,7 @@
 #[cfg(test)]
 #[allow(dead_code, reason = "tests outside of the crate include it too")]
 pub(crate) mod arbitrary;
+pub mod change;
 pub mod check;
 pub mod code;
 pub mod codes;

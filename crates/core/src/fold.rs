@@ -11,7 +11,8 @@ use crate::event::{
 };
 use crate::failure::{Failure, codes};
 use crate::id::CommandId;
-use crate::message::{Cancel, Message, MessageBody};
+use crate::lineage::Lineage;
+use crate::message::{Cancel, Message, MessageBody, VersionChanged};
 use crate::payload::{BlobRef, Blobs, Contents, INLINE_MAX_BYTES, Payload};
 use crate::program::{
     Program, ProgramError, Progress, RunFacts, Session, Snapshot, Step, StepInput, Transition,
@@ -165,6 +166,33 @@ pub fn end_at_once(state: &RunState, message: &Message, now: Timestamp) -> Advan
             page.cancelled(state, cancel.reason.clone())
         }
         _ => page.fail(state, past_deadline()),
+    }
+}
+
+/// Gives a run to another version of its workflow: the first program has stepped it so far, the second one steps every
+/// later message. `facts` are those with the new version.
+pub fn change_version(
+    (before, after): (&dyn Program, &dyn Program),
+    facts: &RunFacts,
+    state: &RunState,
+    (message, changed): (&Message, &VersionChanged),
+    now: Timestamp,
+    blobs: &Blobs,
+) -> Result<Advance, ProgramError> {
+    let at = now.max(state.at);
+    let page = Page::open(state, message, at);
+    let Some(snapshot) = &state.snapshot else {
+        return Ok(page.close(None, state.awaiting.clone(), Vec::new(), None));
+    };
+    let input = StepInput { facts, snapshot: Some(snapshot), message, at, blobs };
+    match after.take_over(before, input, changed)? {
+        Step::NeedBlobs(wanted) => Ok(Advance::NeedBlobs(wanted)),
+        Step::Transition(transition) => match oversize(&transition.snapshot) {
+            Some(failure) => {
+                Err(ProgramError::Misfit { code: failure.code.clone(), message: failure.to_string() })
+            }
+            None => Ok(page.transition(facts, state, transition)),
+        },
     }
 }
 
@@ -594,8 +622,7 @@ pub enum Divergence {
 ///
 /// `load` is asked for blobs the steps look into.
 pub fn replay<E: From<Divergence>>(
-    program: &dyn Program,
-    facts: &RunFacts,
+    mut lineage: Lineage<'_>,
     history: &[Event],
     mut load: impl FnMut(&[BlobRef]) -> Result<Blobs, E>,
 ) -> Result<RunState, E> {
@@ -620,7 +647,7 @@ pub fn replay<E: From<Divergence>>(
         };
         let mut blobs = Blobs::new();
         let advanced = loop {
-            match advance_with(program, facts, &state, &message, (row.at, &blobs), &made) {
+            match lineage.advance(&state, &message, (row.at, &blobs), &made) {
                 Ok(Advance::Advanced(advanced)) => break advanced,
                 Ok(Advance::NeedBlobs(wanted)) => blobs.extend(load(&wanted)?),
                 Err(error) => return Err(Divergence::Unsteppable { seq: row.seq, error }.into()),

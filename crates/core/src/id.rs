@@ -89,6 +89,9 @@ impl Default for TenantId {
     }
 }
 
+/// What the ids of forks end with.
+const FORK: &str = "~f";
+
 impl Version {
     /// The version of a definition with this source text.
     pub fn of(source: &[u8]) -> Self {
@@ -105,6 +108,19 @@ impl RunId {
     /// The id of a run or task a schedule starts at one fire time.
     pub fn for_fire(tenant: &TenantId, schedule: &str, fire_at: crate::Timestamp) -> Self {
         Self(uuid_from_hash(&["fire", tenant.as_str(), schedule, &fire_at.millis().to_string()]))
+    }
+
+    /// The id of a fork, made of one nobody has. Whoever steps a run sees by its name that tasks of another run may stand for
+    /// its own.
+    pub fn of_fork(id: impl fmt::Display) -> Self {
+        Self(format!("{id}{FORK}"))
+    }
+
+    /// Whether this may be a fork, or a child of one; and if so, that fork and the way from it, such as `.3.1`.
+    pub fn split_fork(&self) -> Option<(Self, &str)> {
+        let end = self.0.find(FORK)? + FORK.len();
+        let (root, path) = self.0.split_at(end);
+        (path.is_empty() || path.starts_with('.')).then(|| (Self(root.to_owned()), path))
     }
 
     /// The id of the child started by command `child` of this run.
@@ -176,6 +192,16 @@ mod tests {
         let run = RunId::new("r");
         assert_eq!(run.child(CommandId(3)).child(CommandId(1)).as_str(), "r.3.1");
         assert_eq!(run.task(CommandId(2)).attempt_key(4), "r:2:4");
+    }
+
+    #[test]
+    fn a_fork_and_its_children_are_known_by_their_names() {
+        let fork = RunId::of_fork("r");
+        assert_eq!(fork.split_fork(), Some((fork.clone(), "")));
+        let child = fork.child(CommandId(3)).child(CommandId(1));
+        assert_eq!(child.split_fork(), Some((fork, ".3.1")));
+        assert_eq!(RunId::new("r.3").split_fork(), None);
+        assert_eq!(RunId::new("r~fish").split_fork(), None);
     }
 
     #[test]

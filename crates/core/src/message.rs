@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use crate::id::{CommandId, MessageId, RunId};
+use crate::id::{CommandId, MessageId, RunId, Version};
 use crate::payload::Payload;
 use crate::time::Timestamp;
 
@@ -130,6 +130,42 @@ pub struct Replay {
     pub reason: String,
 }
 
+/// The run goes on with another version of its workflow. The version after this message steps every later one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionChanged {
+    pub from: Version,
+    pub to: Version,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Where the run stands in the new program. Absent for graphs, whose nodes have names, and for runs that have not begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<MovedPosition>,
+}
+
+/// Position and variables of a flow's run, from one program to another. Recorded whole, so that folding the history again
+/// never depends on how a place was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MovedPosition {
+    /// Index of the step that waits, in the old program and in the new one.
+    pub from_step: u32,
+    pub to_step: u32,
+    /// Their lines in the two sources, for people.
+    pub from_line: u32,
+    pub to_line: u32,
+    /// What a snapshot of the new program calls each variable, and what one of the old program calls it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<(String, String)>,
+    /// Where the things under way were started: old step, new step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub started: Vec<(u32, u32)>,
+    /// The run's inputs, when only the new program reads them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Payload>,
+    /// When the run started, when only the new program reads its context.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+}
+
 /// What a message says. Externally tagged: raw JSON inside needs a format that does not buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -148,6 +184,8 @@ pub enum MessageBody {
     Patch(Patched),
     Compensate(Compensate),
     Replay(Replay),
+    /// Never in an inbox: whoever changes the version commits this message with it.
+    VersionChanged(VersionChanged),
 }
 
 impl MessageBody {

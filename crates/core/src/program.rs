@@ -8,8 +8,10 @@ use std::sync::Arc;
 use crate::command::Command;
 use crate::event::EventData;
 use crate::failure::Failure;
+use crate::flow::Flow;
+use crate::graph::GraphProgram;
 use crate::id::{CommandId, RunId, TenantId, Version};
-use crate::message::Message;
+use crate::message::{Message, VersionChanged};
 use crate::payload::{BlobRef, Blobs, Contents, Payload};
 use crate::time::Timestamp;
 
@@ -126,6 +128,9 @@ pub enum ProgramError {
     BadSnapshot(String),
     #[error("the definition cannot be read: {0}")]
     BadDefinition(String),
+    /// A run cannot go on with this version from where it is.
+    #[error("{code}: {message}")]
+    Misfit { code: String, message: String },
 }
 
 /// The executable form of one version of a workflow.
@@ -144,6 +149,29 @@ pub trait Program: Send + Sync {
     /// for how long. It fails with `DEADLINE_EXCEEDED` by itself then. Others are asked to [`Self::give_up`].
     fn catches_deadline(&self) -> bool {
         false
+    }
+
+    /// Takes over a run of another version of its workflow: the snapshot is one of `before`, the answer has one of this
+    /// program. Refused when the run cannot go on with this version from where it is.
+    fn take_over(
+        &self,
+        before: &dyn Program,
+        input: StepInput<'_>,
+        changed: &VersionChanged,
+    ) -> Result<Step, ProgramError> {
+        let (_, _, _) = (before, input, changed);
+        let message = "only runs of flows and graphs can change their version".to_owned();
+        Err(ProgramError::Misfit { code: "other_kind".to_owned(), message })
+    }
+
+    /// This program, when it is a flow.
+    fn as_flow(&self) -> Option<&Flow> {
+        None
+    }
+
+    /// This program, when it is a graph.
+    fn as_graph(&self) -> Option<&GraphProgram> {
+        None
     }
 
     /// The blobs a snapshot refers to, in order and each once. A program whose snapshots hold no references has none.

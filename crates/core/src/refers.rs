@@ -10,7 +10,7 @@ use crate::event::{
 use crate::failure::Failure;
 use crate::message::{
     ApprovalDecided, ChildCompleted, ChildFailed, Compensate, MessageBody, Patched, SignalReceived, Start,
-    TaskCompleted, TaskFailed,
+    TaskCompleted, TaskFailed, VersionChanged,
 };
 use crate::payload::Payload;
 use crate::program::{Program, ProgramError, Snapshot};
@@ -49,6 +49,7 @@ pub fn of_event(data: &EventData, refs: &mut Refs) {
         | EventData::NodeEmitted(NodeToken { payload, .. }) => {
             payload.iter().for_each(|payload| of_payload(payload, refs));
         }
+        EventData::VersionChanged(changed) => of_change(changed, refs),
         EventData::WorkflowCancelled(_)
         | EventData::CancelRequested(_)
         | EventData::DeadlineReached(_)
@@ -83,11 +84,17 @@ pub fn of_message(body: &MessageBody, refs: &mut Refs) {
         MessageBody::Compensate(Compensate { failure, .. }) => {
             failure.iter().for_each(|failure| of_failure(failure, refs));
         }
+        MessageBody::VersionChanged(changed) => of_change(changed, refs),
         MessageBody::TimerFired(_)
         | MessageBody::Cancel(_)
         | MessageBody::DeadlineReached
         | MessageBody::Replay(_) => {}
     }
+}
+
+fn of_change(changed: &VersionChanged, refs: &mut Refs) {
+    let input = changed.position.as_ref().and_then(|moved| moved.input.as_ref());
+    input.iter().for_each(|input| of_payload(input, refs));
 }
 
 pub fn of_failure(failure: &Failure, refs: &mut Refs) {

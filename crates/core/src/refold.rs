@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::command::{ChildSpec, Command, TimerSpec};
 use crate::event::{Event, EventData};
-use crate::fold::{Advance, Divergence, End, RunState, advance_with, by_hash};
-use crate::id::CommandId;
+use crate::fold::{Advance, Divergence, End, RunState, by_hash};
+use crate::id::{CommandId, Version};
+use crate::lineage::Lineage;
 use crate::message::MessageBody;
 use crate::payload::{BlobRef, Blobs};
-use crate::program::{Program, RunFacts};
 use crate::task::TaskSpec;
 
 /// A run after some of its history.
@@ -24,6 +24,8 @@ pub struct Past {
     pub open: Open,
     /// Contents that left their inline place.
     pub blobs: Vec<(BlobRef, Arc<[u8]>)>,
+    /// The version it went by at the end.
+    pub version: Option<Version>,
 }
 
 /// What a run has started and got no answer from.
@@ -48,8 +50,7 @@ pub fn up_to(history: &[Event], seq: u64) -> Option<&[Event]> {
 
 /// Folds whole transitions. `load` is asked for blobs the steps look into.
 pub fn refold<E: From<Divergence>>(
-    program: &dyn Program,
-    facts: &RunFacts,
+    mut lineage: Lineage<'_>,
     history: &[Event],
     mut load: impl FnMut(&[BlobRef]) -> Result<Blobs, E>,
 ) -> Result<Past, E> {
@@ -69,7 +70,7 @@ pub fn refold<E: From<Divergence>>(
         };
         let mut blobs = Blobs::new();
         let advanced = loop {
-            match advance_with(program, facts, &past.state, &message, (row.at, &blobs), &made) {
+            match lineage.advance(&past.state, &message, (row.at, &blobs), &made) {
                 Ok(Advance::Advanced(advanced)) => break advanced,
                 Ok(Advance::NeedBlobs(wanted)) => blobs.extend(load(&wanted)?),
                 Err(error) => return Err(Divergence::Unsteppable { seq: row.seq, error }.into()),
@@ -84,16 +85,19 @@ pub fn refold<E: From<Divergence>>(
                 return Err(Divergence::Different { seq, recorded, computed }.into());
             }
         }
+        // A run that failed stays failed with another version, until it is opened.
+        let still = past.end.take_if(|_| matches!(message.body, MessageBody::VersionChanged(_)));
         // A run that failed is as it was before, and what failed it comes again when it is opened.
         if !matches!(advanced.end, Some(End::Failed(_))) {
             past.open.follow(&message.body, advanced.cancel_open, advanced.commands);
         }
         past.state = advanced.state;
-        past.end = advanced.end;
+        past.end = advanced.end.or(still);
         past.events.extend(advanced.events);
         made.extend(by_hash(&advanced.blobs));
         past.blobs.extend(advanced.blobs);
     }
+    past.version = Some(lineage.facts().version.clone());
     Ok(past)
 }
 
@@ -102,7 +106,8 @@ fn message_seq(events: &[Event]) -> u64 {
 }
 
 impl Open {
-    fn follow(&mut self, message: &MessageBody, cancel_open: bool, commands: Vec<Command>) {
+    /// What a message answered, and what it asked for.
+    pub fn follow(&mut self, message: &MessageBody, cancel_open: bool, commands: Vec<Command>) {
         match message {
             MessageBody::TaskCompleted(done) => self.answered(done.task),
             MessageBody::TaskFailed(failed) => self.answered(failed.task),

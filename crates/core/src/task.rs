@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::CommandId;
+use crate::id::{CommandId, TaskId};
 use crate::payload::Payload;
 use crate::retry::RetryPolicy;
 use crate::time::Millis;
@@ -55,6 +55,9 @@ pub struct TaskOptions {
     /// number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// Of a fork: the task of its origin that asked for the same work. Outside services know that work by its key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stands_for: Option<TaskId>,
 }
 
 // Defaults are left out of the stored form: most tasks then carry `{}`.
@@ -79,6 +82,7 @@ impl Default for TaskOptions {
             heartbeat_timeout: None,
             on_exhausted: OnExhausted::Fail,
             key: None,
+            stands_for: None,
         }
     }
 }

@@ -6,6 +6,7 @@ pub mod artifacts;
 pub mod beginnings;
 pub mod blobs;
 pub mod cancelling;
+pub mod changes;
 pub mod children;
 pub mod claims;
 pub mod collecting;
@@ -136,6 +137,16 @@ macro_rules! conformance_tests {
                 nothing_begins_while_its_workflow_is_paused
                 a_run_may_begin_with_the_current_version_only
                 of_two_who_begin_a_run_one_does
+            }
+            changes {
+                a_version_is_changed_with_the_message_that_says_so
+                a_change_of_a_moved_run_is_refused
+                a_repeated_change_is_one
+                a_late_holder_of_a_changed_run_is_refused
+                a_paused_run_stays_paused_with_another_version
+                a_run_that_has_not_begun_keeps_its_version
+                a_failed_run_is_opened_with_another_version
+                a_change_may_end_its_run
             }
             forks {
                 a_fork_begins_where_its_history_ends

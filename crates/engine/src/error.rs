@@ -32,6 +32,14 @@ pub enum EngineError {
     PastDeadline(String),
     #[error("workflow {workflow} has no version {version}")]
     UnknownVersion { workflow: String, version: String },
+    #[error("run {run} cannot go on with version {version}: {reason}{sources}")]
+    VersionMisfit {
+        run: String,
+        version: String,
+        reason: String,
+        /// Both sources beside each other, on lines of their own; empty for graphs.
+        sources: String,
+    },
     #[error("run {run} has no event {event}; it has {count}")]
     UnknownEvent { run: String, event: u64, count: usize },
     #[error("the input does not fit workflow {workflow}: {misfit}")]
@@ -143,6 +151,7 @@ impl EngineError {
             Self::UnknownNode { .. } => "ENGINE023",
             Self::NodeNotFailed { .. } => "ENGINE024",
             Self::NotStopped(_) => "ENGINE025",
+            Self::VersionMisfit { .. } => "VERSION001",
             Self::Compensated(_) => "COMPENSATION001",
             Self::Compensating(_) => "COMPENSATION002",
             Self::NothingToCompensate(_) => "COMPENSATION003",
@@ -188,6 +197,10 @@ impl EngineError {
             Self::NodeNotFailed { .. } => "`rhythm explain RUN` says what failed, or what the run waits for",
             Self::NotStopped(_) => {
                 "`rhythm explain RUN` says what it waits for; `rhythm runs patch RUN` changes what is still to come"
+            }
+            Self::VersionMisfit { .. } => {
+                "nothing was changed; `--at-line N` names the line of the new version that waits for what the run waits for, and \
+                 `rhythm runs fork RUN --at EVENT --version V` begins a run of its own at an earlier event"
             }
             Self::NotPatchable(_) => "register a corrected workflow, and start a run of that",
             Self::PatchRefused { .. } => {

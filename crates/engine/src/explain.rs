@@ -3,6 +3,7 @@
 
 mod lines;
 mod nodes;
+mod repair;
 
 use rhythm_core::message::{Message, MessageBody};
 use rhythm_core::{Blocked, BlockedCode, CommandId, Compensation, Grace, RunId, Status, TaskId, Timestamp};
@@ -82,6 +83,7 @@ pub async fn explain(client: &Client, run: &RunId) -> Result<Explanation, Engine
         nodes::tell_unclear(&mut explanation, unclear(client, run).await?);
     }
     tell_compensation(client, &picture, &mut explanation.reasons[0]).await;
+    repair::tell(client, &picture, &mut explanation.reasons[0]).await;
     explanation.reasons.extend(kept_signals(&picture));
     explanation.summary = explanation.reasons[0].what.clone();
     Ok(explanation)

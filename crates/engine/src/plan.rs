@@ -13,7 +13,7 @@ use rhythm_core::message::{
 use rhythm_core::refers::{self, Refs};
 use rhythm_core::{
     Actor, BlobRef, Blobs, ChildSpec, Command, CommandId, CommitId, Failure, Grace, MessageId, Millis,
-    Program, RunId, TaskSpec, Timestamp,
+    Program, ProgramError, RunId, TaskSpec, Timestamp,
 };
 
 use crate::world::*;
@@ -297,6 +297,26 @@ pub fn referred(item: &CommitItem, mut refs: Refs) -> Vec<String> {
     item.events.iter().for_each(|event| refers::of_event(&event.data, &mut refs));
     item.deliveries.iter().for_each(|delivery| refers::of_message(&delivery.message.body, &mut refs));
     refs.into_iter().collect()
+}
+
+/// The commit that gives a run another version. Its claim is taken by whoever writes it.
+pub fn plan_change(
+    after: &dyn Program,
+    row: &RunRow,
+    commit: CommitId,
+    message: Message,
+    advanced: Advanced,
+) -> Result<Plan, ProgramError> {
+    let mut sheet = Sheet::new(row, Fence::Fused, commit);
+    sheet.add(row, message, advanced, &mut |_| false);
+    let (old, new) = (row.state.snapshot.as_ref(), sheet.state.snapshot.as_ref());
+    refers::new_in_snapshot(after, old, new, &mut sheet.refs)?;
+    match sheet.finish(row, false, true) {
+        Planned::Commit(plan) => Ok(*plan),
+        Planned::Idle | Planned::NeedBlobs(_) | Planned::Unsteppable(_) => {
+            unreachable!("a finished sheet is a commit")
+        }
+    }
 }
 
 /// A fused commit has not seen the inbox: signals it newly asks for may be waiting there already.

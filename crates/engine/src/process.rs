@@ -13,6 +13,7 @@ use crate::children::{new_child, pin};
 use crate::config::Config;
 use crate::inputs::Schemas;
 use crate::meter::Meter;
+use crate::origins::Origins;
 use crate::plan::{Plan, refuse_child};
 use crate::programs::Programs;
 use crate::time::{Agenda, WorldTime};
@@ -29,6 +30,7 @@ pub struct Process {
     pub time: WorldTime,
     pub agenda: Agenda,
     pub meter: Meter,
+    origins: Origins,
     commits: AtomicU64,
     asks: AtomicU64,
     /// Commits whose answer did not come; sent again, unchanged, until it does.
@@ -93,6 +95,7 @@ impl Process {
             time,
             agenda,
             meter: Meter::default(),
+            origins: Origins::default(),
             commits: AtomicU64::new(0),
             asks: AtomicU64::new(0),
             unsettled: Mutex::default(),
@@ -118,6 +121,9 @@ impl Process {
         let Plan { mut item, children, blobs } = plan;
         for (blob, content) in &blobs {
             self.world.put_blob(&self.config.tenant, blob, content).await?;
+        }
+        if row.id.split_fork().is_some() {
+            self.origins.name(&*self.world, &self.config.tenant, &mut item.tasks).await?;
         }
         for child in children {
             match pin(&*self.world, &self.config.tenant, &self.schemas, &child).await? {

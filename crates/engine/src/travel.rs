@@ -2,24 +2,36 @@
 //!
 //! A fork has the history of its origin up to an event, folded anew under its own name, so that `fold(history) ==
 //! snapshot` holds for it as for every run. What was under way at that point is started again: tasks with all their
-//! attempts, children with the version current now, timers for the time they were set to. What had been asked to stop
-//! is answered as cancelled. Signals it had sent are not sent again, and signals that waited for the origin stay there.
+//! attempts, children with the version current now, timers for the time they were set to. Tasks that ask for the same work as the origin's have
+//! its key. What had been asked to stop is answered as cancelled. Signals it had sent are not sent again, and signals that waited for the origin stay there.
 
+mod acted;
 pub(crate) mod past;
+
+use std::collections::BTreeMap;
 
 use rhythm_core::event::{Event, EventData, Forked};
 use rhythm_core::fold::{End, RunState};
+use rhythm_core::lineage::{ByVersion, first_version};
 use rhythm_core::message::{ChildFailed, Message, MessageBody, TaskFailed};
+use rhythm_core::payload::Contents;
+use rhythm_core::program::RunFacts;
+use rhythm_core::refers::{self, Refs};
 use rhythm_core::refold::{Open, Past};
-use rhythm_core::{Actor, CommitId, Failure, MessageId, Millis, Payload, RunId, TaskSpec};
+use rhythm_core::{Actor, CommitId, Failure, MessageId, Millis, Payload, RunId, TaskSpec, Version};
 
 use crate::children::{new_child, pin};
 use crate::client::Client;
 use crate::error::EngineError;
+use crate::origins::Origins;
 use crate::plan::referred;
 use crate::programs::Programs;
+use crate::versions::{self, ChangeVersion};
 use crate::whereabouts::{Whereabouts, after};
 use crate::world::*;
+
+pub use acted::Acted;
+use acted::Rest;
 
 /// The tag that leads from a fork to its origin: the run and the last event they share.
 pub const ORIGIN_TAG: &str = "forked_from";
@@ -43,6 +55,10 @@ pub struct ForkRun {
     pub at: u64,
     /// Starts over with this input; only with an event of the start.
     pub input: Option<Payload>,
+    /// Goes on with this version; the one the run had then when absent. With an event of the start it starts over.
+    pub version: Option<Version>,
+    /// The line of that version that waits for what the run waited for; looked for when absent.
+    pub line: Option<u32>,
     /// The same key always names the same fork of that event.
     pub key: Option<String>,
 }
@@ -52,7 +68,10 @@ pub async fn at(client: &Client, programs: &Programs, run: &RunId, seq: u64) -> 
     let row = client.picture(run).await?.row;
     let history = client.history(run).await?;
     let past::Prefix { event, rows, .. } = past::prefix(&history, run, seq)?;
-    let past = past::fold(client, programs, &row, &row.facts(), rows).await?;
+    let loaded = past::programs_of(client, programs, &row, &history).await?;
+    let past = past::fold(client, &loaded, (&row, &history), &row.facts(), rows).await?;
+    // Where it stood is told by the program of that time.
+    let row = RunRow { version: past.version.clone().unwrap_or_else(|| row.version.clone()), ..row };
     let failed = matches!(past.end, Some(End::Failed(_)));
     let failed_by = rows.iter().rev().find_map(Event::to_message).filter(|_| failed);
     let place = after(client, &row, &past.state, failed_by.as_ref()).await?;
@@ -61,8 +80,46 @@ pub async fn at(client: &Client, programs: &Programs, run: &RunId, seq: u64) -> 
 
 /// Where a fork comes from.
 pub fn origin(run: &RunSummary) -> Option<Forked> {
-    let (from, seq) = run.tags.get(ORIGIN_TAG)?.rsplit_once('@')?;
+    origin_by_tags(&run.tags)
+}
+
+pub fn origin_by_tags(tags: &BTreeMap<String, String>) -> Option<Forked> {
+    let (from, seq) = tags.get(ORIGIN_TAG)?.rsplit_once('@')?;
     Some(Forked { from: RunId::new(from), at_seq: seq.parse().ok()? })
+}
+
+/// The last event after which a run had not ended: where it is forked when nobody says otherwise.
+pub async fn latest(client: &Client, run: &RunId) -> Result<u64, EngineError> {
+    client.picture(run).await?;
+    let history = client.history(run).await?;
+    let is_end = |row: &&Event| {
+        use EventData::{WorkflowCancelled, WorkflowCompleted, WorkflowFailed};
+        matches!(row.data, WorkflowCompleted(_) | WorkflowFailed(_) | WorkflowCancelled(_))
+    };
+    let end = history.iter().find(is_end).map(|row| row.cause.unwrap_or(row.seq));
+    let last = history.iter().rev().find(|row| end.is_none_or(|end| row.seq < end));
+    Ok(last.map_or(1, |row| row.seq))
+}
+
+/// The tasks that a fork does once more and whose handlers may have acted: the origin's after that event, those under way
+/// then, and all of the children that are started again.
+pub async fn repeated(
+    client: &Client,
+    programs: &Programs,
+    run: &RunId,
+    wish: &ForkRun,
+) -> Result<Vec<Acted>, EngineError> {
+    let picture = client.picture(run).await?;
+    let history = client.history(run).await?;
+    let prefix = past::prefix(&history, run, wish.at)?;
+    if prefix.is_start && (wish.input.is_some() || wish.version.is_some()) {
+        return acted::acted(client, Rest { run, after: 0, open: None }).await;
+    }
+    let loaded = past::programs_of(client, programs, &picture.row, &history).await?;
+    let facts = picture.row.facts();
+    let past = past::fold(client, &loaded, (&picture.row, &history), &facts, prefix.rows).await?;
+    let after = prefix.rows.last().map_or(0, |row| row.seq);
+    acted::acted(client, Rest { run, after, open: Some(&past.open) }).await
 }
 
 /// Makes a new run out of a run's beginning; gives its id. With a key, a repeated call gives the run made first.
@@ -75,19 +132,26 @@ pub async fn fork(
     let picture = client.picture(run).await?;
     let history = client.history(run).await?;
     let prefix = past::prefix(&history, run, wish.at)?;
+    let mut loaded = past::programs_of(client, programs, &picture.row, &history).await?;
+    if let Some(version) = &wish.version {
+        let workflow = &picture.row.workflow;
+        loaded.extend(versions::load(client, programs, workflow, [version]).await?);
+    }
     let last = prefix.rows.last().map_or(0, |row| row.seq);
     let key = wish.key.as_ref().map(|key| format!("fork:{run}:{last}:{key}"));
     let id = match key {
-        Some(key) => RunId::for_key(client.tenant(), &picture.summary.workflow, &key),
-        None => RunId::new(client.fresh_id()),
+        Some(key) => RunId::of_fork(RunId::for_key(client.tenant(), &picture.summary.workflow, &key)),
+        None => RunId::of_fork(client.fresh_id()),
     };
+    let then = version_then(&history, prefix.rows, &picture.row.version);
+    let version = wish.version.clone().unwrap_or_else(|| then.clone());
     let summary = &picture.summary;
     let mut tags = summary.tags.clone();
     tags.insert(ORIGIN_TAG.to_owned(), format!("{run}@{last}"));
     let new = NewRun {
         id: id.clone(),
         workflow: summary.workflow.clone(),
-        version: summary.version.clone(),
+        version: version.clone(),
         kind: summary.kind,
         input: picture.input.clone(),
         priority: summary.priority,
@@ -107,8 +171,13 @@ pub async fn fork(
         start_over(client, new, input).await?;
         return Ok(id);
     }
+    if prefix.is_start && version != then {
+        let input = new.input.clone();
+        start_over(client, new, input).await?;
+        return Ok(id);
+    }
     let facts = rhythm_core::program::RunFacts { run: id.clone(), ..picture.row.facts() };
-    let past = past::fold(client, programs, &picture.row, &facts, prefix.rows).await?;
+    let past = past::fold(client, &loaded, (&picture.row, &history), &facts, prefix.rows).await?;
     if let Some(end) = &past.end {
         let before = history.iter().rfind(|row| row.seq < prefix.first).map_or(0, |row| row.seq);
         return Err(EngineError::Invalid(format!(
@@ -117,8 +186,18 @@ pub async fn fork(
             wish.at
         )));
     }
-    let refs = past::refs(client, programs, &picture.row, past.state.snapshot.as_ref()).await?;
-    let mut item = Making { client, id: &id, origin: run }.item(past, last).await?;
+    let making = Making { client, id: &id, origin: run, origins: Origins::default(), tags: &new.tags };
+    let mut begun = making.begin(past, last).await?;
+    if version != then {
+        let reason = format!("forked from {run}");
+        let wish = ChangeVersion { to: version, line: wish.line, reason, id: None };
+        begun.change((client, &picture, &facts), (&then, &wish), &loaded).await?;
+    }
+    let mut refs = Refs::new();
+    let snapshot = begun.state.snapshot.as_ref();
+    refers::new_in_snapshot(&*loaded[&new.version], None, snapshot, &mut refs)
+        .map_err(crate::patches::unreadable)?;
+    let mut item = making.item(begun).await?;
     item.blobs = referred(&item, refs);
     let control = Control::Fork { run: Box::new(new), item: Box::new(item) };
     client.control(control).await?;
@@ -143,20 +222,61 @@ async fn start_over(client: &Client, new: NewRun, input: Payload) -> Result<(), 
     }
 }
 
+/// The version a run had after these rows of its history.
+fn version_then(history: &[Event], rows: &[Event], current: &Version) -> Version {
+    let changed = |row: &Event| match &row.data {
+        EventData::VersionChanged(changed) => Some(changed.to.clone()),
+        _ => None,
+    };
+    let first = || first_version(history, current).clone();
+    rows.iter().rev().find_map(changed).unwrap_or_else(first)
+}
+
 /// A fork in the making.
 struct Making<'a> {
     client: &'a Client,
     id: &'a RunId,
     origin: &'a RunId,
+    origins: Origins,
+    tags: &'a BTreeMap<String, String>,
+}
+
+/// What the new run has behind it, and under way.
+struct Begun {
+    state: RunState,
+    events: Vec<Event>,
+    open: Open,
+    blobs: Contents,
+}
+
+impl Begun {
+    /// It goes on with another version from here.
+    async fn change(
+        &mut self,
+        (client, picture, facts): (&Client, &Picture, &RunFacts),
+        (then, wish): (&Version, &ChangeVersion),
+        loaded: &ByVersion,
+    ) -> Result<(), EngineError> {
+        let about = (picture, facts);
+        let advanced = versions::change_past(client, about, &self.state, (then, wish), loaded).await?;
+        if let Some(end) = &advanced.end {
+            let (run, ended) = (&picture.summary.id, past::ended(end));
+            return Err(EngineError::Invalid(format!("a fork of run {run} would have {ended} at once")));
+        }
+        if let Some(message) = advanced.events.first().and_then(Event::to_message) {
+            self.open.follow(&message.body, advanced.cancel_open, advanced.commands);
+        }
+        self.state = advanced.state;
+        self.events.extend(advanced.events);
+        self.blobs.extend(advanced.blobs);
+        Ok(())
+    }
 }
 
 impl Making<'_> {
-    /// Everything the new run begins with, as its first commit.
-    async fn item(&self, past: Past, last: u64) -> Result<CommitItem, EngineError> {
+    /// The history it shares, and where it comes from.
+    async fn begin(&self, past: Past, last: u64) -> Result<Begun, EngineError> {
         let Past { state, mut events, open, blobs, .. } = past;
-        for (blob, content) in &blobs {
-            self.client.world().put_blob(self.client.tenant(), blob, content).await?;
-        }
         let now = self.client.world().now().await?;
         let state = RunState { seq: state.seq + 1, at: state.at.max(now), ..state };
         events.push(Event {
@@ -168,6 +288,15 @@ impl Making<'_> {
             trace: None,
             data: EventData::Forked(Forked { from: self.origin.clone(), at_seq: last }),
         });
+        Ok(Begun { state, events, open, blobs })
+    }
+
+    /// Everything the new run begins with, as its first commit.
+    async fn item(&self, begun: Begun) -> Result<CommitItem, EngineError> {
+        let Begun { state, events, open, blobs } = begun;
+        for (blob, content) in &blobs {
+            self.client.world().put_blob(self.client.tenant(), blob, content).await?;
+        }
         let commit = CommitId::new(format!("fork:{}", self.id));
         let mut item = CommitItem::new(self.id.clone(), commit, Fence::Fused, state);
         item.events = events;
@@ -178,6 +307,9 @@ impl Making<'_> {
     /// What was under way is under way again, under the new run's name.
     async fn start(&self, open: Open, item: &mut CommitItem) -> Result<(), EngineError> {
         item.tasks = open.tasks.into_values().map(|task| new_task(self.id, task)).collect();
+        let (world, tenant) = (&**self.client.world(), self.client.tenant());
+        self.origins.know(self.id, self.tags);
+        self.origins.name(world, tenant, &mut item.tasks).await?;
         item.timers = open.timers.into_values().collect();
         for child in open.children.into_values() {
             let (world, tenant) = (&**self.client.world(), self.client.tenant());

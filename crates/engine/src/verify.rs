@@ -2,6 +2,7 @@
 
 use rhythm_core::fold::{Divergence, RunState, replay};
 use rhythm_core::graph::machine::recount;
+use rhythm_core::lineage::{ByVersion, Lineage, versions};
 use rhythm_core::{BlobRef, Blobs, RunId, WorkflowKind};
 use thiserror::Error;
 
@@ -34,17 +35,19 @@ pub async fn verify(client: &Client, programs: &Programs, run: &RunId) -> Result
     let history = client.history(run).await?;
     let row = &picture.row;
     let events = history.len() as u64;
-    let found = programs.load(&**client.world(), client.tenant(), &row.workflow, &row.version).await?;
-    let program = match found {
-        Lookup::Found(program) => program,
-        Lookup::Missing => {
-            let problem = format!("version {} of {} cannot be stepped here", row.version, row.workflow);
-            return Ok(Verified { events, counter: None, problem: Some(problem) });
-        }
-        Lookup::Unreadable(error) => {
-            return Ok(Verified { events, counter: None, problem: Some(error.to_string()) });
-        }
-    };
+    let mut loaded = ByVersion::new();
+    for version in versions(&history, &row.version) {
+        let found = programs.load(&**client.world(), client.tenant(), &row.workflow, version).await?;
+        let problem = match found {
+            Lookup::Found(program) => {
+                loaded.insert(version.clone(), program);
+                continue;
+            }
+            Lookup::Missing => format!("version {version} of {} cannot be stepped here", row.workflow),
+            Lookup::Unreadable(error) => error.to_string(),
+        };
+        return Ok(Verified { events, counter: None, problem: Some(problem) });
+    }
     let counted = (row.kind == WorkflowKind::Graph).then(|| recount(&history)).transpose();
     let counter = match counted {
         Ok(counter) => counter,
@@ -53,7 +56,11 @@ pub async fn verify(client: &Client, programs: &Programs, run: &RunId) -> Result
     let mut blobs = Blobs::new();
     loop {
         let known = blobs.clone();
-        let folded = replay(&*program, &row.facts(), &history, |wanted| {
+        let Some(lineage) = Lineage::new(&loaded, &row.facts(), &history) else {
+            let problem = "the version the run began with cannot be stepped here".to_owned();
+            return Ok(Verified { events, counter: None, problem: Some(problem) });
+        };
+        let folded = replay(lineage, &history, |wanted| {
             match wanted.iter().all(|blob| known.contains_key(&blob.hash)) {
                 true => Ok(known.clone()),
                 false => Err(Broken::NeedBlobs(wanted.to_vec())),

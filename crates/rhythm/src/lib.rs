@@ -79,7 +79,7 @@ pub use builder::{Builder, Rhythm};
 pub use client::Client;
 pub use error::Error;
 pub use task_error::TaskError;
-pub use worker::{RunningWorker, WorkerBuilder};
+pub use worker::{RunningWorker, WorkerBuilder, host_name};
 
 pub use rhythm_core::cron::{CatchUp, Overlap};
 pub use rhythm_core::failure::codes;

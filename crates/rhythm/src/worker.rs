@@ -237,7 +237,8 @@ impl Drop for RunningWorker {
     }
 }
 
-fn host_name() -> String {
+/// The name of this machine, as workers and people on it are known.
+pub fn host_name() -> String {
     let from_system = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let name = std::env::var("HOSTNAME").ok().or_else(from_system).unwrap_or_default();
     let name = name.trim();

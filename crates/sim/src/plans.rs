@@ -118,7 +118,7 @@ pub fn options(dice: &mut Dice) -> TaskOptions {
         deadline: dice.chance(0.1).then(|| Millis(dice.number(5_000..60_000))),
         heartbeat_timeout: dice.chance(0.1).then(|| Millis(dice.number(1_000..10_000))),
         on_exhausted: if dice.chance(0.1) { OnExhausted::Hold } else { OnExhausted::Fail },
-        key: None,
+        ..TaskOptions::default()
     }
 }
 

@@ -81,8 +81,8 @@ fn every_fault_strikes_and_every_command_and_message_is_used() {
     let missing: Vec<&str> =
         Fault::ALL.iter().filter(|fault| !faults.contains_key(fault)).map(|fault| fault.name()).collect();
     assert_eq!(missing, Vec::<&str>::new(), "faults that never struck");
-    // No workload forks a run (no program can ask for it); attempts are listed beside the history.
-    let later = ["forked", "step_retrying"];
+    // No workload forks a run or changes its version (no program can ask for it); attempts are listed beside the history.
+    let later = ["forked", "step_retrying", "version_changed"];
     let commands = ["cancel_task", "cancel_timer", "cancel_child", "compensator"];
     let commits = ["fused commit", "begun run", "stale commit"];
     let others = [&commands[..], &commits[..], &CONTROLS[..]].concat();

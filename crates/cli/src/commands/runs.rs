@@ -7,8 +7,10 @@ mod list;
 mod patch;
 mod patches;
 mod path;
+mod people;
 mod places;
 mod position;
+mod retry;
 mod show;
 mod steer;
 
@@ -34,7 +36,7 @@ pub enum Runs {
     Cancel(steer::Cancel),
     Pause(steer::Pause),
     Resume(steer::Resume),
-    Retry(steer::Retry),
+    Retry(retry::Retry),
     Compensate(compensate::Compensate),
     Dismiss(dismiss::Dismiss),
 }

@@ -82,7 +82,12 @@ impl Rig {
     /// The command with nothing of the caller's environment that could matter.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(BINARY);
-        command.args(args).current_dir(self.path()).env("RHYTHM_WORLD", &self.world).env("USER", "tester");
+        command
+            .args(args)
+            .current_dir(self.path())
+            .env("RHYTHM_WORLD", &self.world)
+            .env("USER", "tester")
+            .env("HOSTNAME", "here");
         for variable in [
             "RHYTHM_DATABASE_URL",
             "RHYTHM_WORKER_POLL_INTERVAL",

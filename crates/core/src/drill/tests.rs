@@ -10,6 +10,7 @@ use crate::event::{Event, EventData};
 use crate::failure::{Failure, codes};
 use crate::fold::{Advance, Advanced, Divergence, End, RunState, advance, replay};
 use crate::id::{CommandId, MessageId, RunId, TenantId, Version};
+use crate::lineage::Lineage;
 use crate::message::*;
 use crate::payload::{BlobRef, Blobs, Payload};
 use crate::program::{ProgramError, RunFacts, Snapshot};
@@ -74,8 +75,9 @@ impl Rehearsal {
     }
 
     fn verify(&self) {
-        let state =
-            replay(&self.drill, &self.facts, &self.history, |_| Ok::<_, Divergence>(self.blobs.clone()));
+        let state = replay(Lineage::of(&self.drill, &self.facts), &self.history, |_| {
+            Ok::<_, Divergence>(self.blobs.clone())
+        });
         assert_eq!(state.unwrap(), self.state);
     }
 }
@@ -175,13 +177,15 @@ fn a_changed_history_is_found() {
     run.verify();
     let whole = run.history.clone();
     run.history.remove(1);
-    let gap = replay(&run.drill, &run.facts, &run.history, |_| Ok::<_, Divergence>(Blobs::new()));
+    let gap =
+        replay(Lineage::of(&run.drill, &run.facts), &run.history, |_| Ok::<_, Divergence>(Blobs::new()));
     assert_eq!(gap.unwrap_err(), Divergence::Gap { after: 1, found: 3 });
     run.history = whole;
     if let EventData::StepScheduled(step) = &mut run.history[1].data {
         step.name = "other".into();
     }
-    let changed = replay(&run.drill, &run.facts, &run.history, |_| Ok::<_, Divergence>(Blobs::new()));
+    let changed =
+        replay(Lineage::of(&run.drill, &run.facts), &run.history, |_| Ok::<_, Divergence>(Blobs::new()));
     assert!(matches!(changed.unwrap_err(), Divergence::Different { seq: 2, .. }));
 }
 

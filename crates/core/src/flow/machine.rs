@@ -25,6 +25,7 @@ mod start;
 mod stored;
 mod stored_map;
 mod sweep;
+mod take_over;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,6 +39,7 @@ use crate::event::EventData;
 use crate::failure::Failure;
 use crate::fold::{late_failure, oversize, past_deadline};
 use crate::id::CommandId;
+use crate::message::VersionChanged;
 use crate::payload::{BlobRef, Contents};
 use crate::program::{Program, ProgramError, Progress, Session, Snapshot, Step, StepInput, Transition};
 
@@ -126,6 +128,25 @@ impl Program for Flow {
 
     fn catches_deadline(&self) -> bool {
         true
+    }
+
+    fn take_over(
+        &self,
+        before: &dyn Program,
+        input: StepInput<'_>,
+        changed: &VersionChanged,
+    ) -> Result<Step, ProgramError> {
+        match before.as_flow() {
+            Some(before) => self.takes_over(before, input, changed).map(Step::Transition),
+            None => {
+                let message = "the other version is no flow".to_owned();
+                Err(ProgramError::Misfit { code: "other_kind".to_owned(), message })
+            }
+        }
+    }
+
+    fn as_flow(&self) -> Option<&Flow> {
+        Some(self)
     }
 
     fn blob_refs(&self, snapshot: &Snapshot) -> Result<Vec<BlobRef>, ProgramError> {

@@ -21,6 +21,7 @@ mod plan;
 mod recount;
 mod route;
 mod session;
+mod take_over;
 mod token;
 mod undo;
 mod values;
@@ -40,7 +41,7 @@ use crate::command::{Command, TimerSpec};
 use crate::event::EventData;
 use crate::failure::Failure;
 use crate::id::CommandId;
-use crate::message::MessageBody;
+use crate::message::{MessageBody, VersionChanged};
 use crate::payload::BlobRef;
 use crate::program::{Program, ProgramError, Progress, Session, Snapshot, Step, StepInput, Transition};
 use crate::run::{Blocked, Compensation};
@@ -168,6 +169,25 @@ impl Program for GraphProgram {
             found.insert(blob.clone());
         });
         Ok(found.into_iter().collect())
+    }
+
+    fn take_over(
+        &self,
+        before: &dyn Program,
+        input: StepInput<'_>,
+        _: &VersionChanged,
+    ) -> Result<Step, ProgramError> {
+        match before.as_graph() {
+            Some(before) => self.takes_over(before, input),
+            None => {
+                let message = "the other version is no graph".to_owned();
+                Err(ProgramError::Misfit { code: "other_kind".to_owned(), message })
+            }
+        }
+    }
+
+    fn as_graph(&self) -> Option<&GraphProgram> {
+        Some(self)
     }
 
     fn session<'a>(&'a self, snapshot: &Snapshot) -> Option<Box<dyn Session + 'a>> {

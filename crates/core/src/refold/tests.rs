@@ -5,6 +5,7 @@ use crate::fold::advance;
 use crate::id::{MessageId, RunId, TenantId, Version};
 use crate::message::{Actor, Cancel, Message, Start, TaskCompleted, TaskFailed, TimerFired};
 use crate::payload::Payload;
+use crate::program::RunFacts;
 use crate::time::Timestamp;
 
 struct Run {
@@ -41,7 +42,7 @@ impl Run {
 
     fn past(&self, name: &str, seq: u64) -> Past {
         let rows = up_to(&self.history, seq).unwrap();
-        refold::<Divergence>(&self.flow, &facts(name), rows, |_| Ok(Blobs::new())).unwrap()
+        refold::<Divergence>(Lineage::of(&self.flow, &facts(name)), rows, |_| Ok(Blobs::new())).unwrap()
     }
 }
 
@@ -107,7 +108,8 @@ fn another_run_gets_a_past_of_its_own() {
     // A program that goes another way under another name has no past there.
     let run =
         Run::of("if (ctx.executionId == \"r\") { await Task.run(\"a\", {}) } else { await Timer.delay(1) }");
-    let gone = refold::<Divergence>(&run.flow, &facts("other"), &run.history, |_| Ok(Blobs::new()));
+    let gone =
+        refold::<Divergence>(Lineage::of(&run.flow, &facts("other")), &run.history, |_| Ok(Blobs::new()));
     assert!(matches!(gone, Err(Divergence::Different { seq: 2, .. })), "{gone:?}");
 }
 

@@ -7,6 +7,7 @@ use rhythm_core::event::EventData;
 use rhythm_core::flow::code::{Code, Defaults};
 use rhythm_core::flow::{Flow, Severity, compile, examine};
 use rhythm_core::fold::{Advance, Advanced, End, RunState, advance, replay};
+use rhythm_core::lineage::Lineage;
 use rhythm_core::message::*;
 use rhythm_core::program::{RunFacts, Snapshot};
 use rhythm_core::{
@@ -414,7 +415,7 @@ impl Stage<'_> {
 
     /// The history folds to what the run came to, byte for byte.
     fn verify(&self) -> Result<(), String> {
-        let folded = replay(&self.flow, &self.facts, &self.history, |wanted: &[BlobRef]| {
+        let folded = replay(Lineage::of(&self.flow, &self.facts), &self.history, |wanted: &[BlobRef]| {
             let blobs = wanted.iter().map(|blob| (blob.hash.clone(), self.blobs[&blob.hash].clone()));
             Ok::<_, rhythm_core::fold::Divergence>(blobs.collect())
         });

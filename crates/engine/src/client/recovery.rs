@@ -59,6 +59,25 @@ impl Client {
         Ok(())
     }
 
+    /// How a failed run is opened with another version: the child that failed it is open again already.
+    pub(crate) async fn opening_with_child(
+        &self,
+        picture: &Picture,
+        wish: RetryRun,
+    ) -> Result<Opening, EngineError> {
+        let run = &picture.summary.id;
+        if let Some(MessageBody::ChildFailed(failed)) =
+            picture.failed_by.as_ref().map(|message| &message.body)
+        {
+            let child = run.child(failed.child);
+            let found = self.world.picture(&self.tenant, &child).await?;
+            if found.is_some_and(|child| child.summary.status == Status::Failed) {
+                self.retry_run(&child, &wish.reason).await?;
+            }
+        }
+        self.opening(picture, wish).await
+    }
+
     async fn reopen(&self, run: &RunId, wish: RetryRun) -> Result<(), EngineError> {
         let picture = self.picture(run).await?;
         if wish.deadline.is_some() && !picture.summary.status.is_final() {
@@ -76,6 +95,15 @@ impl Client {
             self.control(Control::Unblock { run: run.clone() }).await?;
             return Ok(());
         }
+        let Opening { reason, requeue, redeliver, fresh } = self.opening(&picture, wish).await?;
+        let (run, revision) = (run.clone(), picture.summary.revision);
+        self.control(Control::Reopen { run, revision, reason, requeue, redeliver, fresh }).await?;
+        Ok(())
+    }
+
+    /// What failed a run, to be tried anew.
+    async fn opening(&self, picture: &Picture, wish: RetryRun) -> Result<Opening, EngineError> {
+        let run = &picture.summary.id;
         let (mut requeue, mut redeliver, mut tasks) = (Vec::new(), Vec::new(), Vec::new());
         if Grace::of(picture.row.awaiting()).is_some() {
             return Err(EngineError::PastDeadline(run.to_string()));
@@ -92,7 +120,7 @@ impl Client {
                 }
                 MessageBody::ChildFailed(failed) => {
                     // A child that is opened or started anew answers by itself.
-                    if !self.child_will_answer(&picture, failed.child).await? {
+                    if !self.child_will_answer(picture, failed.child).await? {
                         redeliver.push(again(message, picture.summary.revision));
                     }
                 }
@@ -102,18 +130,16 @@ impl Client {
                     let start = Message { id: MessageId::start(), body, ..message.clone() };
                     redeliver.push(again(&start, picture.summary.revision));
                 }
-                MessageBody::DeadlineReached => tasks = self.stopped_by_deadline(&picture).await?,
+                MessageBody::DeadlineReached => tasks = self.stopped_by_deadline(picture).await?,
                 _ => redeliver.push(again(message, picture.summary.revision)),
             }
         }
         let deadline = match wish.deadline {
-            None => self.had(&picture).await?,
+            None => self.had(picture).await?,
             given => given,
         };
         let fresh = deadline.map(|deadline| Box::new(FreshTime { deadline, tasks }));
-        let (run, revision, reason) = (run.clone(), picture.summary.revision, wish.reason);
-        self.control(Control::Reopen { run, revision, reason, requeue, redeliver, fresh }).await?;
-        Ok(())
+        Ok(Opening { reason: wish.reason, requeue, redeliver, fresh })
     }
 
     /// How long a run had until its deadline, when it was given that last.
@@ -148,7 +174,8 @@ impl Client {
             return Err(refused());
         }
         let (row, programs) = (&picture.row, Programs::default());
-        let open = past::fold(self, &programs, row, &row.facts(), before).await?.open;
+        let loaded = past::programs_of(self, &programs, row, &history).await?;
+        let open = past::fold(self, &loaded, (row, &history), &row.facts(), before).await?.open;
         let answers: BTreeMap<&MessageId, &MessageBody> =
             picture.inbox.iter().map(|message| (&message.id, &message.body)).collect();
         let answer = |id: MessageId| answers.get(&id).copied();

@@ -3,7 +3,9 @@
 use rhythm_core::event::{Event, EventData, Note, Reopened};
 use rhythm_core::message::{Actor, Message, MessageBody};
 use rhythm_core::run::Change;
-use rhythm_core::{Blocked, BlockedCode, CommandId, MessageId, RunId, Status, TaskId, TenantId, Timestamp};
+use rhythm_core::{
+    Blocked, BlockedCode, CommandId, MessageId, RunId, Status, TaskId, TenantId, Timestamp, Version, WorkerId,
+};
 
 use super::state::{Letter, State, Task, Tenant, Timer};
 use crate::world::*;
@@ -49,15 +51,22 @@ impl State {
                 Ok(changed(self.tenant(&id).paused_queues.remove(&queue)))
             }
             Control::Reopen { run, revision, reason, requeue, redeliver, fresh } => {
-                let what = Change::Reopen;
-                let change = Reopening { what, revision, reason, requeue, redeliver, fresh };
-                self.reopen(&id, &run, change, actor, now)
+                let opening = Opening { reason, requeue, redeliver, fresh };
+                let change = Reopening { what: Change::Reopen, revision, opening };
+                self.open(&id, &run, &change)?;
+                self.go_on(&id, &run, (revision, change.opening), actor, now);
+                Ok(Controlled::Done)
+            }
+            Control::ChangeVersion { run, version, item, reopen } => {
+                self.change_version(&id, &run, (version, *item), reopen, actor, now)
             }
             Control::TakeBack { run, revision, reason, message } => {
-                let (requeue, redeliver) = (Vec::new(), vec![*message]);
-                let what = Change::TakeBack;
-                let change = Reopening { what, revision, reason, requeue, redeliver, fresh: None };
-                self.reopen(&id, &run, change, actor, now)
+                let redeliver = vec![*message];
+                let opening = Opening { reason, requeue: Vec::new(), redeliver, fresh: None };
+                let change = Reopening { what: Change::TakeBack, revision, opening };
+                self.open(&id, &run, &change)?;
+                self.go_on(&id, &run, (revision, change.opening), actor, now);
+                Ok(Controlled::Done)
             }
             Control::Fork { run, item } => self.fork(&id, *run, *item, now),
             Control::DismissRun { run } => {
@@ -173,14 +182,8 @@ impl State {
         Ok(Controlled::Done)
     }
 
-    fn reopen(
-        &mut self,
-        id: &TenantId,
-        run: &RunId,
-        change: Reopening,
-        actor: Actor,
-        now: Timestamp,
-    ) -> WorldResult<Controlled> {
+    /// Makes an ended run live again. Everything is checked before anything is written.
+    fn open(&mut self, id: &TenantId, run: &RunId, change: &Reopening) -> WorldResult<()> {
         let tenant = self.tenant(id);
         if tenant.live.contains_key(run) {
             return Err(WorldError::Conflict(format!("run {run} has not ended")));
@@ -193,10 +196,10 @@ impl State {
         if ended.run.row.revision != change.revision {
             return Err(WorldError::Conflict(format!("run {run} was changed meanwhile")));
         }
-        if let Some(task) = change.requeue.iter().find(|task| tenant.pending(task).is_none()) {
+        if let Some(task) = change.opening.requeue.iter().find(|task| tenant.pending(task).is_none()) {
             return Err(WorldError::NotFound(format!("dead letter {task}")));
         }
-        let anew = change.fresh.iter().flat_map(|fresh| &fresh.tasks);
+        let anew = change.opening.fresh.iter().flat_map(|fresh| &fresh.tasks);
         if let Some(task) = anew.map(|task| &task.id).find(|task| tenant.tasks.contains_key(task)) {
             return Err(still_open(task, run));
         }
@@ -227,25 +230,34 @@ impl State {
         // What reached it meanwhile was not counted.
         live.row.arrived += u64::from(tenant.inbox.get(run).is_some_and(|inbox| !inbox.is_empty()));
         tenant.live.insert(run.clone(), live);
-        let deadline = change.fresh.as_ref().map(|fresh| fresh.deadline);
-        tenant.write_row(
-            run,
-            EventData::Reopened(Reopened { reason: change.reason, deadline }),
-            actor.clone(),
-            now,
-        );
+        Ok(())
+    }
+
+    /// What an opened run begins with; `revision` is the one it had ended with.
+    fn go_on(
+        &mut self,
+        id: &TenantId,
+        run: &RunId,
+        (revision, opening): (u64, Opening),
+        actor: Actor,
+        now: Timestamp,
+    ) {
+        let tenant = self.tenant(id);
+        let Opening { reason, requeue, redeliver, fresh } = opening;
+        let deadline = fresh.as_ref().map(|fresh| fresh.deadline);
+        tenant.write_row(run, EventData::Reopened(Reopened { reason, deadline }), actor.clone(), now);
         // What failed it before may not again.
         let of_run = |letter: &&mut Letter| letter.letter.run.as_ref() == Some(run);
         tenant.dead.values_mut().filter(of_run).for_each(|letter| letter.failed_run = false);
-        if let Some(fresh) = change.fresh {
-            self.give_time(id, run, *fresh, FreshTime::claim(change.revision), now);
+        if let Some(fresh) = fresh {
+            self.give_time(id, run, *fresh, FreshTime::claim(revision), now);
         }
-        for task in &change.requeue {
+        for task in &requeue {
             self.revive(id, task, Revival::Attached, &actor, now);
         }
         // Its held letters may have been requeued or discarded while it had ended.
         self.unblock_if_last_held(id, run);
-        for message in change.redeliver {
+        for message in redeliver {
             self.put_message(id, run, message, now);
         }
         let tenant = self.tenant(id);
@@ -256,6 +268,46 @@ impl State {
             .is_some_and(|inbox| inbox.iter().any(|message| Tenant::consumable(live, message)));
         if waiting {
             self.make_ready(id, run, now);
+        }
+    }
+
+    /// The operator takes the run's claim, so that nobody else holds it any more, and commits under it.
+    fn change_version(
+        &mut self,
+        id: &TenantId,
+        run: &RunId,
+        (version, item): (Version, CommitItem),
+        reopen: Option<Opening>,
+        actor: Actor,
+        now: Timestamp,
+    ) -> WorldResult<Controlled> {
+        let tenant = self.tenant(id);
+        let ended = tenant.ended.get(run).map(|ended| &ended.run);
+        let last_commit = tenant.live.get(run).or(ended).and_then(|run| run.last_commit.as_ref());
+        if last_commit == Some(&item.commit) {
+            return Ok(Controlled::Unchanged);
+        }
+        if let Some(hash) = tenant.use_blobs(&item.blobs, now).first() {
+            return Err(WorldError::NotFound(format!("blob {hash}")));
+        }
+        if let Some(opening) = reopen.clone() {
+            let change = Reopening { what: Change::Reopen, revision: item.revision, opening };
+            self.open(id, run, &change)?;
+        }
+        let live = self.tenant(id).live_run(run)?;
+        if live.row.revision != item.revision {
+            return Err(WorldError::Conflict(format!("run {run} was changed meanwhile")));
+        }
+        if live.last_commit.is_none() {
+            return Err(not_begun(run));
+        }
+        live.row.version = version;
+        live.claim += 1;
+        live.claimed_by = Some(WorkerId::new(""));
+        let (fence, revision) = (Fence::Claim(live.claim), item.revision);
+        self.write_first(id, CommitItem { fence, more: true, ..item }, now);
+        if let Some(opening) = reopen.filter(|_| self.tenant(id).live.contains_key(run)) {
+            self.go_on(id, run, (revision, opening), actor, now);
         }
         Ok(Controlled::Done)
     }
@@ -466,10 +518,7 @@ impl Letter {
 struct Reopening {
     what: Change,
     revision: u64,
-    reason: String,
-    requeue: Vec<TaskId>,
-    redeliver: Vec<Message>,
-    fresh: Option<Box<FreshTime>>,
+    opening: Opening,
 }
 
 impl Tenant {

@@ -1,7 +1,8 @@
 //! The documents a run went by, one after the other: the version it started with, and every patch it adopted.
 
 use rhythm_core::graph::{Graph, patch};
-use rhythm_core::{Payload, RunId};
+use rhythm_core::lineage::first_version;
+use rhythm_core::{EventData, Payload, RunId, Version};
 use serde_json::Value;
 
 use super::preview::{program_of, unreadable};
@@ -22,9 +23,20 @@ pub struct Link {
 /// Every patch of a run, oldest first.
 pub async fn chain(client: &Client, run: &RunId) -> Result<Vec<Link>, EngineError> {
     let picture = client.picture(run).await?;
-    let (mut document, _) = program_of(client, &picture.row).await?.document_of(None).map_err(unreadable)?;
+    let history = client.history(run).await?;
+    let first = first_version(&history, &picture.row.version).clone();
+    let mut document = registered(client, &picture.row, first).await?;
+    let changes = history.iter().filter_map(|row| match &row.data {
+        EventData::VersionChanged(changed) => Some((row.seq, &changed.to)),
+        _ => None,
+    });
+    let mut changes = changes.peekable();
     let mut links = Vec::new();
     for patch in client.patches(run).await? {
+        // With another version the run leaves its patches behind.
+        while let Some((_, version)) = changes.next_if(|(seq, _)| *seq < patch.event) {
+            document = registered(client, &picture.row, version.clone()).await?;
+        }
         let operations = value(client, &patch.operations).await?;
         let after = patch::apply(&document, &operations).ok();
         let before = document.clone();
@@ -40,7 +52,11 @@ pub async fn chain(client: &Client, run: &RunId) -> Result<Vec<Link>, EngineErro
 pub(crate) async fn last_graph(client: &Client, row: &RunRow) -> Result<Graph, EngineError> {
     let program = program_of(client, row).await?;
     let (_, mut graph) = program.document_of(None).map_err(unreadable)?;
-    for link in chain(client, &row.id).await? {
+    // What was patched before the run got this version was left behind.
+    let history = client.history(&row.id).await?;
+    let changed = history.iter().rfind(|row| matches!(row.data, EventData::VersionChanged(_)));
+    let since = changed.map_or(0, |row| row.seq);
+    for link in chain(client, &row.id).await?.into_iter().filter(|link| link.patch.event > since) {
         if let PatchOutcome::Adopted { .. } = link.patch.outcome {
             let operations = value(client, &link.patch.operations).await?;
             graph = match program.propose((&link.before, &graph), &operations) {
@@ -69,6 +85,12 @@ pub async fn undo(client: &Client, run: &RunId, number: usize) -> Result<Payload
         message: refused.message,
     })?;
     Ok(Payload::of(&operations).unwrap_or_default())
+}
+
+/// A version's own document.
+async fn registered(client: &Client, row: &RunRow, version: Version) -> Result<Value, EngineError> {
+    let row = RunRow { version, ..row.clone() };
+    Ok(program_of(client, &row).await?.document_of(None).map_err(unreadable)?.0)
 }
 
 async fn value(client: &Client, payload: &Payload) -> Result<Value, EngineError> {

@@ -1,12 +1,10 @@
 //! The beginning of a history, folded once more.
 
-use std::sync::Arc;
-
 use rhythm_core::fold::{Divergence, End};
+use rhythm_core::lineage::{ByVersion, Lineage, versions};
 use rhythm_core::program::RunFacts;
-use rhythm_core::refers::{self, Refs};
 use rhythm_core::refold::{Past, refold, up_to};
-use rhythm_core::{BlobRef, Blobs, Event, EventData, Program, RunId, Snapshot};
+use rhythm_core::{BlobRef, Blobs, Event, EventData, RunId};
 use thiserror::Error;
 
 use crate::client::Client;
@@ -45,46 +43,40 @@ enum Broken {
     NeedBlobs(Vec<BlobRef>),
 }
 
-async fn program(
+/// The programs a history goes by.
+pub async fn programs_of(
     client: &Client,
     programs: &Programs,
     row: &RunRow,
-) -> Result<Arc<dyn Program>, EngineError> {
-    let found = programs.load(&**client.world(), client.tenant(), &row.workflow, &row.version).await?;
-    let Lookup::Found(program) = found else {
-        let (workflow, version) = (&row.workflow, &row.version);
-        return Err(EngineError::Invalid(format!(
-            "version {version} of {workflow} cannot be folded here: use a process that has it"
-        )));
-    };
-    Ok(program)
+    history: &[Event],
+) -> Result<ByVersion, EngineError> {
+    let mut loaded = ByVersion::new();
+    for version in versions(history, &row.version) {
+        let found = programs.load(&**client.world(), client.tenant(), &row.workflow, version).await?;
+        let Lookup::Found(program) = found else {
+            let workflow = &row.workflow;
+            return Err(EngineError::Invalid(format!(
+                "version {version} of {workflow} cannot be folded here: use a process that has it"
+            )));
+        };
+        loaded.insert(version.clone(), program);
+    }
+    Ok(loaded)
 }
 
-/// The blobs that a snapshot of this program refers to.
-pub async fn refs(
-    client: &Client,
-    programs: &Programs,
-    row: &RunRow,
-    snapshot: Option<&Snapshot>,
-) -> Result<Refs, EngineError> {
-    let (program, mut refs) = (program(client, programs, row).await?, Refs::new());
-    refers::new_in_snapshot(&*program, None, snapshot, &mut refs)
-        .map_err(|error| EngineError::Invalid(error.to_string()))?;
-    Ok(refs)
-}
-
-/// Folds rows under the facts given; `row` says whose they are.
+/// Folds rows from the beginning of a history under the facts given; `row` says whose they are.
 pub async fn fold(
     client: &Client,
-    programs: &Programs,
-    row: &RunRow,
+    loaded: &ByVersion,
+    (row, history): (&RunRow, &[Event]),
     facts: &RunFacts,
     rows: &[Event],
 ) -> Result<Past, EngineError> {
-    let program = program(client, programs, row).await?;
+    let lineage = Lineage::new(loaded, facts, history);
+    let lineage = lineage.ok_or_else(|| EngineError::Invalid("its first version is missing".to_owned()))?;
     let mut blobs = Blobs::new();
     loop {
-        let folded = refold(&*program, facts, rows, |wanted| {
+        let folded = refold(lineage.clone(), rows, |wanted| {
             match wanted.iter().all(|blob| blobs.contains_key(&blob.hash)) {
                 true => Ok(blobs.clone()),
                 false => Err(Broken::NeedBlobs(wanted.to_vec())),

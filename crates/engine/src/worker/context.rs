@@ -32,6 +32,8 @@ struct Inner {
     queue: String,
     /// What the workflow calls the work, if it does.
     key: Option<String>,
+    /// Of a fork: the task of its origin that asked for the same work.
+    stands_for: Option<TaskId>,
     attempt: u32,
     delivery: u32,
     claim: u64,
@@ -55,6 +57,7 @@ impl TaskContext {
             name: task.name.clone(),
             queue: task.options.queue.clone(),
             key: task.options.key.clone(),
+            stands_for: task.options.stands_for.clone(),
             attempt: task.attempt,
             delivery: task.delivery,
             claim: task.claim,
@@ -116,9 +119,11 @@ impl TaskContext {
         self.0.key.clone().unwrap_or_else(|| self.0.task.attempt_key(self.0.attempt))
     }
 
-    /// The same for all attempts of the task: the `key` the workflow gave it, or the task's id.
+    /// The same for all attempts of the task: the `key` the workflow gave it, or the task's id. In a fork, work that its
+    /// origin asked for in the same words has the key it has there.
     pub fn stable_key(&self) -> &str {
-        self.0.key.as_deref().unwrap_or(self.0.task.as_str())
+        let task = self.0.stands_for.as_ref().unwrap_or(&self.0.task);
+        self.0.key.as_deref().unwrap_or(task.as_str())
     }
 
     /// What an earlier delivery of this task reported before it was lost.

@@ -4,7 +4,9 @@ use rhythm_core::cron::{CatchUp, Overlap};
 use rhythm_core::event::EventData;
 use rhythm_core::graph::NodeType;
 use rhythm_core::message::Message;
-use rhythm_core::{Actor, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, WorkflowKind};
+use rhythm_core::{
+    Actor, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version, WorkflowKind,
+};
 use serde::{Deserialize, Serialize};
 
 use super::WorldError;
@@ -64,6 +66,18 @@ pub enum Control {
         redeliver: Vec<Message>,
         /// Time to do it in.
         fresh: Option<Box<FreshTime>>,
+    },
+    /// The run goes on with another version of its workflow: the commit holds that message, its events and the snapshot of
+    /// the new program. Whoever holds the run loses it, and what it sends is refused. With `reopen` the run has failed and is
+    /// opened by the same write, else it is live. Refused as conflict when its revision moved or nothing was committed yet;
+    /// unchanged when this very commit was written before (`a_version_is_changed_with_the_message_that_says_so`,
+    /// `a_change_of_a_moved_run_is_refused`, `a_repeated_change_is_one`, `a_late_holder_of_a_changed_run_is_refused`,
+    /// `a_paused_run_stays_paused_with_another_version`, `a_failed_run_is_opened_with_another_version`).
+    ChangeVersion {
+        run: RunId,
+        version: Version,
+        item: Box<CommitItem>,
+        reopen: Option<Opening>,
     },
     /// A run that has ended, however it did, waits again, for this message alone: what else waits for it, messages and timers,
     /// is dropped. Refused as conflict when the run has not ended, its revision moved or a task of it is open, whose answer
@@ -138,6 +152,15 @@ pub enum Control {
     /// when this very patch was written before (`a_patched_version_is_current_and_kept_with_its_patch`,
     /// `a_patch_of_a_tagged_version_leaves_the_current_one`, `a_repeated_patch_of_a_workflow_is_one`).
     PatchWorkflow(Box<NewWorkflowPatch>),
+}
+
+/// How a failed run is opened, as [`Control::Reopen`] does it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Opening {
+    pub reason: String,
+    pub requeue: Vec<TaskId>,
+    pub redeliver: Vec<Message>,
+    pub fresh: Option<Box<FreshTime>>,
 }
 
 /// What became of a control request.
@@ -237,6 +260,11 @@ pub fn not_failed(run: &RunId, known: bool) -> WorldError {
 /// Why a letter is not requeued whose run goes on, or failed of something else as well.
 pub fn gone_past(task: &TaskId) -> WorldError {
     WorldError::Conflict(format!("the run of task {task} has gone on without it; discard the letter instead"))
+}
+
+/// Why the version of a run is not changed.
+pub fn not_begun(run: &RunId) -> WorldError {
+    WorldError::Conflict(format!("run {run} has not begun; cancel it, and start it with that version"))
 }
 
 /// How much more a sweep makes ready beside what is ready already: a storm of timers is no longer a line than `limit`,

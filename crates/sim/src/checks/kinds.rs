@@ -8,6 +8,7 @@ pub fn of_control(control: &Control) -> &'static str {
         Control::PauseRun { .. } => "paused",
         Control::ResumeRun { .. } => "resumed",
         Control::Reopen { .. } => "reopened",
+        Control::ChangeVersion { .. } => "version_changed",
         Control::TakeBack { .. } => "take back",
         Control::Unblock { .. } => "unblock",
         Control::Annotate { .. } => "annotate",

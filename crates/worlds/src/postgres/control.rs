@@ -2,10 +2,10 @@
 
 use rhythm_core::event::{EventData, Note, Reopened};
 use rhythm_core::message::Message;
-use rhythm_core::{Actor, RunId, TaskId, TaskOptions, TenantId};
+use rhythm_core::{Actor, RunId, TaskId, TaskOptions, TenantId, Version};
 use rhythm_engine::world::{
-    CommitItem, Control, ControlRequest, Controlled, Fate, FreshTime, Hint, NewRun, WorldError, gone_past,
-    handled_already, not_failed, still_open,
+    CommitItem, Control, ControlRequest, Controlled, Fate, Fence, FreshTime, Hint, NewRun, Opening,
+    WorldError, gone_past, handled_already, not_begun, not_failed, still_open,
 };
 
 use super::batch::{self, By, Transition, cancelled_prefix};
@@ -90,6 +90,9 @@ impl Desk<'_> {
                 let wish = Reopening { to_take_back, revision, reason, requeue, redeliver, fresh };
                 self.reopen(run, wish).await?;
                 (Controlled::Done, runs.and(tasks))
+            }
+            Control::ChangeVersion { run, version, item, reopen } => {
+                return self.change_version(run, (version, item), reopen.as_ref()).await;
             }
             Control::TakeBack { run, revision, reason, message } => {
                 let (revision, redeliver) = (*revision, std::slice::from_ref(&**message));
@@ -204,7 +207,13 @@ impl Desk<'_> {
     }
 
     async fn reopen(&self, run: &RunId, wish: Reopening<'_>) -> Result<(), Fault> {
-        let Reopening { to_take_back, revision, reason, requeue, redeliver, fresh } = wish;
+        self.open(run, &wish).await?;
+        self.go_on(run, &wish).await
+    }
+
+    /// The run is live again.
+    async fn open(&self, run: &RunId, wish: &Reopening<'_>) -> Result<(), Fault> {
+        let Reopening { to_take_back, revision, fresh, .. } = *wish;
         let key: [super::link::Param<'_>; 2] = [&self.tenant.as_str(), &run.as_str()];
         let conflict = |text: String| Fault::from(WorldError::Conflict(text));
         if !self.session.query(sql::LOCK_RUN, &key).await?.is_empty() {
@@ -238,12 +247,18 @@ impl Desk<'_> {
             self.session.query(sql::END_CLEAR, &[&tenants, &runs]).await?;
         }
         self.session.query(sql::REOPEN_RUN, &key).await?;
+        Ok(())
+    }
+
+    /// What an opened run begins with.
+    async fn go_on(&self, run: &RunId, wish: &Reopening<'_>) -> Result<(), Fault> {
+        let Reopening { revision, reason, requeue, redeliver, fresh, .. } = *wish;
         let (reason, deadline) = (reason.to_owned(), fresh.map(|fresh| fresh.deadline));
         self.write_row(run, &EventData::Reopened(Reopened { reason, deadline }), None).await?;
         if let Some(fresh) = fresh {
             self.give_time(run, fresh, FreshTime::claim(revision)).await?;
         }
-        self.session.query(sql::FORGET_FAILED, &key).await?;
+        self.session.query(sql::FORGET_FAILED, &[&self.tenant.as_str(), &run.as_str()]).await?;
         self.revive(requeue, false).await?;
         self.unblock_if_last_held(Some(run)).await?;
         self.put_messages(run, redeliver.iter()).await?;
@@ -269,6 +284,55 @@ impl Desk<'_> {
         pipeline.go_on().await?;
         self.session.query(sql::RAISE_CLAIMS, &[&tenant, &ids, &number(claim)]).await?;
         Ok(())
+    }
+
+    /// The operator takes the run's claim, so that nobody else holds it any more, and commits under it.
+    async fn change_version(
+        &self,
+        run: &RunId,
+        (version, item): (&Version, &CommitItem),
+        reopen: Option<&Opening>,
+    ) -> Result<(Controlled, Hint), Fault> {
+        let key: [Param<'_>; 2] = [&self.tenant.as_str(), &run.as_str()];
+        let conflict = |text: String| Fault::from(WorldError::Conflict(text));
+        let last = self.session.query(sql::LAST_COMMIT, &key).await?;
+        let is_it = |row: &tokio_postgres::Row| row.get::<_, Option<&str>>(0) == Some(item.commit.as_str());
+        if last.iter().any(is_it) {
+            return Ok((Controlled::Unchanged, Hint::default()));
+        }
+        let opening = reopen.map(|opening| Reopening {
+            to_take_back: false,
+            revision: item.revision,
+            reason: &opening.reason,
+            requeue: &opening.requeue,
+            redeliver: &opening.redeliver,
+            fresh: opening.fresh.as_deref(),
+        });
+        if let Some(wish) = &opening {
+            self.open(run, wish).await?;
+        }
+        self.live_run(run).await?;
+        let missing = commit::missing_blobs(self.session, self.tenant.as_str(), &item.blobs).await?;
+        if let Some(hash) = missing.first() {
+            return Err(WorldError::NotFound(format!("blob {hash}")).into());
+        }
+        let taken: &[Param<'_>] = &[key[0], key[1], &version.as_str(), &number(item.revision)];
+        let rows = self.session.query(sql::CHANGE_VERSION, taken).await?;
+        let Some(row) = rows.first() else {
+            let begun = self.session.query(sql::LAST_COMMIT, &key).await?;
+            return Err(match begun.iter().any(|row| row.get::<_, Option<&str>>(0).is_some()) {
+                true => conflict(format!("run {run} was changed meanwhile")),
+                false => not_begun(run).into(),
+            });
+        };
+        let item = CommitItem { fence: Fence::Claim(count(row.get(0))), more: true, ..item.clone() };
+        let by = By { tenant: self.tenant.0.clone(), worker: String::new(), hold: 0 };
+        let written =
+            batch::write_within(self.session, self.now, &[Transition { by: &by, item: &item }]).await?;
+        if let Some(wish) = opening.filter(|_| item.end.is_none()) {
+            self.go_on(run, &wish).await?;
+        }
+        Ok((Controlled::Done, written.hint.and(Hint { runs: true, tasks: true, ..Hint::default() })))
     }
 
     /// A run and its first commit. Once its blobs are there, only a paused workflow can keep it from being written.

@@ -34,6 +34,8 @@ statements! {
     WORKFLOW_PATCHES = "workflow_patches";
     LAST_PATCH = "last_patch";
     KEEP_PATCH = "keep_patch";
+    LAST_COMMIT = "last_commit";
+    CHANGE_VERSION = "change_version";
     BEGIN_RUNS = "begin_runs";
     INSERT_RUNS = "insert_runs";
     REFUSE_ENDED_RUNS = "refuse_ended_runs";

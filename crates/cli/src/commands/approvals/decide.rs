@@ -7,8 +7,8 @@ use rhythm_engine::world::ApprovalRow;
 use serde::Serialize;
 
 use super::which::Which;
-use crate::config::Settings;
-use crate::errors::CliResult;
+use crate::config::{Settings, own_user};
+use crate::errors::{CliError, CliResult};
 use crate::input;
 use crate::session::Session;
 
@@ -25,9 +25,6 @@ pub struct Answer {
     /// What goes along with the answer: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON")]
     data: Option<String>,
-    /// Decide for this approver, as delegate; both are remembered
-    #[arg(long = "as", value_name = "NAME", conflicts_with = "token")]
-    delegate_for: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -41,12 +38,17 @@ struct Answered {
 impl Answer {
     pub async fn run(self, settings: Settings, decision: Decision) -> CliResult {
         let data = input::payload("--data", self.data.as_deref())?;
-        let session = Session::open(&settings).await?;
+        let session = Session::open_as_delegate(&settings).await?;
         let (row, link) = self.which.find(&session, &settings).await?;
-        let identity = match (link, self.delegate_for) {
-            (Some(link), _) => Identity::Link(link.person),
+        let identity = match (link, settings.user.clone()) {
+            (Some(_), Some(_)) => {
+                let text = "a link says who decides: leave --as out".to_owned();
+                return Err(CliError::BadValue(text));
+            }
+            (Some(link), None) => Identity::Link(link.person),
             (None, Some(name)) => Identity::Delegate(name),
-            (None, None) => Identity::Own,
+            // Approvers are people, wherever they sit; the machine is remembered beside the name.
+            (None, None) => Identity::Delegate(own_user()),
         };
         let request =
             Decide { run: row.run, approval: row.approval, decision, identity, comments: self.comment, data };

@@ -8,6 +8,7 @@ use rhythm_engine::world::{DeadLetter, Picture, RunSummary, TaskSummary, TimerRo
 use serde::Serialize;
 
 use super::list::state;
+use super::people::{self, Deed};
 use super::{places, position};
 use crate::config::Settings;
 use crate::errors::CliResult;
@@ -41,6 +42,8 @@ struct Shown {
     /// The run it was forked from, and the last event they share.
     #[serde(skip_serializing_if = "Option::is_none")]
     forked: Option<Forked>,
+    /// What people did to it, and why.
+    people: Vec<Deed>,
     awaiting: Vec<String>,
     workflow_paused: bool,
     ready_since: Option<Timestamp>,
@@ -62,6 +65,7 @@ impl Show {
         let stands = standing(&session.client, &picture.row).await?;
         let places = stands.filter(|_| !picture.summary.status.is_final()).map(|stands| stands.places);
         let forked = origin(&picture.summary);
+        let people = people::deeds(&session, &picture.summary).await?;
         let awaiting = picture.row.awaiting().iter().cloned().collect();
         let Picture { summary, input, output, failure, .. } = picture;
         let output = match output {
@@ -76,6 +80,7 @@ impl Show {
             position,
             places,
             forked,
+            people,
             awaiting,
             workflow_paused: picture.workflow_paused,
             ready_since: picture.ready_since,
@@ -122,6 +127,7 @@ async fn tell(session: &Session, shown: &Shown) -> CliResult {
         ("failure", shown.failure.as_ref().map(ToString::to_string).unwrap_or_default()),
         ("awaiting", shown.awaiting.join(", ")),
     ])?;
+    people::tell(session, &shown.people, now)?;
     if let Some(position) = &shown.position {
         position::tell(session, run.status, position)?;
     }

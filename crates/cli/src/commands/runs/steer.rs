@@ -1,8 +1,7 @@
-//! What moves or stops a run: signal, cancel, pause, resume, retry.
+//! What moves or stops a run: signal, cancel, pause, resume.
 
 use clap::Args;
 use rhythm_core::RunId;
-use rhythm_engine::client::{RetryNode, RetryRun};
 use rhythm_engine::error::EngineError;
 use rhythm_engine::explain::kept_signal;
 use rhythm_engine::world::{Control, Controlled};
@@ -105,49 +104,5 @@ impl Resume {
             Controlled::Unchanged => format!("run {run} was not paused"),
         };
         session.out.done(text, &json!({ "run": run, "paused": false }))
-    }
-}
-
-/// Open a failed or blocked run again: what failed it is tried anew
-#[derive(Debug, Args)]
-#[command(after_help = "\
-With --node a run of a graph is tried again at that node, which must be the one it failed of or is held for. With --config the \
-node begins anew with the tokens it has and this config, which is a patch of the run: checked against the node's type, \
-listed by `rhythm runs patches`, undone by `rhythm runs patch --undo`.")]
-pub struct Retry {
-    run: String,
-    /// The node that failed
-    #[arg(long, value_name = "NODE", requires = "reason")]
-    node: Option<String>,
-    /// Its config from now on, in this run: JSON, @FILE, or - for standard input
-    #[arg(long, value_name = "JSON", requires = "node")]
-    config: Option<String>,
-    /// A new deadline, from now on; by default a run that had one has as long as before
-    #[arg(long, value_name = "DURATION", conflicts_with = "node")]
-    deadline: Option<String>,
-    /// Kept in the history
-    #[arg(long, value_name = "TEXT")]
-    reason: Option<String>,
-}
-
-impl Retry {
-    pub async fn run(self, settings: Settings) -> CliResult {
-        let deadline = input::optional_duration("--deadline", self.deadline.as_deref())?;
-        let config = self.config.as_deref().map(|given| input::json("--config", given)).transpose()?;
-        let session = Session::open(&settings).await?;
-        let run = RunId::new(self.run);
-        let reason = self.reason.unwrap_or_default();
-        let Some(node) = self.node else {
-            session.client.retry_run_with(&run, RetryRun { reason, deadline }).await?;
-            let shown = json!({ "run": run, "retried": true });
-            return session.out.done(format!("run {run} is open again"), &shown);
-        };
-        let text = match config {
-            Some(_) => format!("run {run} tries node {node} again, with another config"),
-            None => format!("run {run} tries node {node} again"),
-        };
-        let shown = json!({ "run": run, "retried": true, "node": node, "config": config });
-        session.client.retry_node(&run, RetryNode { node, config, reason }).await?;
-        session.out.done(text, &shown)
     }
 }

@@ -119,7 +119,7 @@ impl Code {
 }
 
 impl Node {
-    fn each_child(&self, found: &mut impl FnMut(Index)) {
+    pub(in crate::flow) fn each_child(&self, found: &mut impl FnMut(Index)) {
         match self {
             Self::List(items) | Self::And(items) | Self::Or(items) | Self::Coalesce(items) => {
                 items.iter().copied().for_each(found);

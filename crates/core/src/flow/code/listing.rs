@@ -41,6 +41,11 @@ impl Code {
         }
     }
 
+    /// An expression of the program.
+    pub fn expression_text(&self, node: Index) -> String {
+        self.text(node)
+    }
+
     /// Which steps a handler covers, and where it takes their errors.
     pub fn handler_text(&self, handler: &Handler) -> String {
         let name = handler.slot.map(|slot| format!(" as {}", self.slot_text(slot))).unwrap_or_default();

@@ -62,6 +62,15 @@ impl Rehearsal {
         }
     }
 
+    pub fn facts(&self) -> &RunFacts {
+        &self.facts
+    }
+
+    /// Another program steps it from now on.
+    pub fn become_of(&mut self, flow: Flow, facts: RunFacts, state: RunState) {
+        (self.flow, self.facts, self.state) = (flow, facts, state);
+    }
+
     pub fn try_send(&mut self, id: &str, body: MessageBody) -> Result<Advance, ProgramError> {
         self.now += 10;
         let at = Timestamp(self.now);

@@ -180,7 +180,7 @@ impl Machine<'_> {
     }
 
     /// Whether the run could go on with this graph from where it is.
-    fn compare(&self, next: &Plan) -> Result<(), Refused> {
+    pub(super) fn compare(&self, next: &Plan) -> Result<(), Refused> {
         let visited = self.memory.open.values().map(|visit| &visit.node);
         let queued = self.memory.queued.iter().map(|token| &token.to);
         let live = visited.chain(queued).chain(self.memory.parked.keys());
@@ -234,7 +234,7 @@ impl Machine<'_> {
     }
 
     /// An answer is about the condition that was asked: where that is another one now, so is the question.
-    fn ask_anew(&mut self, before: &Plan) -> Stopped {
+    pub(super) fn ask_anew(&mut self, before: &Plan) -> Stopped {
         let plan = self.plan.clone();
         let changed = |visit: &Visit| {
             let (old, new) = (before.place(&visit.node), plan.place(&visit.node));

@@ -22,6 +22,9 @@ pub fn control(tx: &Tx<'_>, request: &ControlRequest) -> WorldResult<Controlled>
             let wish = runs::Reopening { to_take_back: false, revision, reason, requeue, redeliver, fresh };
             runs::reopen(tx, tenant, run, actor, &wish)
         }
+        Control::ChangeVersion { run, version, item, reopen } => {
+            runs::change_version(tx, tenant, run, actor, &runs::VersionChange { version, item, reopen })
+        }
         Control::TakeBack { run, revision, reason, message } => {
             let (revision, redeliver) = (*revision, std::slice::from_ref(&**message));
             let (requeue, fresh) = (&[][..], None);

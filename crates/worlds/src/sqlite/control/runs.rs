@@ -2,9 +2,10 @@
 
 use rhythm_core::event::{EventData, Note, Reopened};
 use rhythm_core::message::{Message, MessageBody};
-use rhythm_core::{Actor, MessageId, RunId, TaskId, TenantId};
+use rhythm_core::{Actor, MessageId, RunId, TaskId, TenantId, Version};
 use rhythm_engine::world::{
-    CommitItem, Controlled, Creation, FreshTime, NewRun, WorldError, WorldResult, not_failed, still_open,
+    CommitItem, CommitOutcome, Controlled, Creation, Fence, FreshTime, NewRun, Opening, WorldError,
+    WorldResult, not_begun, not_failed, still_open,
 };
 use rusqlite::params;
 
@@ -153,6 +154,13 @@ pub fn reopen(
     actor: &Actor,
     wish: &Reopening<'_>,
 ) -> WorldResult<Controlled> {
+    let key = open(tx, tenant, run, wish)?;
+    go_on(tx, tenant, key, actor, wish)?;
+    Ok(Controlled::Done)
+}
+
+/// The run is live again.
+fn open(tx: &Tx<'_>, tenant: &TenantId, run: &RunId, wish: &Reopening<'_>) -> WorldResult<i64> {
     let key = reopenable(tx, tenant, run, wish)?;
     if wish.to_take_back {
         tx.run(sql!("commit", "delete_inbox"), params![key])?;
@@ -165,6 +173,11 @@ pub fn reopen(
         tx.run(sql!("control", "free_parent"), params![key])?;
     }
     tx.run(sql!("control", "delete_ended"), params![key])?;
+    Ok(key)
+}
+
+/// What an opened run begins with.
+fn go_on(tx: &Tx<'_>, tenant: &TenantId, key: i64, actor: &Actor, wish: &Reopening<'_>) -> WorldResult<()> {
     let (reason, deadline) = (wish.reason.to_owned(), wish.fresh.map(|fresh| fresh.deadline));
     write_operator_row(tx, key, actor, EventData::Reopened(Reopened { reason, deadline }))?;
     if let Some(fresh) = wish.fresh {
@@ -181,6 +194,68 @@ pub fn reopen(
     }
     if has_something_to_do(tx, key)? {
         make_ready(tx, key)?;
+    }
+    Ok(())
+}
+
+pub struct VersionChange<'a> {
+    pub version: &'a Version,
+    pub item: &'a CommitItem,
+    pub reopen: &'a Option<Opening>,
+}
+
+/// The operator takes the run's claim, so that nobody else holds it any more, and commits under it.
+pub fn change_version(
+    tx: &Tx<'_>,
+    tenant: &TenantId,
+    run: &RunId,
+    actor: &Actor,
+    change: &VersionChange<'_>,
+) -> WorldResult<Controlled> {
+    let item = change.item;
+    let id = params![run.as_str(), tenant.as_str()];
+    let last = tx.one(sql!("control", "last_commit"), id, |row| row.take::<Option<String>>())?;
+    if last.flatten().as_deref() == Some(item.commit.as_str()) {
+        return Ok(Controlled::Unchanged);
+    }
+    if let Some(hash) = definitions::use_blobs(tx, tenant, &item.blobs)?.first() {
+        return Err(WorldError::NotFound(format!("blob {hash}")));
+    }
+    let opening = change.reopen.as_ref().map(|opening| Reopening {
+        to_take_back: false,
+        revision: item.revision,
+        reason: &opening.reason,
+        requeue: &opening.requeue,
+        redeliver: &opening.redeliver,
+        fresh: opening.fresh.as_deref(),
+    });
+    if let Some(wish) = &opening {
+        open(tx, tenant, run, wish)?;
+    }
+    let live = live(tx, tenant, run)?;
+    let (revision, begun) = tx
+        .one(sql!("control", "changing"), params![live.key], |row| {
+            Ok((row.take::<i64>()?, row.take::<bool>()?))
+        })?
+        .ok_or_else(|| WorldError::NotFound(format!("run {run}")))?;
+    if revision != int(item.revision) {
+        return Err(WorldError::Conflict(format!("run {run} was changed meanwhile")));
+    }
+    if !begun {
+        return Err(not_begun(run));
+    }
+    tx.run(sql!("control", "change_version"), params![live.key, change.version.as_str()])?;
+    let claim = tx.number(sql!("control", "take_claim"), params![live.key])?.unsigned_abs();
+    let item = CommitItem { fence: Fence::Claim(claim), more: true, ..item.clone() };
+    let ended = item.end.is_some();
+    if !matches!(write_first(tx, tenant, &item)?, CommitOutcome::Done(_)) {
+        return Err(WorldError::Corrupt(format!("run {run} cannot be claimed")));
+    }
+    if let Some(wish) = opening.filter(|_| !ended) {
+        go_on(tx, tenant, live.key, actor, &wish)?;
+    }
+    if live.paused && !ended {
+        tx.run(sql!("commit", "pause_queue_place"), params![live.key])?;
     }
     Ok(Controlled::Done)
 }

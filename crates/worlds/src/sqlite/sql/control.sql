@@ -31,6 +31,15 @@ FROM ended_run WHERE key = ?1;
 INSERT INTO run_queue (key, tenant, kind, workflow, priority, place, ready_at, ticket, claim, deliveries, arrived)
 SELECT key, tenant, kind, workflow, priority, 0, ?2, ?3, claim, 0,
        arrived + EXISTS (SELECT 1 FROM inbox i WHERE i.run_key = ?1) FROM ended_run WHERE key = ?1;
+-- name: last_commit
+SELECT last_commit FROM live_run WHERE run = ?1 AND tenant = ?2
+UNION ALL SELECT last_commit FROM ended_run WHERE run = ?1 AND tenant = ?2;
+-- name: changing
+SELECT revision, last_commit IS NOT NULL FROM live_run WHERE key = ?1;
+-- name: change_version
+UPDATE live_run SET version = ?2 WHERE key = ?1;
+-- name: take_claim
+UPDATE run_queue SET place = 2, worker = '', claim = claim + 1, claim_until = 0 WHERE key = ?1 RETURNING claim;
 -- name: withdraw_answer
 DELETE FROM inbox WHERE (run_key, message) IN (
     SELECT p.key, 'child:' || c.parent_child

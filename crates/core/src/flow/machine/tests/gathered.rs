@@ -4,6 +4,7 @@
 use super::*;
 use crate::event::EventData;
 use crate::fold::{Divergence, SNAPSHOT_WARN_BYTES, replay};
+use crate::lineage::Lineage;
 use crate::program::Program as _;
 
 /// A list of so many items of about a hundred bytes, the first of which has this number.
@@ -45,7 +46,7 @@ impl Gathering {
     fn verify(&self, outside: &[&str]) {
         let known: Blobs =
             outside.iter().filter_map(|text| spill(&json(text))).map(|(b, c)| (b.hash, c)).collect();
-        let folded = replay(&self.run.flow, &self.run.facts, &self.history, |wanted| {
+        let folded = replay(Lineage::of(&self.run.flow, &self.run.facts), &self.history, |wanted| {
             let found = wanted.iter().map(|blob| (blob.hash.clone(), known[&blob.hash].clone()));
             Ok::<_, Divergence>(found.collect())
         });

@@ -12,6 +12,7 @@ use crate::fold::{Advance, Advanced, Divergence, End, Fold, RunState, advance, r
 use crate::graph::machine::{GraphProgram, WaitingFor, recount};
 use crate::graph::{Context, Registry, compile};
 use crate::id::{CommandId, MessageId, RunId, TenantId, Version};
+use crate::lineage::Lineage;
 use crate::message::*;
 use crate::payload::{Blobs, Payload};
 use crate::program::{Program, ProgramError, RunFacts};
@@ -460,8 +461,9 @@ impl Stage {
             }
             _ => {}
         }
-        let replayed =
-            replay(&self.program, &self.facts, &self.history, |_| Ok::<_, Divergence>(self.blobs.clone()));
+        let replayed = replay(Lineage::of(&self.program, &self.facts), &self.history, |_| {
+            Ok::<_, Divergence>(self.blobs.clone())
+        });
         assert_eq!(replayed.unwrap(), self.state);
     }
 

@@ -1,0 +1,89 @@
+//! The programs a history goes by: a run that changes its version is folded by one program up to that message, and by
+//! another one after it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::event::{Event, EventData};
+use crate::fold::{Advance, RunState, advance_with, change_version};
+use crate::id::Version;
+use crate::message::{Message, MessageBody};
+use crate::payload::Blobs;
+use crate::program::{Program, ProgramError, RunFacts};
+use crate::time::Timestamp;
+
+/// Programs by version.
+pub type ByVersion = BTreeMap<Version, Arc<dyn Program>>;
+
+/// A run's program at one point of its history, with those it may change to.
+#[derive(Clone)]
+pub struct Lineage<'a> {
+    now: &'a dyn Program,
+    facts: RunFacts,
+    others: Option<&'a ByVersion>,
+}
+
+/// The version a run began with; `current` is the one it has now.
+pub fn first_version<'a>(history: &'a [Event], current: &'a Version) -> &'a Version {
+    let first = history.iter().find_map(|row| match &row.data {
+        EventData::VersionChanged(changed) => Some(&changed.from),
+        _ => None,
+    });
+    first.unwrap_or(current)
+}
+
+/// Every version a history needs; `current` is the one the run has now.
+pub fn versions<'a>(history: &'a [Event], current: &'a Version) -> BTreeSet<&'a Version> {
+    let mut found = BTreeSet::from([current]);
+    for row in history {
+        if let EventData::VersionChanged(changed) = &row.data {
+            found.extend([&changed.from, &changed.to]);
+        }
+    }
+    found
+}
+
+impl<'a> Lineage<'a> {
+    /// Of a run that never changed its version.
+    pub fn of(program: &'a dyn Program, facts: &RunFacts) -> Self {
+        Self { now: program, facts: facts.clone(), others: None }
+    }
+
+    /// Of any run, as it began. Nothing when the first version is not among the programs.
+    pub fn new(programs: &'a ByVersion, facts: &RunFacts, history: &[Event]) -> Option<Self> {
+        let version = first_version(history, &facts.version).clone();
+        let now = &**programs.get(&version)?;
+        Some(Self { now, facts: RunFacts { version, ..facts.clone() }, others: Some(programs) })
+    }
+
+    pub fn facts(&self) -> &RunFacts {
+        &self.facts
+    }
+
+    pub fn program(&self) -> &'a dyn Program {
+        self.now
+    }
+
+    /// Applies a message of the history, and goes on with another program where the message says so.
+    pub fn advance(
+        &mut self,
+        state: &RunState,
+        message: &Message,
+        (at, blobs): (Timestamp, &Blobs),
+        made: &Blobs,
+    ) -> Result<Advance, ProgramError> {
+        let MessageBody::VersionChanged(changed) = &message.body else {
+            return advance_with(self.now, &self.facts, state, message, (at, blobs), made);
+        };
+        let missing = || ProgramError::BadDefinition(format!("version {} cannot be read here", changed.to));
+        let next = &**self.others.and_then(|others| others.get(&changed.to)).ok_or_else(missing)?;
+        let facts = RunFacts { version: changed.to.clone(), ..self.facts.clone() };
+        let mut known = blobs.clone();
+        known.extend(made.iter().map(|(hash, content)| (hash.clone(), content.clone())));
+        let advanced = change_version((self.now, next), &facts, state, (message, changed), at, &known)?;
+        if matches!(advanced, Advance::Advanced(_)) {
+            (self.now, self.facts) = (next, facts);
+        }
+        Ok(advanced)
+    }
+}

@@ -1,0 +1,155 @@
+//! The tasks of a fork that ask for the same work as tasks of its origin. Outside services know that work by the key of the
+//! first one, so the fork's tasks carry it too.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rhythm_core::event::{EventData, StepScheduled};
+use rhythm_core::{CommandId, Payload, RunId, TaskId, TenantId};
+use serde_json::Value;
+
+use crate::travel::origin_by_tags;
+use crate::world::*;
+
+/// Rows of a history that are read at once.
+const PAGE: usize = 1_000;
+/// With more runs than this all is forgotten, and read again when it is asked for.
+const MOST_RUNS: usize = 1_000;
+/// Forks of forks of forks are followed so far.
+const MOST_FORKS: usize = 20;
+
+/// What was read of forks and their origins. Origins that are still live are read on.
+#[derive(Debug, Default)]
+pub struct Origins {
+    /// The origin of each fork, if it has one.
+    of: Mutex<HashMap<RunId, Option<RunId>>>,
+    asked: Mutex<HashMap<RunId, Asked>>,
+}
+
+/// The tasks a run has asked for, up to a row of its history.
+#[derive(Clone, Debug, Default)]
+struct Asked {
+    last: u64,
+    tasks: BTreeMap<CommandId, StepScheduled>,
+}
+
+impl Origins {
+    /// Gives every new task of a fork the name of the origin's task it stands for.
+    pub async fn name(&self, world: &dyn World, tenant: &TenantId, tasks: &mut [NewTask]) -> WorldResult<()> {
+        for task in tasks {
+            let Some((run, number)) = &task.run else { continue };
+            if run.split_fork().is_some() {
+                let asked = (*number, task.name.as_str(), &task.input);
+                task.options.stands_for = self.task_of(world, tenant, run, asked).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A fork that is not there yet, by the tags it will have.
+    pub fn know(&self, fork: &RunId, tags: &BTreeMap<String, String>) {
+        lock(&self.of).insert(fork.clone(), origin_by_tags(tags).map(|forked| forked.from));
+    }
+
+    /// The first task that asked for this work, up the line of forks.
+    async fn task_of(
+        &self,
+        world: &dyn World,
+        tenant: &TenantId,
+        run: &RunId,
+        (number, name, input): (CommandId, &str, &Payload),
+    ) -> WorldResult<Option<TaskId>> {
+        let mut found = None;
+        let mut run = run.clone();
+        for _ in 0..MOST_FORKS {
+            let Some((fork, path)) = run.split_fork() else { break };
+            let Some(origin) = self.origin_of(world, tenant, &fork).await? else { break };
+            let same = RunId::new(format!("{origin}{path}"));
+            let Some(asked) = self.asked(world, tenant, &same, number).await? else { break };
+            if asked.name != name || !is_same(world, tenant, &asked.input, input).await? {
+                break;
+            }
+            found = Some(same.task(number));
+            run = same;
+        }
+        Ok(found)
+    }
+
+    async fn origin_of(
+        &self,
+        world: &dyn World,
+        tenant: &TenantId,
+        fork: &RunId,
+    ) -> WorldResult<Option<RunId>> {
+        if let Some(known) = lock(&self.of).get(fork) {
+            return Ok(known.clone());
+        }
+        let Some(picture) = world.picture(tenant, fork).await? else { return Ok(None) };
+        let found = origin_by_tags(&picture.summary.tags).map(|forked| forked.from);
+        let mut known = lock(&self.of);
+        if known.len() >= MOST_RUNS {
+            known.clear();
+        }
+        known.insert(fork.clone(), found.clone());
+        Ok(found)
+    }
+
+    async fn asked(
+        &self,
+        world: &dyn World,
+        tenant: &TenantId,
+        run: &RunId,
+        number: CommandId,
+    ) -> WorldResult<Option<StepScheduled>> {
+        let known = lock(&self.asked).get(run).cloned().unwrap_or_default();
+        if let Some(task) = known.tasks.get(&number) {
+            return Ok(Some(task.clone()));
+        }
+        let Asked { mut last, mut tasks } = known;
+        loop {
+            let query = HistoryQuery { tenant: tenant.clone(), run: run.clone(), after: last, limit: PAGE };
+            let page = world.history(query).await?;
+            let whole = page.len() < PAGE;
+            for row in page {
+                last = row.seq;
+                if let EventData::StepScheduled(asked) = row.data {
+                    tasks.insert(asked.task, asked);
+                }
+            }
+            if whole {
+                break;
+            }
+        }
+        let found = tasks.get(&number).cloned();
+        let mut known = lock(&self.asked);
+        if known.len() >= MOST_RUNS {
+            known.clear();
+        }
+        known.insert(run.clone(), Asked { last, tasks });
+        Ok(found)
+    }
+}
+
+/// Whether two inputs are the same JSON, however it is written.
+async fn is_same(world: &dyn World, tenant: &TenantId, one: &Payload, other: &Payload) -> WorldResult<bool> {
+    if one == other {
+        return Ok(true);
+    }
+    let (one, other) = (text(world, tenant, one).await?, text(world, tenant, other).await?);
+    let read = |text: &str| serde_json::from_str::<Value>(text).ok();
+    Ok(read(&one).is_some_and(|one| Some(one) == read(&other)))
+}
+
+async fn text(world: &dyn World, tenant: &TenantId, payload: &Payload) -> WorldResult<String> {
+    match payload {
+        Payload::Inline(raw) => Ok(raw.get().to_owned()),
+        Payload::Blob(blob) => {
+            let content = world.read_blob(tenant, blob).await?;
+            Ok(String::from_utf8_lossy(&content).into_owned())
+        }
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
