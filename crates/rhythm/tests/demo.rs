@@ -19,7 +19,7 @@ fn the_order_survives_its_workers() {
         "line 10   ship failed at attempt 1 and is tried again: no courier goes there",
         "line 10   ship has failed: no courier goes there",
         "result    {\"status\":\"refunded\",\"why\":\"no courier goes there\"}",
-        "twice     0 steps were done twice",
+        "counted   reserve began twice and finished once",
     ] {
         assert!(told.contains(line), "{line}\n{told}");
     }

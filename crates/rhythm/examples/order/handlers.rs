@@ -12,6 +12,8 @@ use crate::{Outcome, world};
 const MOMENT: Duration = Duration::from_millis(150);
 /// Long enough to be killed in the middle of it.
 const PACKING: Duration = Duration::from_millis(1500);
+/// A line for each time a worker began to reserve.
+const RESERVING: &str = "reserving";
 
 /// A worker process; it works until it is killed.
 pub async fn work(folder: &Path) -> Outcome<()> {
@@ -33,7 +35,7 @@ pub async fn work(folder: &Path) -> Outcome<()> {
         .task("reserve", move |_: TaskContext, _: Value| {
             let reserve = reserve.clone();
             async move {
-                std::fs::write(reserve.folder.join("reserving"), "")?;
+                append(&reserve.folder.join(RESERVING), "began")?;
                 tokio::time::sleep(PACKING).await;
                 reserve.finish("g-1")
             }
@@ -62,16 +64,24 @@ struct Handler {
 
 impl Handler {
     fn finish(&self, id: &str) -> Result<Value, TaskError> {
-        let ledger = self.folder.join("ledger");
-        let mut ledger = std::fs::OpenOptions::new().create(true).append(true).open(ledger)?;
-        writeln!(ledger, "{}", self.name)?;
+        append(&self.folder.join("ledger"), self.name)?;
         Ok(json!({ "id": id }))
     }
 }
 
+fn append(file: &Path, line: &str) -> std::io::Result<()> {
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(file)?;
+    writeln!(file, "{line}")
+}
+
+/// How often a worker began to reserve.
+pub fn times_reserve_began(folder: &Path) -> Outcome<usize> {
+    Ok(std::fs::read_to_string(folder.join(RESERVING))?.lines().count())
+}
+
 /// Returns when a worker is in the middle of packing.
 pub async fn wait_until_reserving(folder: &Path) {
-    while !folder.join("reserving").exists() {
+    while !folder.join(RESERVING).exists() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
