@@ -86,6 +86,7 @@ impl Between {
             more: false,
             now: self.at,
             blobs: &self.blobs,
+            is_long: &|| false,
         };
         match folding.plan(&mut |_| true) {
             Planned::Commit(plan) => plan.item,

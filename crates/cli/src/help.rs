@@ -52,6 +52,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("runs resume", &["rhythm runs resume RUN"]),
     ("runs retry", &["rhythm runs retry RUN"]),
     ("runs compensate", &["rhythm runs compensate RUN"]),
+    ("runs dismiss", &["rhythm runs dismiss RUN"]),
     (
         "tasks enqueue",
         &[
@@ -62,6 +63,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("tasks list", &["rhythm tasks list --queue mail"]),
     ("tasks show", &["rhythm tasks show TASK"]),
     ("tasks cancel", &["rhythm tasks cancel TASK"]),
+    ("tasks failed", &["rhythm tasks failed", "rhythm tasks failed --run RUN"]),
     ("dead list", &["rhythm dead list"]),
     ("dead show", &["rhythm dead show TASK"]),
     ("dead requeue", &["rhythm dead requeue TASK"]),

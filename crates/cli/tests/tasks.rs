@@ -179,9 +179,9 @@ fn requests_go_where_that_is_allowed(rig: &Rig) {
     let _worker = rig.worker(&["--allow-host", host]);
     let answer: serde_json::Value =
         serde_json::from_str(&ask("/orders", r#", "json": {"n": 1}"#).stdout).unwrap();
-    assert_eq!((&answer["status"], &answer["json"]["sent"]["n"]), (&201.into(), &1.into()));
+    assert_eq!((&answer["status"], &answer["body"]["sent"]["n"]), (&201.into(), &1.into()));
     let listed = rig.json(&["tasks", "list", "--state", "completed"]);
-    assert_eq!(answer["json"]["key"], listed["rows"][0]["id"], "the key is the task's id: {listed}");
+    assert_eq!(answer["body"]["key"], listed["rows"][0]["id"], "the key is the task's id: {listed}");
     assert!(ask("/nothing", "").stderr.contains("HTTP_STATUS: GET"));
     assert!(ask("/busy", "").stderr.contains("answered 503"));
     let dead = rig.json(&["dead", "list"]);

@@ -243,7 +243,7 @@ async fn a_world_that_cannot_be_opened_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("notes.txt");
     std::fs::write(&file, "these are notes, no database at all ".repeat(100)).unwrap();
-    assert_eq!(code(&format!("sqlite:{}", file.display())).await, "WORLD009");
+    assert_eq!(code(&format!("sqlite:{}", file.display())).await, "WORLD019");
     let fresh =
         Rhythm::builder().world(format!("sqlite:{}/new.db", folder.path().display())).auto_migrate(false);
     assert_eq!(fresh.open().await.err().unwrap().code(), "WORLD011");

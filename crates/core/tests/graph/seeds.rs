@@ -45,7 +45,8 @@ fn assert_compiles(graph: &Value) {
     let said = render("seed.json", &source, &compiled.diagnostics, Style::Plain);
     assert!(compiled.graph.is_some(), "{said}");
     // One of them has a branch behind a loop that says where it breaks to: what only the branch names is never reached.
-    let known = |code: &str| matches!(code, "GRAPH100" | "GRAPH104");
+    // Most compare fields that an answer may not have.
+    let known = |code: &str| matches!(code, "GRAPH100" | "GRAPH104" | "GRAPH109");
     assert!(compiled.diagnostics.iter().all(|diagnostic| known(diagnostic.code)), "{said}");
 }
 

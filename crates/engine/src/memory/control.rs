@@ -53,7 +53,7 @@ impl State {
             Control::Reopen { run, revision, reason, requeue, redeliver, fresh } => {
                 let opening = Opening { reason, requeue, redeliver, fresh };
                 let change = Reopening { what: Change::Reopen, revision, opening };
-                self.open(&id, &run, &change)?;
+                self.open(&id, &run, &change, now)?;
                 self.go_on(&id, &run, (revision, change.opening), actor, now);
                 Ok(Controlled::Done)
             }
@@ -64,7 +64,7 @@ impl State {
                 let redeliver = vec![*message];
                 let opening = Opening { reason, requeue: Vec::new(), redeliver, fresh: None };
                 let change = Reopening { what: Change::TakeBack, revision, opening };
-                self.open(&id, &run, &change)?;
+                self.open(&id, &run, &change, now)?;
                 self.go_on(&id, &run, (revision, change.opening), actor, now);
                 Ok(Controlled::Done)
             }
@@ -183,7 +183,7 @@ impl State {
     }
 
     /// Makes an ended run live again. Everything is checked before anything is written.
-    fn open(&mut self, id: &TenantId, run: &RunId, change: &Reopening) -> WorldResult<()> {
+    fn open(&mut self, id: &TenantId, run: &RunId, change: &Reopening, now: Timestamp) -> WorldResult<()> {
         let tenant = self.tenant(id);
         if tenant.live.contains_key(run) {
             return Err(WorldError::Conflict(format!("run {run} has not ended")));
@@ -220,7 +220,7 @@ impl State {
         // It is to be tried again: whatever set it aside is forgotten.
         live.aside = false;
         live.blocked.take_if(|blocked| blocked.code != BlockedCode::DeadLetter);
-        if let Some(fresh) = &change.fresh {
+        if let Some(fresh) = &change.opening.fresh {
             live.deadline_at = Some(now.plus(fresh.deadline));
             let gone: Vec<MessageId> = fresh.tasks.iter().filter_map(NewTask::answer).collect();
             if let Some(inbox) = tenant.inbox.get_mut(run) {
@@ -292,7 +292,7 @@ impl State {
         }
         if let Some(opening) = reopen.clone() {
             let change = Reopening { what: Change::Reopen, revision: item.revision, opening };
-            self.open(id, run, &change)?;
+            self.open(id, run, &change, now)?;
         }
         let live = self.tenant(id).live_run(run)?;
         if live.row.revision != item.revision {

@@ -76,5 +76,3 @@ BEGIN
     DROP TABLE leaving;
     RETURN gone;
 END $$;
--- Runs nobody can help are few, and are looked at again and again.
-CREATE INDEX live_run_unserved ON live_run (blocked_since) WHERE blocked_code = 'no_worker';

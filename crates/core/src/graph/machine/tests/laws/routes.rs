@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Laws, VisitId};
-use crate::event::{EventData, NodeToken};
+use crate::event::{ConditionEvaluated, EventData, NodeToken};
 use crate::fold::Advanced;
-use crate::graph::ir::{Branch, ExitKind, Graph, Node, NodeIndex};
+use crate::graph::ir::{Branch, ExitKind, Graph, Node, NodeIndex, OnConditionError};
 use crate::graph::machine::memory::Memory;
 
 /// A join that went on without some of its dependencies.
@@ -89,7 +89,12 @@ impl Laws {
             .filter(|event| matches!(&event.data, EventData::NodeConsumed(token) if token.to == node.id))
             .count()
             <= 1;
+        let fails = |told: &&ConditionEvaluated| {
+            node.on_condition_error == OnConditionError::Fail && !told.result && !told.reason.is_empty()
+        };
+        let errors = || node.exits().into_iter().filter(|exit| exit.kind == ExitKind::Error);
         let expected: Vec<&[NodeIndex]> = match (decided.last(), &node.branch) {
+            (Some(told), _) if fails(told) => errors().map(|exit| exit.to).collect(),
             (Some(told), Some(Branch::Conditional { rules, default }))
                 if alone && told.condition.starts_with("rule ") =>
             {
