@@ -439,6 +439,7 @@ fn a_run_that_lacks_a_value_is_told_also_to_who_wants_no_remarks_and_goes_on_whe
         assert!(stderr.contains("is blocked: blob sha256:") && stderr.contains("was not found"), "{stderr}");
         rig.ok(&["runs", "retry", &run]);
     }
+    rig.fails(&["run", "--resume", &run, "--quiet"], 1, "CLI018");
     rig.execute("INSERT INTO blob SELECT * FROM saved");
     rig.ok(&["runs", "retry", &run]);
     assert_eq!(rig.ok(&["run", "--resume", &run, "--quiet"]), "100000");

@@ -2,6 +2,7 @@
 
 -- Runs nobody can help are few, and are looked at again and again.
 CREATE INDEX live_run_unserved ON live_run (blocked_since) WHERE blocked_code = 'no_worker';
+
 -- Letters: what became of each failure, and what people decided about it.
 ALTER TABLE dead_letter
     ADD COLUMN status smallint NOT NULL DEFAULT 0, -- 0 pending, 1 handled by its run, 2 reprocessed, 3 discarded
