@@ -3,6 +3,7 @@
 use super::*;
 use crate::failure::Failure;
 use crate::fold::{Divergence, Fold, SNAPSHOT_WARN_BYTES, replay};
+use crate::lineage::Lineage;
 use crate::program::Program as _;
 
 fn all_of(count: usize) -> String {
@@ -134,7 +135,8 @@ fn messages_folded_together_give_the_segments_they_give_one_by_one() {
         let refs = together.flow.blob_refs(together.state.snapshot.as_ref().unwrap()).unwrap();
         assert!(refs.iter().all(|blob| together.stored.contains_key(&blob.hash)));
     }
-    let folded = replay(&apart.flow, &apart.facts, &history, |_| Ok::<_, Divergence>(Blobs::new()));
+    let folded =
+        replay(Lineage::of(&apart.flow, &apart.facts), &history, |_| Ok::<_, Divergence>(Blobs::new()));
     assert_eq!(folded.unwrap(), apart.state);
 }
 

@@ -5,6 +5,7 @@ use super::*;
 use crate::event::EventData;
 use crate::failure::Failure;
 use crate::fold::{Divergence, replay};
+use crate::lineage::Lineage;
 use crate::program::Program as _;
 
 fn answer(task: u64, output: &str) -> Message {
@@ -224,7 +225,8 @@ fn messages_folded_together_are_those_folded_one_by_one_and_the_history_tells_it
         let refs = together.flow.blob_refs(together.state.snapshot.as_ref().unwrap()).unwrap();
         assert!(refs.iter().all(|blob| together.stored.contains_key(&blob.hash)));
     }
-    let folded = replay(&apart.flow, &apart.facts, &history, |_| Ok::<_, Divergence>(Blobs::new()));
+    let folded =
+        replay(Lineage::of(&apart.flow, &apart.facts), &history, |_| Ok::<_, Divergence>(Blobs::new()));
     assert_eq!(folded.unwrap(), apart.state);
 }
 

@@ -40,6 +40,7 @@ fn every_option_of_a_task_reaches_it() {
         heartbeat_timeout: Some(Millis::from_secs(4)),
         on_exhausted: OnExhausted::Hold,
         key: Some("k-1".into()),
+        stands_for: None,
     };
     assert_eq!(found, expected);
 }
