@@ -169,7 +169,7 @@ fn a_path_that_is_not_there_is_said_the_same_way_everywhere(rig: &Rig) {
         assert!(said.contains("there is no such file") && said.contains("check the path"), "{said}");
     }
     std::fs::create_dir(rig.path().join("empty")).unwrap();
-    assert!(rig.fails(&["test", "empty"], 2, "CLI003").contains("no scenarios are here"));
+    assert!(rig.fails(&["test", "empty"], 2, "CLI003").contains("there is no scenario"));
     let said = rig.fails(&["node-types", "show", "htp"], 2, "ENGINE010");
     assert!(said.contains("did you mean http?") && said.contains("change what the message names"), "{said}");
 }

@@ -134,7 +134,9 @@ impl<'t> Checker<'t> {
             self.wrong_count(function.name, &[function], arguments.len(), brackets);
         }
         self.mention(call);
-        self.call_options(call);
+        if !told {
+            self.call_options(call);
+        }
         self.constant_arguments(call);
         self.race(call);
         self.call_placed(function, span, whole, arguments.len(), context);

@@ -64,6 +64,9 @@ impl Machine<'_> {
             _ => None,
         };
         let Some(state) = decided else { return Ok(false) };
+        if self.absorbs(number, &state) {
+            self.note_read(number);
+        }
         self.lose(number)?;
         let members: Vec<CommandId> = self.members(number);
         if !members.is_empty() {
@@ -75,6 +78,14 @@ impl Machine<'_> {
             handle.state = state;
         }
         Ok(true)
+    }
+
+    /// Whether a group goes on with one success: what became of the other members changes nothing any more, awaited or not.
+    fn absorbs(&self, number: u64, state: &State) -> bool {
+        use Combinator::{Any, AnyKv, Race, RaceKv};
+        let kind = self.memory.handles.get(&number).map(|handle| &handle.kind);
+        let Some(Kind::Group(group)) = kind else { return false };
+        matches!(state, State::Done(..)) && matches!(group.combinator, Any | AnyKv | Race | RaceKv)
     }
 
     pub fn members(&self, number: u64) -> Vec<CommandId> {
