@@ -444,7 +444,7 @@ mod tests {
                 {"name": "m", "source": "return 1", "expect": {}, "any_of": []}, {"source": "return 1"}]"#,
         );
         let mistake = |place: usize| found[place].mistake.as_deref().unwrap_or_default();
-        assert_eq!(mistake(0), "there is no key `expekt`: did you mean `expect`?");
+        assert_eq!(mistake(0), "expekt: there is no key `expekt`: did you mean `expect`?");
         assert_eq!(mistake(1), "write one of `expect` and `any_of`");
         assert_eq!((found[0].name.as_str(), mistake(2)), ("n", ""));
     }

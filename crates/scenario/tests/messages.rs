@@ -55,7 +55,7 @@ expect: {output: 2}
 #[test]
 fn mistakes_have_codes() {
     let report = played("source: return 1\nexpekt: {output: 1}\nexpect: {output: 1}\n");
-    assert_eq!(report.problems, ["SCENARIO001: there is no key `expekt`: did you mean `expect`?"]);
+    assert_eq!(report.problems, ["SCENARIO001: expekt: there is no key `expekt`: did you mean `expect`?"]);
     let report = played("workflow: nowhere.flow\nexpect: {output: 1}\n");
     assert!(report.problems[0].starts_with("SCENARIO002: `workflow` names "), "{report:?}");
     assert!(report.problems[0].ends_with("nowhere.flow, and there is no such file"), "{report:?}");

@@ -37,9 +37,10 @@ pub async fn exec(context: TaskContext, input: Input) -> Result<Outcome, TaskErr
     let mut child = spawn(&input)?;
     // What is left of it is killed when this future is dropped.
     let group = Group::of(&child);
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    // Read to the end also while it cleans up: a shell that says something into a closed pipe is ended by that.
+    let (stdout, stderr) = (tokio::spawn(keep(child.stdout.take())), tokio::spawn(keep(child.stderr.take())));
     let work = async {
-        let (stdout, stderr) = tokio::join!(keep(stdout), keep(stderr));
+        let (stdout, stderr) = (stdout.await?, stderr.await?);
         // Last: until somebody waits for it, its number is nobody else's.
         let status = child.wait().await;
         Ok::<_, std::io::Error>((stdout?, stderr?, status?))
