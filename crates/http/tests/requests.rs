@@ -85,7 +85,7 @@ async fn a_status_fails_as_one_would_expect_and_brings_its_answer() {
         assert!(failure.message.contains(&format!("answered {status}")), "{failure}");
         assert!(!failure.message.contains("secret"), "{failure}");
         let data: Value = serde_json::from_str(failure.data.unwrap().text().unwrap()).unwrap();
-        assert_eq!((&data["status"], &data["json"]["why"]), (&json!(status), &json!("x")));
+        assert_eq!((&data["status"], &data["body"]["why"]), (&json!(status), &json!("x")));
     }
     for status in [200, 204, 304] {
         let url = server.url("home.test", &format!("/{status}"));
