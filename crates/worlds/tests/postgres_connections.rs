@@ -47,7 +47,7 @@ impl Counter {
 async fn busy(world: &Arc<PostgresWorld>) {
     let tasks = (0..8).map(|round| {
         let world = world.clone();
-        tokio::spawn(async move { everything(&*world, round).await })
+        tokio::spawn(async move { everything(&world, round).await })
     });
     for done in futures_util::future::join_all(tasks).await {
         done.expect("no panic").expect("the world answers");

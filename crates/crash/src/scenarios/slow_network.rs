@@ -31,6 +31,6 @@ pub async fn run(on: On, scale: Scale) -> LabResult<Report> {
     report.fault("pieces delayed", proxy.counts().delayed);
     let repeated = report.figures["hand-outs repeated"];
     report.hold(repeated == 0, || format!("{repeated} attempts were taken from workers that were only slow"));
-    report.floor("pieces delayed", scale.pick(100, 2_000), proxy.counts().delayed);
+    report.floor("pieces delayed", scale.pick(50, 2_000), proxy.counts().delayed);
     Ok(report)
 }

@@ -17,6 +17,7 @@ use crate::payload::Payload;
 use crate::task::{TaskOptions, TaskSpec};
 use crate::time::{Millis, Timestamp};
 
+#[allow(clippy::large_enum_variant, reason = "it is taken apart where it is made, and not kept")]
 pub enum Begun {
     Waits(Wait),
     Gives(ValueId),

@@ -10,11 +10,14 @@ use crate::postgres::link::Link;
 use crate::postgres::rows::small;
 use crate::postgres::sql;
 
+/// Says what is wrong with a row.
+type Check = fn(&Row) -> Option<String>;
+
 pub async fn damage(link: &Link, query: &DamageQuery) -> WorldResult<Page<Damage>> {
     let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
     let bad = |text: &str| WorldError::Invalid(format!("not a cursor: {text}"));
     let cursor = query.cursor.as_deref();
-    let (rows, check): (Vec<Row>, fn(&Row) -> Option<String>) = match query.stored {
+    let (rows, check): (Vec<Row>, Check) = match query.stored {
         Stored::Snapshots => {
             let after = cursor.map(|text| text.parse::<i64>().map_err(|_| bad(text))).transpose()?;
             (link.query(sql::SNAPSHOTS, &[&after.unwrap_or(i64::MIN), &limit]).await?, snapshot)

@@ -185,7 +185,7 @@ pub fn dead_letter(row: &Row) -> WorldResult<DeadLetter> {
         status: {
             let number: i16 = row.get("status");
             let known = LetterStatus::ALL.into_iter().find(|status| letter_number(*status) == number);
-            known.ok_or_else(|| damaged("status of a letter", &number.to_string()))?
+            known.ok_or_else(|| damaged("status of a letter", number.to_string()))?
         },
         history: from_json("history of a letter", row.get("history"))?,
     })

@@ -96,19 +96,18 @@ fn twenty_thousand_open_tasks_take_less_than_100_kib_and_settle_in_any_order() {
 
 #[test]
 fn a_message_of_twenty_thousand_writes_at_most_twice_what_one_of_a_thousand_does() {
-    for in_one in [10] {
-        let per_message = |count: u64| {
-            let mut run = Rehearsal::of(&all_of(count as usize));
-            run.start("null");
-            let messages: Vec<Message> = shuffled(count).into_iter().map(answer).collect();
-            // Some from the middle: the last one brings all together.
-            let (from, most) = (messages.len() / 2 - 150, 300);
-            fold(&mut run, &messages[..from], 500);
-            fold(&mut run, &messages[from..from + most], in_one).bytes / most
-        };
-        let (few, many) = (per_message(1_000), per_message(20_000));
-        assert!(many <= 2 * few, "{in_one} in a commit: {few} and {many} bytes per message");
-    }
+    const IN_ONE: usize = 10;
+    let per_message = |count: u64| {
+        let mut run = Rehearsal::of(&all_of(count as usize));
+        run.start("null");
+        let messages: Vec<Message> = shuffled(count).into_iter().map(answer).collect();
+        // Some from the middle: the last one brings all together.
+        let (from, most) = (messages.len() / 2 - 150, 300);
+        fold(&mut run, &messages[..from], 500);
+        fold(&mut run, &messages[from..from + most], IN_ONE).bytes / most
+    };
+    let (few, many) = (per_message(1_000), per_message(20_000));
+    assert!(many <= 2 * few, "{IN_ONE} in a commit: {few} and {many} bytes per message");
 }
 
 #[test]
