@@ -109,9 +109,9 @@ impl Command {
     pub async fn run(self, settings: Settings) -> Result<(), CliError> {
         match self {
             Self::Run(command) => command.run(settings).await,
-            Self::Check(command) => command.run(settings),
+            Self::Check(command) => command.run(settings).await,
             Self::Fmt(command) => command.run(settings),
-            Self::Test(command) => command.run(settings),
+            Self::Test(command) => command.run(settings).await,
             Self::Graph(command) => command.run(settings).await,
             Self::Start(command) => command.run(settings).await,
             Self::Worker(command) => command.run(settings).await,

@@ -9,6 +9,7 @@ mod error_pages;
 mod errors;
 mod help;
 mod input;
+mod node_type_files;
 mod output;
 mod progress;
 mod session;

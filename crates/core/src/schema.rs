@@ -12,6 +12,7 @@ pub const TOLD: usize = 5;
 /// How much of a value is shown.
 const SHOWN: usize = 60;
 
+#[derive(Debug)]
 pub struct Schema(Validator);
 
 /// Something that does not fit, or is no schema.

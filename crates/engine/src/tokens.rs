@@ -55,6 +55,8 @@ pub enum WaitsFor {
     },
     /// What undoes the node's work.
     Compensation,
+    /// A task of this type of node to end: no more of them may be under way in the run.
+    Turn(String),
     /// Somebody to try the node again that failed with this.
     Held(String),
 }
@@ -116,6 +118,7 @@ fn place(graph: &Graph, wait: Waiting) -> Place {
         WaitingFor::Approval => WaitsFor::Approval,
         WaitingFor::Routing => WaitsFor::Condition,
         WaitingFor::Compensation => WaitsFor::Compensation,
+        WaitingFor::Turn(kind) => WaitsFor::Turn(kind),
         WaitingFor::Held(why) => WaitsFor::Held(why),
         WaitingFor::Join(here) => {
             let dependencies = known.map(|node| node.dependencies.as_slice()).unwrap_or_default();

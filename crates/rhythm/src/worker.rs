@@ -161,7 +161,8 @@ impl WorkerBuilder {
     }
 
     /// Brings a type of node along: graphs may use it from now on, and its nodes are done by the task of its name. Give
-    /// that task a handler too, and the worker the type's queue.
+    /// that task a handler too, and the worker the type's queue. A type with `max_concurrency` bounds how many tasks of its
+    /// queue this worker does at once.
     pub fn node_type(mut self, kind: NodeType) -> Self {
         self.node_types.push(kind);
         self
@@ -174,6 +175,12 @@ impl WorkerBuilder {
             true => vec![(DEFAULT_QUEUE.to_owned(), usize::MAX)],
             false => self.queues,
         };
+        for kind in &self.node_types {
+            let bounded = config.queues.iter_mut().filter(|(queue, _)| *queue == kind.queue);
+            bounded.for_each(|(_, limit)| {
+                *limit = kind.max_concurrency().map_or(*limit, |most| most.min(*limit))
+            });
+        }
         if self.fast {
             config = config.fast();
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rhythm_core::WorkflowKind;
 use rhythm_core::flow::similar::closest;
-use rhythm_core::graph::{Context, compile, document};
+use rhythm_core::graph::{Context, NodeType, Registry, compile, document};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -41,6 +41,9 @@ pub struct Scenario {
     /// Further inline workflows, by name.
     #[serde(default)]
     pub workflows: BTreeMap<String, Value>,
+    /// Types of nodes beside the built-in ones.
+    #[serde(default)]
+    pub node_types: Vec<NodeType>,
     #[serde(default)]
     pub blobs: BTreeMap<String, Value>,
     #[serde(default)]
@@ -213,6 +216,21 @@ impl Scenario {
             Some(Kind::Graph) => WorkflowKind::Graph,
             None => otherwise,
         }
+    }
+
+    /// The texts of all graphs that are played, as far as they can be read.
+    pub fn graphs(&self) -> Vec<String> {
+        let all = self.others().into_iter().chain(self.subject());
+        all.filter(|subject| subject.kind == WorkflowKind::Graph).map(|subject| subject.source).collect()
+    }
+
+    /// The types that nodes may have.
+    pub fn registry(&self) -> Result<Registry, String> {
+        let mut registry = Registry::default();
+        for kind in &self.node_types {
+            registry.add(kind.clone()).map_err(|bad| format!("`node_types`: {bad}"))?;
+        }
+        Ok(registry)
     }
 
     /// The further workflows: text is a flow, an object a graph.

@@ -245,9 +245,11 @@ impl Results {
                 let open = self.after.iter().any(|other| other.command == wait.command);
                 self.kind(&wait.node) == Some(&NodeKind::Human) && !(fired && open)
             }
-            WaitingFor::Routing | WaitingFor::Compensation | WaitingFor::Join(_) | WaitingFor::Held(_) => {
-                false
-            }
+            WaitingFor::Routing
+            | WaitingFor::Compensation
+            | WaitingFor::Join(_)
+            | WaitingFor::Turn(_)
+            | WaitingFor::Held(_) => false,
         }
     }
 

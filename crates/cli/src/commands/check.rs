@@ -3,13 +3,14 @@ use rhythm_core::WorkflowKind;
 use rhythm_core::flow::code::{Place, Step};
 use rhythm_core::flow::render::locate;
 use rhythm_core::flow::{Checked, Code, Diagnostic, Severity};
-use rhythm_core::graph::{Compiled, Context, compile};
+use rhythm_core::graph::{Compiled, Context, Registry, compile};
 use rhythm_engine::definitions::{define, examine};
 use rhythm_sandbox::read_program;
 use serde_json::{Value, json};
 
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
+use crate::node_type_files;
 use crate::output::count;
 use crate::workflow_files::{self, WorkflowFile};
 
@@ -25,16 +26,23 @@ pub struct Check {
     /// Also show the steps each flow is compiled into
     #[arg(long)]
     steps: bool,
+    /// JSON files with the node types that graphs may use beside the built-in ones [default: those of the world]
+    #[arg(long, value_name = "FILE")]
+    types: Vec<String>,
 }
 
 impl Check {
-    pub fn run(self, settings: Settings) -> CliResult {
+    pub async fn run(self, settings: Settings) -> CliResult {
         let out = settings.output;
         let files = workflow_files::find(&self.paths)?;
+        let graphs = files.iter().filter(|file| file.kind() == WorkflowKind::Graph);
+        let registry =
+            node_type_files::registry(&settings, &self.types, graphs.map(|file| file.source.as_str()))
+                .await?;
         let (mut errors, mut warnings) = (0_u64, 0_u64);
         let mut rows = Vec::new();
         for file @ WorkflowFile { path, source } in &files {
-            let Findings { diagnostics, tasks } = findings(file, self.strict);
+            let Findings { diagnostics, tasks } = findings(file, self.strict, &registry);
             let of = |counts: fn(Severity) -> bool| {
                 diagnostics.iter().filter(|found| counts(found.severity)).count() as u64
             };
@@ -83,10 +91,10 @@ struct Findings {
     tasks: Vec<String>,
 }
 
-fn findings(file: &WorkflowFile, strict: bool) -> Findings {
+fn findings(file: &WorkflowFile, strict: bool, registry: &Registry) -> Findings {
     if file.kind() == WorkflowKind::Graph {
         let Compiled { graph, mut diagnostics } =
-            compile(&file.source, &Context { programs: &read_program, ..Context::default() });
+            compile(&file.source, &Context { registry, programs: &read_program, ..Context::default() });
         for found in diagnostics.iter_mut().filter(|found| strict && found.severity == Severity::Warning) {
             found.severity = Severity::Error;
         }

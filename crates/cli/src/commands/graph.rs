@@ -10,6 +10,7 @@ use crate::commands::workflows::versions::definition;
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
 use crate::input;
+use crate::node_type_files;
 use crate::session::Session;
 use crate::workflow_files::{self, kind_of};
 
@@ -31,6 +32,9 @@ pub struct Graph {
     /// Draw the graph of this run and where it is
     #[arg(long, value_name = "RUN", conflicts_with = "version")]
     run: Option<String>,
+    /// JSON files with the node types that graphs may use beside the built-in ones [default: those of the world]
+    #[arg(long, value_name = "FILE")]
+    types: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -73,7 +77,10 @@ impl Graph {
         let Source { name, kind, text } = self.read(settings, target).await?;
         let diagnostics = match kind {
             WorkflowKind::Graph => {
-                let Compiled { graph, diagnostics } = compile(&text, &Context::default());
+                let registry =
+                    node_type_files::registry(settings, &self.types, std::iter::once(text.as_str())).await?;
+                let Compiled { graph, diagnostics } =
+                    compile(&text, &Context { registry: &registry, ..Context::default() });
                 if let Some(graph) = graph {
                     return Ok(draw_graph(name, &graph, &[]));
                 }

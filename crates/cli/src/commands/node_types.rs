@@ -3,11 +3,11 @@ use rhythm_core::graph::{NodeType, Registry};
 use rhythm_engine::error::EngineError;
 use rhythm_engine::world::{Control, Controlled};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
-use crate::input;
+use crate::node_type_files;
 use crate::output::Words;
 use crate::session::Session;
 
@@ -20,8 +20,9 @@ pub enum NodeTypes {
     Show { name: String },
     /// Register types from JSON files, each with one type or a list of them
     #[command(after_help = "\
-A type is {name, queue, display_name, description, icon, capabilities, config_schema, input_schema, output_schema}; only \
-the name must be there. Its nodes are done by the task of its name on its queue. Workers can bring their types along \
+A type is {name, version, queue, display_name, description, icon, capabilities, config_schema, input_schema, \
+output_schema}; only the name must be there. A schema may stand elsewhere: config_schema_ref and the others name content \
+(sha256:..) or a file beside the type's. Its nodes are done by the task of its name on its queue. Workers can bring their types along \
 instead. Graphs that are registered already keep the form their types had.")]
     Register {
         #[arg(required = true, value_name = "FILE")]
@@ -66,10 +67,11 @@ impl NodeTypes {
 async fn list(session: &Session) -> CliResult {
     let registry = session.client.node_types().await?;
     let rows = registry.all().map(|kind| Row { built_in: is_built_in(kind), kind: kind.clone() }).collect();
-    let words = Words { columns: &["TYPE", "QUEUE", "FROM", "WHAT"], none: "no types" };
+    let words = Words { columns: &["TYPE", "VERSION", "QUEUE", "FROM", "WHAT"], none: "no types" };
     session.out.list(rows, words, |row: &Row| {
         vec![
             row.kind.name.clone(),
+            row.kind.version.clone(),
             row.kind.queue.clone(),
             if row.built_in { "built in" } else { "registered" }.to_owned(),
             match row.kind.description.is_empty() {
@@ -86,12 +88,8 @@ async fn register(session: &Session, files: &[String]) -> CliResult {
     let mut registry = Registry::default();
     for path in files {
         let wrong = |reason: String| CliError::BadWorkflow { path: path.clone(), reason };
-        let text: Value =
-            serde_json::from_str(&input::read_text(path)?).map_err(|error| wrong(error.to_string()))?;
-        let several = if text.is_array() { text } else { json!([text]) };
-        let several: Vec<NodeType> =
-            serde_json::from_value(several).map_err(|error| wrong(error.to_string()))?;
-        for kind in several {
+        for kind in node_type_files::read(path)? {
+            let kind = session.client.with_schemas(kind).await?;
             registry.add(kind.clone()).map_err(|bad| wrong(bad.to_string()))?;
             kinds.push(kind);
         }

@@ -3,10 +3,12 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
+use rhythm_core::graph::NodeType;
 use rhythm_scenario::{FileError, Options, Sandbox, Scenario, read_files, run_all};
 
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
+use crate::node_type_files;
 
 /// Play scenarios: workflows on a virtual clock, with scripted answers instead of tasks
 #[derive(Debug, Args)]
@@ -30,10 +32,13 @@ pub struct Test {
     /// [default: when CI is set]
     #[arg(long)]
     three_ways: bool,
+    /// JSON files with the node types that graphs may use beside the built-in ones [default: those of the world]
+    #[arg(long, value_name = "FILE")]
+    types: Vec<String>,
 }
 
 impl Test {
-    pub fn run(self, settings: Settings) -> CliResult {
+    pub async fn run(self, settings: Settings) -> CliResult {
         let out = settings.output;
         let began = Instant::now();
         let files = read_files(&self.paths).map_err(unreadable)?;
@@ -61,6 +66,16 @@ impl Test {
         // A child for each scenario that is played at the same time: a program may take what it may in a run.
         let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let sandbox = Sandbox::own_command(self.jobs.map_or_else(cores, NonZeroUsize::get));
+        let untyped = scenarios.iter().filter(|scenario| scenario.node_types.is_empty());
+        let graphs: Vec<String> = untyped.flat_map(Scenario::graphs).collect();
+        let graphs = graphs.iter().map(String::as_str);
+        let registry = node_type_files::registry(&settings, &self.types, graphs).await?;
+        // Those a scenario brings along count before those of all.
+        for scenario in &mut scenarios {
+            let known = |kind: &NodeType| scenario.node_types.iter().any(|own| own.name == kind.name);
+            let others: Vec<NodeType> = registry.registered().filter(|kind| !known(kind)).cloned().collect();
+            scenario.node_types.extend(others);
+        }
         let options = Options { three_ways, jobs: self.jobs, seed: self.seed, sandbox };
         let (mut passed, mut failed) = (0_u64, 0_u64);
         let mut told = Ok(());

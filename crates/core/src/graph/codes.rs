@@ -35,6 +35,8 @@ codes! {
     LOOP_BACK = Error "GRAPH022" "a loop goes back to a node that is not earlier",
     INPUTS = Error "GRAPH023" "`inputs` is not a JSON Schema",
     TWO_BRANCHES = Error "GRAPH024" "a node has two ways to choose where its tokens go",
+    UNSUPPORTED = Error "GRAPH025" "a node asks for what its type does not support",
+    MISTAKEN_REFERENCE = Error "GRAPH026" "a text looks like a reference and is none",
     UNRESOLVED = Warning "GRAPH100" "content is not there",
     UNKNOWN_KEY = Warning "GRAPH101" "a key means nothing here",
     NEVER_SENDS = Warning "GRAPH102" "a dependency never sends anything",

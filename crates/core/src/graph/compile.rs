@@ -1,6 +1,7 @@
 //! From a text to a [`Graph`], with everything that is wrong said in one pass. This file is the order of the passes; each
 //! file beneath it owns one part of the document or one kind of rule.
 
+mod capabilities;
 mod condition;
 mod config;
 mod cycle;
@@ -8,6 +9,7 @@ mod edges;
 mod guards;
 mod human;
 mod keys;
+mod mistaken;
 mod names;
 mod node;
 mod policy;
@@ -15,18 +17,19 @@ mod report;
 mod routing;
 mod shape;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::ir::{FORMAT, Graph, Metadata, Node, NodeIndex, OnConditionError};
-use super::node_type::Registry;
+use super::node_type::{NodeType, Registry};
 use super::{codes, document};
 use crate::document::{Node as Tree, NodeKind as TreeKind};
 use crate::flow::diagnostic::{Diagnostic, Severity};
 use crate::flow::lines::Lines;
 use crate::flow::tree::Span;
 use crate::schema::Schema;
+pub use human::read_question;
 use names::Names;
 pub use node::HTTP_TASK;
 use report::Report;
@@ -78,17 +81,7 @@ pub fn compile(source: &str, context: &Context<'_>) -> Compiled {
         Ok(root) => root,
         Err(diagnostic) => return Compiled { graph: None, diagnostics: vec![diagnostic] },
     };
-    let mut compiler = Compiler {
-        context,
-        lines: Lines::of(source),
-        report: Report::default(),
-        names: Names::default(),
-        schemas: BTreeMap::new(),
-        contents: BTreeMap::new(),
-        on_condition_error: OnConditionError::default(),
-        owner: None,
-        suspects: Vec::new(),
-    };
+    let mut compiler = Compiler::new(source, context);
     let graph = compiler.graph(&root);
     let diagnostics = compiler.report.finish();
     let refused = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
@@ -104,8 +97,12 @@ struct Compiler<'d, 'c> {
     schemas: BTreeMap<String, Option<Schema>>,
     /// What references led to.
     contents: BTreeMap<String, Value>,
+    /// Registered ones that nodes have.
+    types: BTreeMap<String, NodeType>,
     /// Of nodes that say nothing else.
     on_condition_error: OnConditionError,
+    /// Nodes that edges with conditions leave.
+    routed_by_edges: BTreeSet<&'d str>,
     /// The node whose text is being read.
     owner: Option<NodeIndex>,
     suspects: Vec<guards::Suspects>,
@@ -126,7 +123,23 @@ struct Draft<'d> {
     wait_for_all: Option<bool>,
 }
 
-impl<'d> Compiler<'d, '_> {
+impl<'d, 'c> Compiler<'d, 'c> {
+    fn new(source: &'d str, context: &'c Context<'c>) -> Self {
+        Self {
+            context,
+            lines: Lines::of(source),
+            report: Report::default(),
+            names: Names::default(),
+            schemas: BTreeMap::new(),
+            contents: BTreeMap::new(),
+            types: BTreeMap::new(),
+            on_condition_error: OnConditionError::default(),
+            routed_by_edges: BTreeSet::new(),
+            owner: None,
+            suspects: Vec::new(),
+        }
+    }
+
     fn graph(&mut self, root: &'d Tree) -> Option<Graph> {
         self.report.keys(root, keys::ROOT, "a graph");
         let trees = self.nodes(root)?;
@@ -136,6 +149,7 @@ impl<'d> Compiler<'d, '_> {
         let inputs = self.inputs(root);
         let of_all = metadata.and_then(|metadata| self.on_condition_error(metadata));
         self.on_condition_error = of_all.unwrap_or_default();
+        self.routed_by_edges = edges::with_conditions(root);
         let mut drafts: Vec<Draft<'d>> =
             trees.iter().enumerate().map(|(index, tree)| self.draft(index, tree)).collect();
         let edges = self.edges(root);
@@ -149,6 +163,7 @@ impl<'d> Compiler<'d, '_> {
             endless,
             nodes: Vec::new(),
             contents: std::mem::take(&mut self.contents),
+            types: std::mem::take(&mut self.types),
         };
         shape::settle(&mut graph, drafts, &mut self.report);
         self.check_guards(&graph);

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::node_type::NodeType;
 use crate::retry::RetryPolicy;
 use crate::task::{DEFAULT_QUEUE, OnExhausted};
 use crate::time::Millis;
@@ -35,6 +36,9 @@ pub struct Graph {
     /// Content that was put inline, by its reference: a patched document is compiled with the same.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub contents: BTreeMap<String, Value>,
+    /// The registered types of its nodes, as they were when it was compiled.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub types: BTreeMap<String, NodeType>,
 }
 
 /// What people call it; nothing here has an effect on a run.
@@ -142,6 +146,9 @@ pub struct Node {
     pub allowed_tools: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub human: Option<Human>,
+    /// Its handler gets what the nodes before gave.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub requires_context: bool,
     /// As written: it is the agent's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_config: Option<Value>,
@@ -235,6 +242,9 @@ pub struct Loop {
     pub timeout_path: Vec<NodeIndex>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub check_condition_first: bool,
+    /// A rejection is a pass like any other. Graphs of older builds lack this: there it leads to the rejection path alone.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub hears_rejections: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -275,6 +285,9 @@ pub struct Human {
     pub escalation: Vec<Escalation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval_ui_url: Option<String>,
+    /// An approval by timeout is recorded as one. Graphs of older builds lack this: there it is recorded as a timeout.
+    #[serde(skip_serializing_if = "is_default")]
+    pub timeout_approves: bool,
 }
 
 /// What a timeout means. `auto_approve_after_timeout` is `auto_approve`, `auto_reject` is `reject`.

@@ -23,6 +23,7 @@ mod route;
 mod session;
 mod take_over;
 mod token;
+mod typed;
 mod undo;
 mod values;
 
@@ -71,6 +72,10 @@ pub mod codes {
     pub const UNRESOLVABLE: &str = "unresolvable_reference";
     /// A config that says something no node can do; the type of a node's failure.
     pub const BAD_CONFIG: &str = "bad_config";
+    /// An input that the registered type of a node does not take; the type of a node's failure.
+    pub const BAD_INPUT: &str = "bad_input";
+    /// An answer that the registered type of a node does not give; the type of a node's failure.
+    pub const BAD_OUTPUT: &str = "bad_output";
     /// A person did not answer in time; the type of a node's failure.
     pub const APPROVAL_TIMEOUT: &str = "approval_timeout";
     /// Something could not be undone: a warning, and how a run fails that had not failed before.
@@ -279,7 +284,9 @@ impl Machine<'_> {
         self.events.retain(|event| match event {
             EventData::ConditionEvaluated(_) | EventData::Warning(_) => true,
             // That nobody decided in time stays true, whatever came of it.
-            EventData::ApprovalDecided(decided) => decided.decision == approval::TIMEOUT,
+            EventData::ApprovalDecided(decided) => {
+                decided.decision == approval::TIMEOUT || approval::is_automatic(decided)
+            }
             _ => false,
         });
         Ok(Step::Transition(self.finish(Progress::Failed(failure))))

@@ -1,6 +1,8 @@
 //! The types a node can have: what is built in, and what workers register. A type names its queue and the schemas of what
 //! it takes and gives; what a built-in type does is the machine's.
 
+mod abilities;
+
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -18,6 +20,8 @@ use crate::task::DEFAULT_QUEUE;
 pub struct NodeType {
     #[serde(alias = "type_name")]
     pub name: String,
+    #[serde(default = "first_version")]
+    pub version: String,
     /// Where its tasks wait.
     #[serde(default = "default_queue", alias = "worker_queue")]
     pub queue: String,
@@ -27,6 +31,9 @@ pub struct NodeType {
     pub description: String,
     #[serde(default, alias = "icon_url", skip_serializing_if = "String::is_empty")]
     pub icon: String,
+    /// The image its workers run in. Nothing here reads it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub worker_image: String,
     #[serde(default)]
     pub capabilities: Map<String, Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,6 +42,17 @@ pub struct NodeType {
     pub input_schema: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
+    /// Where a schema is that does not stand here. Whoever registers the type puts the schema in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_schema_ref: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_schema_ref: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema_ref: Option<String>,
+}
+
+fn first_version() -> String {
+    "v1".to_owned()
 }
 
 fn default_queue() -> String {
@@ -52,7 +70,18 @@ pub enum BadType {
     BuiltIn(String),
     #[error("the {which} of `{name}` is no JSON Schema: {reason}")]
     Schema { name: String, which: &'static str, reason: String },
+    #[error(
+        "the {which} of `{name}` is to be at {reference:?}, and that is not here: store it with `rhythm artifacts put`, or write the schema into the type"
+    )]
+    Unresolved { name: String, which: &'static str, reference: String },
+    #[error("the capability `{key}` of `{name}` {reason}")]
+    Capability { name: String, key: String, reason: String },
+    #[error("the version of `{0}` is empty: write for example \"v1\"")]
+    Version(String),
 }
+
+/// A schema of a type: what it is called, itself, and where it is when it stands elsewhere.
+pub type SchemaSlot<'a> = (&'static str, &'a mut Option<Value>, &'a mut Option<String>);
 
 /// Every type a graph may use. Built-in types are in each registry and cannot be replaced.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -82,22 +111,31 @@ impl Registry {
         if built_in(&kind.name).is_some() {
             return Err(BadType::BuiltIn(kind.name));
         }
-        let schemas = [
-            ("config schema", &kind.config_schema),
-            ("input schema", &kind.input_schema),
-            ("output schema", &kind.output_schema),
-        ];
-        for (which, schema) in schemas {
+        if kind.version.trim().is_empty() {
+            return Err(BadType::Version(kind.name));
+        }
+        let (mut kind, name) = (kind.clone(), kind.name);
+        for (which, schema, reference) in kind.schema_slots() {
+            let name = name.clone();
+            if let (None, Some(reference)) = (&schema, &reference) {
+                return Err(BadType::Unresolved { name, which, reference: reference.clone() });
+            }
             if let Some(Err(reason)) = schema.as_ref().map(Schema::compile) {
-                return Err(BadType::Schema { name: kind.name.clone(), which, reason: reason.to_string() });
+                return Err(BadType::Schema { name, which, reason: reason.to_string() });
             }
         }
+        kind.check_capabilities()?;
         self.further.insert(kind.name.clone(), kind);
         Ok(())
     }
 
     pub fn find(&self, name: &str) -> Option<&NodeType> {
         built_in(name).or_else(|| self.further.get(name))
+    }
+
+    /// Those that are not built in, by name.
+    pub fn registered(&self) -> impl Iterator<Item = &NodeType> {
+        self.further.values()
     }
 
     /// Built-in types first, then the others by name.
@@ -118,6 +156,14 @@ fn built_in(name: &str) -> Option<&'static NodeType> {
 }
 
 impl NodeType {
+    pub fn schema_slots(&mut self) -> [SchemaSlot<'_>; 3] {
+        [
+            ("config schema", &mut self.config_schema, &mut self.config_schema_ref),
+            ("input schema", &mut self.input_schema, &mut self.input_schema_ref),
+            ("output schema", &mut self.output_schema, &mut self.output_schema_ref),
+        ]
+    }
+
     /// What the intermediate form calls it.
     pub fn kind(&self) -> NodeKind {
         match self.name.as_str() {
@@ -176,6 +222,28 @@ mod tests {
         assert_eq!(registry.closest("scorrer"), Some("scorer"));
         assert_eq!(registry.closest("functoin"), Some("function"));
         assert_eq!(Registry::built_in().find("scorer"), None);
+    }
+
+    #[test]
+    fn a_type_may_be_written_as_the_registry_has_it() {
+        let kind: NodeType = serde_json::from_value(json!({
+            "type_name": "scorer", "version": "v2", "worker_queue": "wf.scorer.stream", "worker_image": "scorer:2",
+            "icon_url": "scorer.svg", "display_name": "Scorer", "input_schema_ref": "cas://sha256:aa",
+        }))
+        .unwrap();
+        let read = (kind.name.as_str(), kind.version.as_str(), kind.queue.as_str(), kind.icon.as_str());
+        assert_eq!(read, ("scorer", "v2", "wf.scorer.stream", "scorer.svg"));
+        assert_eq!(kind.worker_image, "scorer:2");
+        assert_eq!(scorer(json!({})).version, "v1");
+        let refused = Registry::default().add(kind.clone()).unwrap_err().to_string();
+        assert!(
+            refused.contains("the input schema of `scorer` is to be at \"cas://sha256:aa\""),
+            "{refused}"
+        );
+        let found = NodeType { input_schema: Some(json!({"type": "object"})), ..kind };
+        Registry::default().add(found).unwrap();
+        let refused = Registry::default().add(NodeType { version: " ".into(), ..scorer(json!({})) });
+        assert_eq!(refused, Err(BadType::Version("scorer".into())));
     }
 
     #[test]

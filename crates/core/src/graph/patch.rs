@@ -4,6 +4,7 @@
 mod agent;
 mod changes;
 mod difference;
+mod normal;
 mod operations;
 mod permission;
 mod places;
@@ -42,7 +43,9 @@ pub fn compiler_that_reads(
         let mut registry = registry.clone();
         for node in &base.nodes {
             let NodeKind::Registered(name) = &node.kind else { continue };
-            if registry.find(name).is_none() {
+            if let Some(known) = base.types.get(name) {
+                registry.add(known.clone()).map_err(|bad| bad.to_string())?;
+            } else if registry.find(name).is_none() {
                 let known = json!({"name": name, "queue": node.queue});
                 let known = serde_json::from_value(known).map_err(|error| error.to_string())?;
                 registry.add(known).map_err(|bad| bad.to_string())?;
@@ -115,7 +118,7 @@ pub fn apply(document: &Value, operations: &Value) -> Result<Value, Refused> {
         let message = format!("it has {} operations, the limit is {MOST_OPERATIONS}", operations.len());
         return Refused::because(codes::MALFORMED, message);
     }
-    let mut changed = document.clone();
+    let mut changed = normal::prepared(document.clone(), &operations);
     for (place, operation) in operations.into_iter().enumerate() {
         let name = operation.name();
         if let Err(reason) = operation.apply(&mut changed) {

@@ -7,7 +7,7 @@ use rhythm_core::{BlobRef, Payload, Version, WorkflowKind};
 use serde_json::Value;
 
 use super::Client;
-use crate::definitions::graph::references;
+use crate::definitions::graph::{full_reference, references};
 use crate::definitions::{Defined, Refused, Surroundings, define_with};
 use crate::error::EngineError;
 use crate::world::*;
@@ -63,8 +63,18 @@ impl Client {
     /// Registers a type of node, or another form of one. Graphs that are registered already keep the form they were
     /// compiled with.
     pub async fn put_node_type(&self, kind: NodeType) -> Result<Controlled, EngineError> {
+        let kind = self.with_schemas(kind).await?;
         Registry::default().add(kind.clone()).map_err(|bad| EngineError::Invalid(bad.to_string()))?;
         self.control(Control::PutNodeType(kind)).await
+    }
+
+    /// The type with the schemas it refers to in their places, as far as they are among the tenant's blobs.
+    pub async fn with_schemas(&self, mut kind: NodeType) -> Result<NodeType, EngineError> {
+        for (_, schema, reference) in kind.schema_slots() {
+            let Some(reference) = reference.as_ref().filter(|_| schema.is_none()) else { continue };
+            *schema = self.content(&full_reference(reference)).await?;
+        }
+        Ok(kind)
     }
 
     /// What a reference such as `cas://sha256:..` leads to; content that is no JSON is a text.

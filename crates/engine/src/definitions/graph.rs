@@ -46,6 +46,14 @@ pub(crate) fn unread(_: Language, _: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// `sha256:x` is `cas://sha256:x`.
+pub fn full_reference(reference: &str) -> String {
+    match reference.starts_with("sha256:") {
+        true => format!("cas://{reference}"),
+        false => reference.to_owned(),
+    }
+}
+
 /// Everything a text refers to, whether it is there or not.
 pub fn references(source: &str) -> BTreeSet<String> {
     let asked = RefCell::new(BTreeSet::new());

@@ -1,9 +1,13 @@
 //! `evaluate(output, context)` in Starlark, which is Python without a way out: no imports, no files, no classes, no
 //! exceptions, and every program ends: a `while` after so many passes.
 
+use std::collections::HashSet;
+
+use rhythm_core::flow::similar::closest;
 use serde_json::Value as Json;
 use starlark::PrintHandler;
-use starlark::codemap::FileSpanRef;
+use starlark::analysis::AstModuleLint;
+use starlark::codemap::{FileSpan, FileSpanRef};
 use starlark::environment::{Globals, GlobalsBuilder, LibraryExtension, Module};
 use starlark::eval::{BeforeStmtFuncDyn, Evaluator};
 use starlark::starlark_module;
@@ -87,11 +91,37 @@ pub(super) fn evaluate(call: &ProgramCall, max_memory_mb: u64) -> Result<Json, S
 
 /// Whether a program can be read and could have the function that is called: only a run tells what it defines.
 pub(crate) fn read(code: &str) -> Result<(), SandboxError> {
-    parse(&Unrolled::of(&fstring::without(code)), code)?;
+    let plain = fstring::without(code);
+    let unrolled = Unrolled::of(&plain);
+    let ast = parse(&unrolled, code)?;
+    if let Some(unknown) = unknown_function(&ast, &unrolled) {
+        return Err(unknown);
+    }
     match python::tokens(code).contains(&FUNCTION) {
         true => Ok(()),
         false => Err(without_function()),
     }
+}
+
+/// A function that is called and that neither the program nor the sandbox has. Names in type hints are no calls.
+fn unknown_function(ast: &AstModule, unrolled: &Unrolled<'_>) -> Option<SandboxError> {
+    let globals = globals();
+    let known: HashSet<String> = globals.names().map(|name| name.as_str().to_owned()).collect();
+    let lints = ast.lint(Some(&known)).into_iter().filter(|lint| lint.short_name == "using-undefined");
+    let calls = lints.filter(|lint| {
+        let after = lint.location.file.source().get(lint.location.span.end().get() as usize..);
+        after.is_some_and(|after| after.trim_start_matches([' ', '\t']).starts_with('('))
+    });
+    let name_of = |place: &FileSpan| place.source_span().to_owned();
+    let first = calls.map(|lint| lint.location).min_by_key(|place| place.span.begin().get())?;
+    let name = name_of(&first);
+    let line = unrolled.written(first.resolve_span().begin.line + 1);
+    let own = known.iter().map(String::as_str).filter(|name| !name.starts_with('_'));
+    let message = match closest(&name, own) {
+        Some(meant) => format!("the sandbox has no function `{name}`: did you mean `{meant}`?"),
+        None => format!("the sandbox has no function `{name}`: define it, or leave it out"),
+    };
+    Some(SandboxError::bad_program(message, Some(line)))
 }
 
 fn parse(unrolled: &Unrolled<'_>, code: &str) -> Result<AstModule, SandboxError> {
@@ -185,7 +215,7 @@ fn hint(line: &str) -> Option<&'static str> {
         _ if line.contains("f\"") || line.contains("f'") => {
             "the sandbox takes values in an f-string as they are: no `{x:.2f}`, no `{x=}`, no quotes of its own kind"
         }
-        _ if line.contains("**") => "the sandbox has no `**`: multiply",
+        _ if line.contains("**") => "the sandbox has no `**`: write `x * x` for `x ** 2`",
         _ if line.contains(":=") => "the sandbox has no `:=`: assign on a line of its own",
         _ => return None,
     })
@@ -330,6 +360,35 @@ def evaluate(output, context):
             run("def evaluate(output, context):\n  return evaluate"),
             Err(SandboxError::BadAnswer { .. })
         ));
+    }
+
+    #[test]
+    fn a_misspelt_function_is_found_by_reading() {
+        let code = |line: &str| {
+            format!("def half(x):\n    return x / 2\ndef evaluate(output, context):\n    {line}\n")
+        };
+        for (line, part) in [
+            ("return lenn(output) > 1", "no function `lenn`: did you mean `len`?"),
+            ("return [roundd(x) for x in output]", "did you mean `round`?"),
+            ("return f'{sortedd(output)}'", "did you mean `sorted`?"),
+            ("return frobnicate(output)", "no function `frobnicate`"),
+            ("return output ** 2", "write `x * x`"),
+        ] {
+            match read(&code(line)) {
+                Err(SandboxError::BadProgram { message, line: Some(4) }) => {
+                    assert!(message.contains(part), "{line}: {message}");
+                }
+                other => panic!("{line}: {other:?}"),
+            }
+        }
+        for line in [
+            "return half(len(output)) > 1 and isinstance(output, dict) and sum([1]) == 1",
+            "f = lambda x: x\n    return f(output)",
+            "while True:\n        if output: break\n    return any(x for x in output)",
+            "x: List[int] = [1]\n    return later(x)\ndef later(x):\n    return json.decode('1') == x",
+        ] {
+            assert_eq!(read(&code(line)), Ok(()), "{line}");
+        }
     }
 
     #[test]

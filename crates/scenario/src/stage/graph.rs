@@ -118,8 +118,7 @@ impl Stage {
         }
         self.note_nodes(run, &told);
         for wait in &standing.waiting {
-            let Some(first) = wait.tokens.first().filter(|_| !matches!(wait.what, WaitingFor::Join(_)))
-            else {
+            let Some(first) = wait.tokens.first().filter(|_| !has_not_begun(wait)) else {
                 continue;
             };
             let is_new = self.graphs.begun.insert((run.clone(), *first));
@@ -139,7 +138,7 @@ impl Stage {
         match standing.waiting.iter().any(|wait| wait.what == WaitingFor::Compensation) {
             true => drop(self.graphs.undone_from.entry(run.clone()).or_insert(self.order.len())),
             false => {
-                let open = standing.waiting.iter().filter(|wait| !matches!(wait.what, WaitingFor::Join(_)));
+                let open = standing.waiting.iter().filter(|wait| !has_not_begun(wait));
                 self.graphs.open.insert(run.clone(), open.map(|wait| wait.node.clone()).collect());
             }
         }
@@ -346,6 +345,7 @@ impl Standing {
         let kinds = self.waiting.iter().map(|wait| match wait.what {
             WaitingFor::Task | WaitingFor::Routing | WaitingFor::Compensation => "task",
             WaitingFor::Held(_) => "held",
+            WaitingFor::Turn(_) => "turn",
             WaitingFor::Child => "child",
             WaitingFor::Timer => "timer",
             WaitingFor::Signal(_) => "signal",
@@ -354,6 +354,10 @@ impl Standing {
         });
         kinds.collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect()
     }
+}
+
+fn has_not_begun(wait: &Waiting) -> bool {
+    matches!(wait.what, WaitingFor::Join(_) | WaitingFor::Turn(_))
 }
 
 /// The node that goes on by its error path because its config could not be put together: it has not begun to work.

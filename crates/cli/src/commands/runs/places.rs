@@ -28,6 +28,9 @@ fn awaited(what: &WaitsFor) -> String {
         WaitsFor::Condition => "the answer about a condition".to_owned(),
         WaitsFor::Join { missing, .. } => format!("tokens of {}", missing.join(", ")),
         WaitsFor::Compensation => "what undoes its work".to_owned(),
+        WaitsFor::Turn(kind) => {
+            format!("its turn: no more tasks of the type {kind} may be under way at once")
+        }
         WaitsFor::Held(why) => format!("somebody to try it again: {why}"),
     }
 }

@@ -21,6 +21,15 @@ pub struct Edge {
     span: Span,
 }
 
+/// Whom the edges with conditions leave.
+pub fn with_conditions(root: &Tree) -> BTreeSet<&str> {
+    let Some(TreeKind::List(edges)) = given(root, "edges").map(|edges| &edges.kind) else {
+        return BTreeSet::new();
+    };
+    let routed = edges.iter().filter(|edge| given(edge, "condition").is_some());
+    routed.filter_map(|edge| given(edge, "from").and_then(Tree::as_str)).collect()
+}
+
 impl<'d> Compiler<'d, '_> {
     pub(super) fn edges(&mut self, root: &'d Tree) -> Vec<Edge> {
         let help = "write for example `{from: fetch, to: store}`";

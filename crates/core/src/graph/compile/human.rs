@@ -2,10 +2,13 @@
 //! the config.
 
 use super::report::given;
-use super::{Compiler, keys};
+use super::{Compiler, Context, keys};
 use crate::document::{Node as Tree, NodeKind as TreeKind};
+use crate::flow::diagnostic::Severity;
 use crate::flow::similar::closest;
+use crate::flow::tree::Span;
 use crate::graph::ir::{Escalation, EscalationPolicy, Human};
+use serde_json::{Map, Value};
 
 const POLICIES: [(&str, EscalationPolicy); 6] = [
     ("auto_approve_after_timeout", EscalationPolicy::AutoApprove),
@@ -15,6 +18,21 @@ const POLICIES: [(&str, EscalationPolicy); 6] = [
     ("escalate", EscalationPolicy::Escalate),
     ("fail", EscalationPolicy::Fail),
 ];
+
+/// Settings of a question that a handler asks for, in the words of `human_config`.
+pub fn read_question(settings: &Value) -> Result<Human, String> {
+    let empty = Tree::of(Value::Object(Map::new()), Span::new(0, 0));
+    let tree = Tree::of(settings.clone(), Span::new(0, 0));
+    if !matches!(tree.kind, TreeKind::Mapping(_)) {
+        return Err("write for example {\"approvers\": [\"ann\"], \"timeout\": \"24h\"}".to_owned());
+    }
+    let context = Context::default();
+    let mut compiler = Compiler::new("", &context);
+    compiler.report.keys(&tree, keys::HUMAN, "an approval");
+    let human = compiler.human(&empty, Some(&tree));
+    let wrong = compiler.report.finish().into_iter().find(|found| found.severity == Severity::Error);
+    wrong.map_or(Ok(human), |found| Err(format!("{}: {}", found.title, found.label)))
+}
 
 impl<'d> Compiler<'d, '_> {
     pub(super) fn human(&mut self, node: &'d Tree, config: Option<&Tree>) -> Human {
@@ -35,6 +53,7 @@ impl<'d> Compiler<'d, '_> {
         Human {
             approvers: self.approvers(approvers),
             timeout: self.report.length(holder("timeout"), "timeout"),
+            timeout_approves: policy == Some(EscalationPolicy::AutoApprove),
             escalation_policy: policy.unwrap_or(usual),
             escalation,
             approval_ui_url: self

@@ -26,6 +26,10 @@ impl<'d, 'c> Compiler<'d, 'c> {
         let found = self.config(tree);
         if let Some(config) = found.tree() {
             self.check_references(config);
+            self.check_mistaken(&ir_kind, config);
+        }
+        if let Some(own) = given(tree, "agent_config") {
+            self.check_mistaken(&ir_kind, own);
         }
         let routing_config =
             found.tree().filter(|_| matches!(ir_kind, NodeKind::Conditional | NodeKind::Loop));
@@ -33,7 +37,11 @@ impl<'d, 'c> Compiler<'d, 'c> {
         let looping = self.looping(index, tree, routing_config.filter(|_| ir_kind == NodeKind::Loop));
         let limits = self.node_limits(tree);
         let timeout = self.report.length(tree, "timeout");
-        let human = (ir_kind == NodeKind::Human).then(|| {
+        let asks = kind.is_some_and(NodeType::creates_approval);
+        let human = asks.then(|| {
+            if ir_kind != NodeKind::Human {
+                return self.human(tree, None);
+            }
             let human = self.human(tree, found.tree());
             // A person has as long as the node has.
             let timeout = [human.timeout, timeout, limits.deadline].into_iter().flatten().min();
@@ -50,7 +58,7 @@ impl<'d, 'c> Compiler<'d, 'c> {
             Some(own) if given(tree, key).is_none() && given(own, key).is_some() => own,
             _ => tree,
         };
-        let node = Node {
+        let mut node = Node {
             id: id.to_owned(),
             task: self.task(&ir_kind, tree, found.tree(), id),
             queue: self.queue(tree, kind),
@@ -78,12 +86,19 @@ impl<'d, 'c> Compiler<'d, 'c> {
             allowed_tools: given(bound("allowed_tools"), "allowed_tools")
                 .map(|_| self.report.texts(bound("allowed_tools"), "allowed_tools")),
             human,
+            requires_context: false,
             agent_config: self.report.block(tree, "agent_config").map(Tree::to_json),
             is_entry: false,
             is_terminal: false,
             rank: 0,
             line: u32::try_from(self.lines.line(tree.span.range().start) + 1).unwrap_or(u32::MAX),
         };
+        if let (Some(_), Some(looping)) = (&node.human, &mut node.looping) {
+            looping.hears_rejections = true;
+        }
+        if let Some(kind) = kind {
+            self.hold_to(kind, &mut node, tree);
+        }
         Draft {
             node,
             id: place_of_id(tree).unwrap_or(tree.span),

@@ -21,16 +21,19 @@ impl<'d> Compiler<'d, '_> {
             return None;
         }
         let default = self.targets(block, "default");
+        let leads = given(block, "default").is_some_and(|list| !is_empty(list));
         let branch = match self.is_agent_driven(block) {
             true => {
                 let available_next_nodes = self.targets(block, "available_next_nodes").unwrap_or_default();
                 let chooses = given(block, "available_next_nodes").is_some_and(|list| !is_empty(list));
-                self.check_branch(block, chooses || default.is_some(), "available_next_nodes");
+                self.check_branch(block, chooses || leads, "available_next_nodes");
                 Branch::AgentDriven { available_next_nodes, default: default.unwrap_or_default() }
             }
             false => {
                 let written = self.report.list(block, "rules").unwrap_or_default();
-                self.check_branch(block, !written.is_empty() || default.is_some(), "rules");
+                // Edges with conditions are rules too.
+                let routed = node_id(node).is_some_and(|id| self.routed_by_edges.contains(id));
+                self.check_branch(block, !written.is_empty() || leads || routed, "rules");
                 let rules = written.iter().filter_map(|rule| self.rule(rule)).collect();
                 Branch::Conditional { rules, default: default.unwrap_or_default() }
             }
@@ -62,10 +65,9 @@ impl<'d> Compiler<'d, '_> {
 
     fn check_branch(&mut self, block: &Tree, decides: bool, key: &str) {
         if !decides {
-            self.report.say(
-                Diagnostic::new(codes::EMPTY_BRANCH, block.span, "it can never decide")
-                    .helped(format!("write `{key}`, or a `default`; an empty `default` ends the path")),
-            );
+            self.report.say(Diagnostic::new(codes::EMPTY_BRANCH, block.span, "it can never decide").helped(
+                format!("write `{key}`, or a `default` with a node; to end the path, leave the branch out"),
+            ));
         }
     }
 
@@ -124,6 +126,7 @@ impl<'d> Compiler<'d, '_> {
             loop_back_to: back.unwrap_or(index),
             break_path: self.targets(block, "break_path"),
             timeout_path: self.targets(block, "timeout_path").unwrap_or_default(),
+            hears_rejections: false,
             check_condition_first: self.report.flag(block, "check_condition_first").unwrap_or(false),
         })
     }
@@ -146,6 +149,10 @@ impl<'d> Compiler<'d, '_> {
         }
         count
     }
+}
+
+fn node_id(node: &Tree) -> Option<&str> {
+    given(node, "id").or_else(|| given(node, "node_id")).and_then(Tree::as_str)
 }
 
 fn is_empty(tree: &Tree) -> bool {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::memory::{Visit, Wait};
+use super::plan::Plan;
 use super::values::ValueId;
 use super::{Machine, Stopped, codes};
 use crate::command::Command;
@@ -17,8 +18,9 @@ use crate::payload::Payload;
 use crate::time::Millis;
 
 /// Who decides when nobody did.
-const SYSTEM: &str = "system";
+pub const SYSTEM: &str = "system";
 pub const TIMEOUT: &str = "timeout";
+const APPROVE: &str = "approve";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Question {
@@ -30,6 +32,16 @@ pub struct Question {
     step: usize,
     /// Whether an agent's patch may be adopted; otherwise it is the node's own question.
     pub patch: Option<PatchQuestion>,
+    /// What the answer of a registered type asks; otherwise the graph has the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<OwnQuestion>,
+}
+
+/// A question that an answer brought along.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OwnQuestion {
+    pub about: ValueId,
+    pub human: Human,
 }
 
 /// A result that waits for a decision about the patch that came with it.
@@ -51,14 +63,14 @@ pub enum Decision {
 
 impl Decision {
     pub fn is_approval(word: &str) -> bool {
-        matches!(word, "approve" | "approved")
+        matches!(word, APPROVE | "approved")
     }
 }
 
 impl Question {
     /// One that was put before the result it is about was there.
     pub fn about(approval: CommandId, patch: PatchQuestion) -> Self {
-        Self { approval, timeout: None, escalation: None, step: 0, patch: Some(patch) }
+        Self { approval, timeout: None, escalation: None, step: 0, patch: Some(patch), own: None }
     }
 
     pub fn commands(&self) -> Vec<CommandId> {
@@ -66,7 +78,8 @@ impl Question {
     }
 
     pub fn value(&self) -> Vec<ValueId> {
-        self.patch.iter().flat_map(|patch| [patch.value, patch.patch]).collect()
+        let patch = self.patch.iter().flat_map(|patch| [patch.value, patch.patch]);
+        patch.chain(self.own.iter().map(|own| own.about)).collect()
     }
 
     pub fn timers(&self) -> impl Iterator<Item = CommandId> {
@@ -106,15 +119,16 @@ impl Machine<'_> {
         let timeout = timeout_at.map(|at| self.timer(at));
         let first = human.escalation.first();
         let escalation = first.map(|step| self.timer(self.input.at.plus(step.after)));
-        Question { approval, timeout, escalation, step: 0, patch }
+        Question { approval, timeout, escalation, step: 0, patch, own: None }
     }
 
     /// A person has answered, or somebody says that nobody will.
     pub fn decided(&mut self, visit: Visit, question: Question, decided: &ApprovalDecided) -> Stopped {
         self.commands.extend(question.timers().map(Command::CancelTimer));
+        let decided = &self.recorded(&visit, &question, decided.clone());
         let decision = match decided.decision.as_str() {
             word if Decision::is_approval(word) => Decision::Approved,
-            TIMEOUT => self.when_overdue(&visit),
+            TIMEOUT => self.when_overdue(&visit, &question),
             _ => Decision::Rejected,
         };
         self.conclude(visit, question, decided, decision)
@@ -136,16 +150,17 @@ impl Machine<'_> {
             comments: String::new(),
             data: Payload::null(),
         };
+        let given_up = self.recorded(&visit, &question, given_up);
         self.events.push(EventData::ApprovalDecided(given_up.clone()));
-        let decision = self.when_overdue(&visit);
+        let decision = self.when_overdue(&visit, &question);
         self.conclude(visit, question, &given_up, decision)
     }
 
     /// Others may decide from now on; nothing else changes.
     fn escalate(&mut self, visit: &Visit, question: &mut Question) {
         let plan = self.plan.clone();
-        let human = plan.node(self.place(&visit.node)).human.as_ref();
-        let steps = human.map(|human| human.escalation.as_slice()).unwrap_or_default();
+        let human = self.settings_of(&plan, visit, question);
+        let steps = human.map(|human| human.escalation.clone()).unwrap_or_default();
         if let Some(step) = steps.get(question.step) {
             let (approval, approvers) = (question.approval, step.approvers.clone());
             self.events.push(EventData::ApprovalEscalated(ApprovalEscalated { approval, approvers }));
@@ -158,8 +173,29 @@ impl Machine<'_> {
         question.step += 1;
     }
 
-    fn when_overdue(&self, visit: &Visit) -> Decision {
-        let human = self.plan.node(self.place(&visit.node)).human.as_ref();
+    /// A timeout that approves is an approval by the system, and says why.
+    fn recorded(&self, visit: &Visit, question: &Question, decided: ApprovalDecided) -> ApprovalDecided {
+        let approves = self.settings_of(&self.plan, visit, question).is_some_and(|human| {
+            human.timeout_approves && human.escalation_policy == EscalationPolicy::AutoApprove
+        });
+        match decided.decision == TIMEOUT && approves && question.patch.is_none() {
+            true => ApprovalDecided {
+                decision: APPROVE.to_owned(),
+                by: SYSTEM.to_owned(),
+                comments: TIMEOUT.to_owned(),
+                ..decided
+            },
+            false => decided,
+        }
+    }
+
+    fn settings_of<'q>(&self, plan: &'q Plan, visit: &Visit, question: &'q Question) -> Option<&'q Human> {
+        let own = question.own.as_ref().map(|own| &own.human);
+        own.or_else(|| plan.node(self.place(&visit.node)).human.as_ref())
+    }
+
+    fn when_overdue(&self, visit: &Visit, question: &Question) -> Decision {
+        let human = self.settings_of(&self.plan, visit, question);
         match human.map(|human| human.escalation_policy).unwrap_or_default() {
             EscalationPolicy::AutoApprove => Decision::Approved,
             EscalationPolicy::Reject | EscalationPolicy::Escalate => Decision::Rejected,
@@ -181,19 +217,26 @@ impl Machine<'_> {
             let failure = Failure::permanent(codes::APPROVAL_TIMEOUT, "nobody decided in time");
             return self.fail_node(visit, Some(question.approval), &failure);
         }
-        let about = self.input_of(&visit)?;
+        let own = question.own.map(|own| own.about);
+        let about = own.map_or_else(|| self.input_of(&visit), Ok)?;
         let given = self.memory.values.add(decided.data.clone());
         self.need([about, given])?;
         let enriched = enriched(&*self.look(about)?, decided, &*self.look(given)?);
         let value = self.made(enriched);
-        self.record(&visit, value, 1)?;
+        match own {
+            Some(_) => self.remember(&visit, value, 1),
+            None => self.record(&visit, value, 1)?,
+        }
         if decision == Decision::Approved {
             return self.route(visit, Some(question.approval), value);
         }
         let plan = self.plan.clone();
+        let node = plan.node(self.place(&visit.node));
+        if node.looping.as_ref().is_some_and(|looping| looping.hears_rejections) {
+            return self.route_rejection(visit, Some(question.approval), value);
+        }
         self.memory.passes.remove(&visit.node);
-        let path = &plan.node(self.place(&visit.node)).rejection_path;
-        self.emit(visit, Some(question.approval), value, path)
+        self.emit(visit, Some(question.approval), value, &node.rejection_path)
     }
 }
 
@@ -202,6 +245,11 @@ fn given_up_after(human: &Human) -> Option<Millis> {
     let timeout = human.timeout?;
     let last = human.escalation.iter().map(|step| step.after).max().unwrap_or_default();
     Some(if last < timeout { timeout } else { last.saturating_add(timeout) })
+}
+
+/// Nobody decided in time, and that approves.
+pub fn is_automatic(decided: &ApprovalDecided) -> bool {
+    decided.by == SYSTEM && decided.decision == APPROVE && decided.comments == TIMEOUT
 }
 
 /// What was asked about, with the answer beside it.
@@ -213,7 +261,9 @@ fn enriched(about: &Value, decided: &ApprovalDecided, data: &Value) -> Value {
     };
     fields.insert("decision".to_owned(), json!(decided.decision));
     fields.insert("decided_by".to_owned(), json!(decided.by));
-    if !decided.comments.is_empty() {
+    if is_automatic(decided) {
+        fields.insert("reason".to_owned(), json!(TIMEOUT));
+    } else if !decided.comments.is_empty() {
         fields.insert("comments".to_owned(), json!(decided.comments));
     }
     if !data.is_null() {

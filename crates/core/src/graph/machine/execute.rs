@@ -73,6 +73,10 @@ impl Machine<'_> {
         let needed_again = node.compensator.is_some() || node.kind == NodeKind::Child && node.retry.is_some();
         visit.config = needed_again.then(|| self.made(config.clone()));
         let input = self.input_of(visit)?;
+        self.check_input(node, input)?;
+        if self.has_no_turn(node) {
+            return Ok(Begun::Waits(Wait::Turn));
+        }
         Ok(match &node.kind {
             NodeKind::Conditional | NodeKind::Loop => Begun::Gives(input),
             NodeKind::Filter => self.filter(&visit.node, &config, input)?,
@@ -143,6 +147,8 @@ impl Machine<'_> {
             return Ok(Payload::of(&request(config)).expect("values always serialise"));
         }
         let own = node.agent_config.as_ref().map(|own| self.resolved(own, reference::resolve)).transpose()?;
+        let context =
+            (node.requires_context && !self.memory.done.is_empty()).then(|| self.context()).transpose()?;
         let input = self.text(input)?;
         if node.kind == NodeKind::Transform {
             let filter = config.get("jq").cloned().unwrap_or_default().to_string();
@@ -150,6 +156,7 @@ impl Machine<'_> {
         }
         let config = config.to_string();
         let mut parts = vec![("config", config.as_str()), ("input", input)];
+        parts.extend(context.as_deref().map(|context| ("ctx", context)));
         let own = own.as_ref().map(Value::to_string);
         parts.extend(own.as_deref().map(|own| ("agent_config", own)));
         let tools = node.allowed_tools.as_ref().map(|tools| Value::from(tools.as_slice()).to_string());

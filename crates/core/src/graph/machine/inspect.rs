@@ -7,7 +7,7 @@ use super::{GraphProgram, Stop};
 use crate::command::Command;
 use crate::event::EventData;
 use crate::graph::ir::Graph;
-use crate::graph::patch::{self, Changed, Refused};
+use crate::graph::patch::{self, Changed, Refused, type_name};
 use crate::id::CommandId;
 use crate::payload::BlobRef;
 use crate::program::{ProgramError, Snapshot, StepInput};
@@ -18,7 +18,7 @@ use crate::time::Timestamp;
 pub struct Waiting {
     pub node: String,
     pub what: WaitingFor,
-    /// Absent for tokens at a join.
+    /// Absent for tokens at a join, and for what waits for its turn.
     pub command: Option<CommandId>,
     /// Those it took or, at a join, those that are there; none for a compensator.
     pub tokens: Vec<u64>,
@@ -40,6 +40,8 @@ pub enum WaitingFor {
     Join(Vec<String>),
     /// A compensator of the node.
     Compensation,
+    /// A task of this type to end: no more of them may be under way at once.
+    Turn(String),
     /// Somebody to let the node begin anew: this is what it failed with.
     Held(String),
 }
@@ -81,6 +83,12 @@ impl GraphProgram {
             };
             match &visit.wait {
                 Wait::Nothing => {}
+                Wait::Turn => {
+                    let graph =
+                        memory.patched.as_ref().map_or_else(|| self.graph(), |patched| &patched.graph);
+                    let kind = graph.find(&visit.node).map(|place| type_name(&graph.nodes[place].kind));
+                    say(WaitingFor::Turn(kind.unwrap_or_default().to_owned()), None);
+                }
                 Wait::Task(task) => say(WaitingFor::Task, Some(*task)),
                 Wait::Child { child, .. } => say(WaitingFor::Child, Some(*child)),
                 Wait::Timer(timer) | Wait::InVain(timer) | Wait::Pause { timer, .. } => {

@@ -155,6 +155,8 @@ pub enum Wait {
     Sifting(Sifting),
     /// It has its result; where that goes is decided outside.
     Routing(Routing),
+    /// As many tasks of its type are under way as may be.
+    Turn,
     /// It has failed, and begins anew when somebody says so.
     Held {
         held: CommandId,
@@ -351,7 +353,7 @@ impl Wait {
             std::iter::once(first).chain(*second).collect::<Vec<_>>()
         };
         match self {
-            Self::Nothing => Vec::new(),
+            Self::Nothing | Self::Turn => Vec::new(),
             Self::Task(task) => vec![*task],
             Self::Timer(timer) | Self::InVain(timer) => vec![*timer],
             Self::Child { child, timer, .. } => some(*child, timer),
@@ -371,9 +373,12 @@ impl Wait {
             Self::Fan(fan) => fan.timers().collect(),
             Self::Child { timer, .. } | Self::Signal { timer, .. } => timer.iter().copied().collect(),
             Self::Person(question) => question.timers().collect(),
-            Self::Nothing | Self::Task(_) | Self::Sifting(_) | Self::Routing(_) | Self::Held { .. } => {
-                Vec::new()
-            }
+            Self::Nothing
+            | Self::Turn
+            | Self::Task(_)
+            | Self::Sifting(_)
+            | Self::Routing(_)
+            | Self::Held { .. } => Vec::new(),
         }
     }
 
@@ -386,6 +391,7 @@ impl Wait {
             Self::Child { child, .. } => vec![Command::CancelChild(*child)],
             Self::Fan(fan) => fan.stops(),
             Self::Nothing
+            | Self::Turn
             | Self::Timer(_)
             | Self::InVain(_)
             | Self::Pause { .. }

@@ -35,6 +35,10 @@ impl Machine<'_> {
         value: ValueId,
         attempt: u32,
     ) -> Stopped {
+        if let Some(failure) = self.unfit_output(&visit, value)? {
+            return self.fail_node(visit, command, &failure);
+        }
+        let Some(visit) = self.ask_for(visit, command, (value, attempt))? else { return Ok(()) };
         let place = self.place(&visit.node);
         if self.plan.node(place).kind != NodeKind::Agent {
             self.record(&visit, value, attempt)?;
@@ -63,7 +67,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn remember(&mut self, visit: &Visit, value: ValueId, attempt: u32) {
+    pub fn remember(&mut self, visit: &Visit, value: ValueId, attempt: u32) {
         let (completed_at, duration_ms) = (self.input.at, self.input.at.since(visit.since).as_u64());
         self.memory.done.insert(visit.node.clone(), Done { value, completed_at, duration_ms, attempt });
     }

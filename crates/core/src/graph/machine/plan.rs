@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::decide::Rules;
 use super::memory::NodeId;
+use super::typed::Schemas;
 use crate::graph::condition::Conditions;
 use crate::graph::ir::{Config, Graph, Node, NodeIndex};
 use crate::graph::reference;
@@ -20,6 +21,7 @@ pub struct Plan {
     /// Of each node with a loop: every node on a way from where it goes back to, to whoever goes back there.
     stretches: Vec<OnceLock<BTreeSet<NodeIndex>>>,
     pub rules: Vec<Rules>,
+    pub schemas: Schemas,
     /// Nodes whose config refers to something.
     refers: Vec<bool>,
 }
@@ -47,7 +49,8 @@ impl Plan {
         let refers = refers.collect();
         let rules = graph.nodes.iter().map(|node| Rules::of(node, &ids, known)).collect();
         let stretches = graph.nodes.iter().map(|_| OnceLock::new()).collect();
-        Ok(Self { ids, places, leads_to, stretches, rules, refers, graph })
+        let schemas = Schemas::of(&graph);
+        Ok(Self { ids, places, leads_to, stretches, rules, schemas, refers, graph })
     }
 
     pub fn place(&self, id: &str) -> Option<NodeIndex> {

@@ -35,7 +35,9 @@ impl Routing {
     /// The conditions of a node that have come to the one that is asked, in order.
     pub fn asked_of<'n>(&self, node: &'n Node) -> Vec<Option<&'n Value>> {
         match (self.at, &node.branch) {
-            (Fork::Loop, _) => vec![node.looping.as_ref().and_then(|looping| looping.condition.as_ref())],
+            (Fork::Loop | Fork::Rejected, _) => {
+                vec![node.looping.as_ref().and_then(|looping| looping.condition.as_ref())]
+            }
             (Fork::Rule(nth), Some(Branch::Conditional { rules, .. })) => {
                 (0..=nth).map(|place| rules.get(place).map(|rule| &rule.condition)).collect()
             }
@@ -49,6 +51,8 @@ impl Routing {
 #[serde(rename_all = "snake_case")]
 enum Fork {
     Loop,
+    /// The loop of a node whose question was answered with a rejection.
+    Rejected,
     Rule(usize),
 }
 
@@ -75,11 +79,17 @@ impl Machine<'_> {
         self.follow(visit, (command, value), at, Answers::new())
     }
 
+    /// Routes a rejection where the loop of the node decides about it first.
+    pub fn route_rejection(&mut self, visit: Visit, command: Option<CommandId>, value: ValueId) -> Stopped {
+        *self.memory.passes.entry(visit.node.clone()).or_default() += 1;
+        self.follow(visit, (command, value), Fork::Rejected, Answers::new())
+    }
+
     /// The conditions have changed while one of them was asked: from the first of them again. What a loop has decided
     /// stays, and its pass is counted.
     pub fn reroute(&mut self, visit: Visit, routing: Routing) -> Stopped {
         let at = match routing.at {
-            Fork::Loop => Fork::Loop,
+            Fork::Loop | Fork::Rejected => routing.at,
             Fork::Rule(_) => Fork::Rule(0),
         };
         self.follow(visit, (routing.command, routing.value), at, Answers::new())
@@ -113,7 +123,8 @@ impl Machine<'_> {
     ) -> Stopped {
         loop {
             let way = match at {
-                Fork::Loop => self.turn(&visit, value, &answers)?,
+                Fork::Loop => self.turn(&visit, value, &answers, false)?,
+                Fork::Rejected => self.turn(&visit, value, &answers, true)?,
                 Fork::Rule(nth) => self.branch(&visit, value, nth, &answers)?,
             };
             match way {
@@ -131,9 +142,10 @@ impl Machine<'_> {
         }
     }
 
-    fn turn(&mut self, visit: &Visit, value: ValueId, answers: &Answers) -> Stopped<Way> {
+    fn turn(&mut self, visit: &Visit, value: ValueId, answers: &Answers, rejected: bool) -> Stopped<Way> {
         let plan = self.plan.clone();
         let place = self.place(&visit.node);
+        let rejection_path = &plan.node(place).rejection_path;
         let Some(looping) = &plan.node(place).looping else { return Ok(Way::On(Fork::Rule(0))) };
         let passes = self.memory.passes.get(&visit.node).copied().unwrap_or_default();
         let over = passes >= looping.max_iterations;
@@ -141,7 +153,7 @@ impl Machine<'_> {
             return Ok(self.leave(visit, Way::To(looping.timeout_path.clone())));
         }
         let again = match &plan.rules[place].looping {
-            None => true,
+            None => !rejected || rejection_path.is_empty(),
             Some(condition) => match self.verdict(condition, value, answers)? {
                 Verdict::Ask(call) => return Ok(Way::Ask(Box::new(call))),
                 verdict => {
@@ -155,6 +167,7 @@ impl Machine<'_> {
             },
         };
         Ok(match (again, over) {
+            (false, _) if rejected => self.leave(visit, Way::To(rejection_path.clone())),
             (false, _) => self.leave(visit, after(looping)),
             (true, true) => self.leave(visit, Way::To(looping.timeout_path.clone())),
             (true, false) => Way::To(vec![looping.loop_back_to]),

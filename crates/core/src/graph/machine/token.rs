@@ -33,7 +33,10 @@ impl Machine<'_> {
             }
             match self.ready_join() {
                 Some(join) => self.fire(join)?,
-                None => break,
+                None => match self.next_turn() {
+                    Some(visit) => self.execute(visit)?,
+                    None => break,
+                },
             }
         }
         if self.memory.is_idle() { self.output().map(Progress::Completed) } else { Ok(Progress::Waiting) }
@@ -134,6 +137,8 @@ impl Machine<'_> {
             NodeKind::Filter | NodeKind::Aggregate | NodeKind::Parallel | NodeKind::Human => true,
             // These give what they got, which several tokens bring in parts.
             NodeKind::Conditional | NodeKind::Loop | NodeKind::Delay => visit.joined,
+            // With the decision of a person.
+            NodeKind::Registered(_) => visit.consumed,
             _ => false,
         }
     }

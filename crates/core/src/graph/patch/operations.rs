@@ -37,7 +37,26 @@ impl TryFrom<String> for Pointer {
     }
 }
 
+impl Operation {
+    /// Everywhere it looks or writes.
+    pub fn places(&self) -> impl Iterator<Item = &Pointer> {
+        let (from, path) = match self {
+            Self::Add { path, .. }
+            | Self::Remove { path }
+            | Self::Replace { path, .. }
+            | Self::Test { path, .. } => (None, path),
+            Self::Move { from, path } | Self::Copy { from, path } => (Some(from), path),
+        };
+        from.into_iter().chain([path])
+    }
+}
+
 impl Pointer {
+    /// Whether it leads into this part of the document.
+    pub fn is_in(&self, part: &str) -> bool {
+        self.0.len() > 1 && self.0[0] == part
+    }
+
     /// Whether its last key may be the number of an item, which is another item's when the list has changed.
     pub fn is_item(&self) -> bool {
         self.0.last().is_some_and(|key| key == "-" || index(key).is_ok())

@@ -194,3 +194,26 @@ proptest::proptest! {
         proptest::prop_assert_eq!(apply(&from, &diff(&from, &to)).unwrap().to_string(), to.to_string());
     }
 }
+
+#[test]
+fn an_edge_can_be_added_whatever_spelling_the_graph_came_in() {
+    let add = json!([{"op": "add", "path": "/edges/-", "value": {"from": "a", "to": "c"}}]);
+    let node = |id: &str| json!({"id": id, "type": "task"});
+    let declared = json!({"id": "b", "type": "task", "dependencies": ["a"]});
+    for document in [
+        json!({"nodes": [node("a"), declared, node("c")]}),
+        json!({"nodes": [node("a"), declared, node("c")], "edges": null}),
+        json!({"nodes": [node("a"), declared, node("c")], "edges": []}),
+    ] {
+        let graph = compile(&document.to_string(), &Context::default()).graph.unwrap();
+        let changed = propose((&document, &graph), &add, &compiler(Registry::default())).unwrap();
+        assert_eq!(changed.graph.nodes[0].dependents, [1, 2]);
+        assert_eq!(apply(&changed.document, &changed.inverse).unwrap(), document);
+    }
+    let listed = json!({"nodes": [{"id": "a", "type": "task", "dependents": ["b"]}, node("b"), node("c")]});
+    let changed = apply(&listed, &add).unwrap();
+    assert_eq!(changed["edges"], json!([{"from": "a", "to": "c"}]));
+    let titled = apply(&listed, &json!([{"op": "add", "path": "/metadata/name", "value": "x"}])).unwrap();
+    assert_eq!(titled["metadata"], json!({"name": "x"}));
+    assert_eq!(apply(&listed, &json!([])).unwrap(), listed);
+}

@@ -137,7 +137,7 @@ impl Laws {
         for waiting in &waits {
             let command = waiting.command;
             let exists = match &waiting.what {
-                WaitingFor::Join(_) => continue,
+                WaitingFor::Join(_) | WaitingFor::Turn(_) => continue,
                 WaitingFor::Approval => command.is_some_and(|number| self.asked.contains(&number)),
                 WaitingFor::Signal(name) => done.state.awaiting.contains(name),
                 // Whoever looks at the run sees it.
