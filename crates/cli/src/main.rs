@@ -12,6 +12,7 @@ mod input;
 mod node_type_files;
 mod output;
 mod progress;
+mod scratch;
 mod session;
 mod times;
 mod unified;

@@ -180,7 +180,12 @@ impl Rig {
     }
 
     pub fn live_workers(&self) -> usize {
-        let listed = self.json(&["workers"]);
+        // Before the first worker there may be no database.
+        let answer = self.run(&["--output", "json", "workers"]);
+        if answer.stderr.contains("WORLD020") {
+            return 0;
+        }
+        let listed: Value = serde_json::from_str(&answer.stdout).unwrap_or_else(|_| panic!("{answer:?}"));
         listed["rows"].as_array().unwrap().iter().filter(|row| row["live"] == true).count()
     }
 
