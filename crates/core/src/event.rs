@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, codes};
 use crate::id::{CommandId, MessageId, RunId, Version};
 use crate::message::{
     Actor, ApprovalDecided, Cancel, ChildCompleted, ChildFailed, Compensate, Message, MessageBody, Patched,
@@ -349,6 +349,16 @@ impl Event {
             trace: self.trace.clone(),
             body,
         })
+    }
+
+    /// Why the program took no part in the end of the run, on the row that says so.
+    pub fn why_without_program(&self) -> Option<&str> {
+        match &self.data {
+            EventData::Warning(warning) if warning.code == codes::ENDED_WITHOUT_PROGRAM => {
+                Some(&warning.message)
+            }
+            _ => None,
+        }
     }
 }
 

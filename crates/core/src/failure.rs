@@ -29,9 +29,11 @@ pub mod codes {
     pub const UNKNOWN_WORKFLOW: &str = "UNKNOWN_WORKFLOW";
     /// The input of a child does not fit its workflow's schema.
     pub const INVALID_INPUT: &str = "INVALID_INPUT";
-    /// A warning in a history: the run remembers a lot.
     /// A warning: nobody who lives can do what the run needs.
     pub const NO_WORKER: &str = "NO_WORKER";
+    /// A warning in a history: the run was asked to end, and its program could not be stepped.
+    pub const ENDED_WITHOUT_PROGRAM: &str = "ENDED_WITHOUT_PROGRAM";
+    /// A warning in a history: the run remembers a lot.
     pub const LARGE_SNAPSHOT: &str = "LARGE_SNAPSHOT";
     /// A warning in a history: the run ended before all items of a `map` were started.
     pub const UNSTARTED_ITEMS: &str = "UNSTARTED_ITEMS";

@@ -157,10 +157,13 @@ pub fn late_failure(of_clean_up: &Failure) -> Failure {
     Failure { message: format!("{}; its clean-up failed: {of_clean_up}", late.message), ..late }
 }
 
-/// Ends a run that was asked to end and cannot be stepped: its program is not asked.
-pub fn end_at_once(state: &RunState, message: &Message, now: Timestamp) -> Advance {
+/// Ends a run that was asked to end and cannot be stepped: its program is not asked. The history says why, so that a fold of
+/// it does not ask the program either.
+pub fn end_at_once(state: &RunState, message: &Message, now: Timestamp, why: &str) -> Advance {
     let mut page = Page::open(state, message, now.max(state.at));
     page.cancel_open = true;
+    let warning = Warning { code: codes::ENDED_WITHOUT_PROGRAM.into(), message: why.to_owned() };
+    page.write(EventData::Warning(warning));
     match &message.body {
         MessageBody::Cancel(cancel) if Grace::of(&state.awaiting).is_none_or(|grace| grace.cancelled) => {
             page.cancelled(state, cancel.reason.clone())
@@ -629,7 +632,8 @@ pub fn replay<E: From<Divergence>>(
     let mut state = RunState::default();
     let mut made = Blobs::new();
     let mut expected: std::collections::VecDeque<Event> = std::collections::VecDeque::new();
-    for row in history {
+    let mut rows = history.iter().peekable();
+    while let Some(row) = rows.next() {
         if row.seq != state_seq(&state, &expected) + 1 {
             return Err(Divergence::Gap { after: state_seq(&state, &expected), found: row.seq }.into());
         }
@@ -647,7 +651,7 @@ pub fn replay<E: From<Divergence>>(
         };
         let mut blobs = Blobs::new();
         let advanced = loop {
-            match lineage.advance(&state, &message, (row.at, &blobs), &made) {
+            match lineage.advance(&state, (&message, rows.peek().copied()), (row.at, &blobs), &made) {
                 Ok(Advance::Advanced(advanced)) => break advanced,
                 Ok(Advance::NeedBlobs(wanted)) => blobs.extend(load(&wanted)?),
                 Err(error) => return Err(Divergence::Unsteppable { seq: row.seq, error }.into()),

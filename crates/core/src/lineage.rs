@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::event::{Event, EventData};
-use crate::fold::{Advance, RunState, advance_with, change_version};
+use crate::fold::{Advance, RunState, advance_with, change_version, end_at_once};
 use crate::id::Version;
 use crate::message::{Message, MessageBody};
 use crate::payload::Blobs;
@@ -64,14 +64,20 @@ impl<'a> Lineage<'a> {
         self.now
     }
 
-    /// Applies a message of the history, and goes on with another program where the message says so.
+    /// Applies a message of the history, and goes on with another program where the message says so. No program is asked
+    /// where the row after it says that none could be.
     pub fn advance(
         &mut self,
         state: &RunState,
-        message: &Message,
+        (message, next): (&Message, Option<&Event>),
         (at, blobs): (Timestamp, &Blobs),
         made: &Blobs,
     ) -> Result<Advance, ProgramError> {
+        if let Some(why) = next.and_then(Event::why_without_program)
+            && message.body.ends_a_pending_run()
+        {
+            return Ok(end_at_once(state, message, at, why));
+        }
         let MessageBody::VersionChanged(changed) = &message.body else {
             return advance_with(self.now, &self.facts, state, message, (at, blobs), made);
         };

@@ -70,7 +70,7 @@ pub fn refold<E: From<Divergence>>(
         };
         let mut blobs = Blobs::new();
         let advanced = loop {
-            match lineage.advance(&past.state, &message, (row.at, &blobs), &made) {
+            match lineage.advance(&past.state, (&message, rows.peek().copied()), (row.at, &blobs), &made) {
                 Ok(Advance::Advanced(advanced)) => break advanced,
                 Ok(Advance::NeedBlobs(wanted)) => blobs.extend(load(&wanted)?),
                 Err(error) => return Err(Divergence::Unsteppable { seq: row.seq, error }.into()),

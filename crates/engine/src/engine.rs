@@ -294,14 +294,16 @@ impl Engine {
                     let mut more = Blobs::new();
                     let loaded = process.load_blobs(&wanted, &mut more).await;
                     if let Err(error) = loaded {
-                        let ended = if error.is_passing() { None } else { folding.end_at_once() };
+                        let ended =
+                            if error.is_passing() { None } else { folding.end_at_once(&error.to_string()) };
                         let Some(ended) = ended else { return Err(error) };
                         return Ok(Verdict::Commit(Box::new(process.prepare(*ended, &row).await?)));
                     }
                     blobs.extend(more);
                 }
                 Planned::Commit(plan) => {
-                    let instead = if plan.item.blobs.is_empty() { None } else { folding.end_at_once() };
+                    let why = "a value that the run refers to is missing";
+                    let instead = if plan.item.blobs.is_empty() { None } else { folding.end_at_once(why) };
                     let (item, mut after) = process.prepare(*plan, &row).await?;
                     after.instead = instead.map(|plan| Box::new(plan.item));
                     return Ok(Verdict::Commit(Box::new((item, after))));

@@ -107,14 +107,14 @@ impl Folding<'_> {
 impl Folding<'_> {
     /// The program cannot step this run. What asks the run to end is obeyed all the same, without it.
     fn give_up(&self, detail: String) -> Planned {
-        self.end_at_once().map_or(Planned::Unsteppable(detail), Planned::Commit)
+        self.end_at_once(&detail).map_or(Planned::Unsteppable(detail), Planned::Commit)
     }
 
     /// The run ends because somebody asked for it, and nothing else that waits for it is consumed.
-    pub fn end_at_once(&self) -> Option<Box<Plan>> {
+    pub fn end_at_once(&self, why: &str) -> Option<Box<Plan>> {
         let end = self.messages.iter().find(|message| message.body.ends_a_pending_run())?;
         let mut sheet = Sheet::new(self.row, self.fence, self.commit.clone());
-        let ended = end_at_once(&sheet.state, end, self.now);
+        let ended = end_at_once(&sheet.state, end, self.now, why);
         let Advance::Advanced(advanced) = ended else { return None };
         sheet.add(self.row, end.clone(), *advanced, &mut |_| false);
         match sheet.finish(self.row, false, false) {

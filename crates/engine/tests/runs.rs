@@ -526,6 +526,30 @@ async fn a_run_that_lacks_a_value_can_be_ended() {
     rig.settle().await;
     assert_eq!(rig.status(&run).await, Status::Cancelled);
     assert_eq!(rig.stage.calls(), Vec::<String>::new());
+    rig.verify(&run).await;
+}
+
+/// The flow would catch the cancel, which its history does not tell: it could not be asked.
+#[tokio::test]
+async fn the_history_of_a_flow_that_ended_without_its_program_says_so_and_is_verified() {
+    let rig = Rig::new();
+    let source = "try { let got = await Signal.next(\"go\")\nif (got.n > 1) { await Task.run(\"a\", 1) } } catch (e) { await Task.run(\"undo\", 2) }";
+    rig.client.register("careful", WorkflowKind::Flow, source).await.unwrap();
+    let start = StartRun { workflow: "careful".into(), ..StartRun::default() };
+    let run = rig.client.start_run(start).await.unwrap();
+    rig.settle().await;
+    let lost = BlobRef::of(b"nobody stored this");
+    rig.client.signal(&run, "go", Payload::Blob(lost.clone()), None).await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.picture(&run).await.summary.blocked.unwrap().code, BlockedCode::Quarantined);
+    rig.client.cancel(&run, "not worth it").await.unwrap();
+    rig.settle().await;
+    assert_eq!(rig.status(&run).await, Status::Cancelled);
+    assert_eq!(rig.stage.calls(), Vec::<String>::new());
+    let history = rig.client.history(&run).await.unwrap();
+    let why: Vec<&str> = history.iter().filter_map(|event| event.why_without_program()).collect();
+    assert_eq!(why, [format!("blob {} was not found", lost.hash)]);
+    rig.verify(&run).await;
 }
 
 #[tokio::test]

@@ -149,6 +149,10 @@ impl Program for Flow {
         Some(self)
     }
 
+    fn is_same(&self, folded: &Snapshot, stored: &Snapshot) -> bool {
+        folded == stored || memory::is_same(self, folded, stored)
+    }
+
     fn blob_refs(&self, snapshot: &Snapshot) -> Result<Vec<BlobRef>, ProgramError> {
         let mut found = BTreeSet::new();
         Memory::load(self, snapshot)?.each_blob(&mut |blob| {

@@ -64,10 +64,14 @@ impl Machine<'_> {
             _ => None,
         };
         let Some(state) = decided else { return Ok(false) };
-        if self.absorbs(number, &state) {
+        let absorbs = self.absorbs(number, &state);
+        if absorbs {
             self.note_read(number);
         }
         self.lose(number)?;
+        if !absorbs {
+            self.memory.keep_unread(number);
+        }
         let members: Vec<CommandId> = self.members(number);
         if !members.is_empty() {
             let group = GroupEvent { group: CommandId(number), members };

@@ -39,6 +39,8 @@ pub struct Map {
     pub key: Option<Arc<str>>,
     pub options: TaskOptions,
     pub how: Manner,
+    /// An await has read a group it is a member of, and what its items come to changes nothing any more.
+    pub is_read: bool,
     /// What is under way, and which item it is about.
     pub open: BTreeMap<u64, u64>,
     pub gathered: Gathered,
@@ -144,10 +146,12 @@ impl Machine<'_> {
         self.memory.map_of(item)
     }
 
-    /// Whether an item that ends now is followed by another, or waits for others; what is needed for that is at hand.
+    /// Whether the map stays as it is but for an item that ends now, and one that follows it: what is needed for that is at
+    /// hand. With its last item started, a map that nobody holds is let go, which takes a step.
     pub fn goes_on(&mut self, number: u64) -> bool {
-        let is_last = self.map_at(number).is_none_or(|map| map.open.len() <= 1 && !map.has_more());
-        !is_last && self.ready(number, 1).is_ok()
+        let Some(map) = self.map_at(number) else { return false };
+        let (is_last, starts_last) = (map.open.len() <= 1 && !map.has_more(), map.next + 1 == map.count);
+        !is_last && self.ready(number, 1).is_ok_and(|ready| !(starts_last && ready.is_some()))
     }
 
     fn map_at(&self, number: u64) -> Option<&Map> {
@@ -245,8 +249,6 @@ impl Machine<'_> {
                 report(Err(error))?
             }
             State::Failed(error, _) => {
-                // The map has it from here on, and fails with it.
-                self.read.insert(item);
                 self.fail_map(number, item, error, order);
                 return Ok(0);
             }
@@ -288,6 +290,7 @@ impl Machine<'_> {
     fn fail_map(&mut self, number: u64, item: u64, error: Arc<ErrorValue>, order: u64) {
         let Some(map) = self.map_at(number) else { return };
         let open: Vec<u64> = map.open.keys().copied().filter(|open| *open != item).collect();
+        self.let_items_go(number);
         self.memory.handles.remove(&item);
         for open in open {
             self.cancel_loser(open, false);
@@ -297,8 +300,19 @@ impl Machine<'_> {
 
     /// It lost a race, or the run was cancelled: whoever awaits it later is told.
     pub fn stop_map(&mut self, number: u64, why: &str) {
+        self.let_items_go(number);
         let error = Arc::new(ErrorValue::new(codes::CANCELLED, why));
         self.end_map(number, State::Failed(error, self.memory.clock));
+    }
+
+    /// It fails, so an await of it reads what the items under way come to.
+    fn let_items_go(&mut self, number: u64) {
+        let Some(map) = self.map_at(number).filter(|map| !map.of_children) else { return };
+        let (is_read, open): (bool, Vec<u64>) = (map.is_read, map.open.keys().copied().collect());
+        match is_read {
+            true => self.read.extend(open),
+            false => self.memory.keep_items_unread(number, open.into_iter()),
+        }
     }
 
     fn end_map(&mut self, number: u64, state: State) {
@@ -341,6 +355,7 @@ impl Map {
             key,
             options: options.task,
             how: options.how,
+            is_read: false,
             open: BTreeMap::new(),
             gathered: Gathered::default(),
         }

@@ -7,6 +7,7 @@ use super::keep::Keeper;
 use super::settled::Segment;
 use super::{Flow, stored};
 use crate::flow::limits::Limit;
+use crate::flow::numbers::Numbers;
 use crate::flow::value::Value;
 use crate::fold::SNAPSHOT_WARN_BYTES;
 use crate::payload::{BlobRef, Contents, Payload};
@@ -14,7 +15,7 @@ use crate::program::{ProgramError, Snapshot};
 use crate::time::Timestamp;
 
 /// The snapshot format this build writes and reads.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 /// The oldest it reads.
 pub const OLDEST: u32 = 1;
 
@@ -46,6 +47,10 @@ pub struct Memory {
     pub maps: BTreeSet<u64>,
     /// How those ended whose outcome is not at hand.
     pub segments: Vec<Segment>,
+    /// Of groups and maps that have settled, the tasks whose failures an await of them reads.
+    pub unread: BTreeMap<u64, Numbers>,
+    /// The earlier format in which it was written once: what that did not keep is not known.
+    pub since: Option<u32>,
     /// The blobs that what was read refers to.
     pub known: BTreeSet<String>,
 }
@@ -148,10 +153,34 @@ impl Memory {
         }
     }
 
+    /// Builds that wrote formats before 4 did not keep these, or not from the beginning.
+    fn forget_what_is_new(&mut self) {
+        (self.thrown, self.since) = (None, None);
+        self.unread.clear();
+        for map in &self.maps {
+            if let Some(Handle { kind: Kind::Map(map), .. }) = self.handles.get_mut(map) {
+                map.is_read = false;
+            }
+        }
+    }
+
     /// Nothing of a run that has ended is needed any more.
     pub fn end(&mut self) {
         *self = Self { stage: Stage::Ended, position: self.position, ..Self::default() };
     }
+}
+
+/// Whether both say the same of a run that an earlier format has begun, as far as that format could say it.
+pub fn is_same(flow: &Flow, folded: &Snapshot, stored: &Snapshot) -> bool {
+    let (Ok(mut folded), Ok(mut stored)) = (Memory::load(flow, folded), Memory::load(flow, stored)) else {
+        return false;
+    };
+    if stored.since.is_none() {
+        return false;
+    }
+    folded.forget_what_is_new();
+    stored.forget_what_is_new();
+    stored::write(flow, &folded) == stored::write(flow, &stored)
 }
 
 /// Moves an outcome out of the snapshot if it is large.

@@ -3,6 +3,7 @@
 //! What is absent is what it is by default; most snapshots have a few hundred bytes. Many handles that are alike are written
 //! as one, see [`super::crowd`].
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use super::settled::Segment;
 use super::stored_map::{self, StoredMap};
 use crate::flow::json::{Stored, StoredError, write_stored, write_stored_error, write_text};
 use crate::flow::library::Combinator;
-use crate::flow::numbers::{Run, runs, spread};
+use crate::flow::numbers::{Numbers, Run, runs, spread};
 use crate::payload::{BlobRef, Payload};
 use crate::program::ProgramError;
 use crate::time::Timestamp;
@@ -62,6 +63,9 @@ pub fn write(flow: &Flow, memory: &Memory) -> Vec<u8> {
     if let Some(grace) = memory.grace {
         put(&mut out, format_args!(",\"grace\":{grace}"));
     }
+    if let Some(since) = memory.since {
+        put(&mut out, format_args!(",\"since\":{since}"));
+    }
     if let Some(input) = &memory.input {
         put(&mut out, format_args!(",\"input\":{}", input.to_stored()));
     }
@@ -79,6 +83,10 @@ pub fn write(flow: &Flow, memory: &Memory) -> Vec<u8> {
         put(&mut out, format_args!("{{\"$blob\":\"{hash}\",\"bytes\":{bytes},\"of\":[{least},{most}]}}"));
     }
     out.extend_from_slice(if memory.segments.is_empty() { b"" } else { b"]" });
+    if !memory.unread.is_empty() {
+        out.extend_from_slice(b",\"unread\":");
+        let _ = serde_json::to_writer(&mut out, &memory.unread);
+    }
     out.push(b'}');
     out
 }
@@ -247,6 +255,10 @@ struct StoredMemory {
     crowds: Vec<Crowd>,
     #[serde(default)]
     segments: Vec<StoredSegment>,
+    #[serde(default)]
+    unread: BTreeMap<u64, Numbers>,
+    #[serde(default)]
+    since: Option<u32>,
 }
 
 /// The segment has outcomes of handles from the first number to the second.
@@ -331,6 +343,8 @@ pub fn read(flow: &Flow, bytes: &[u8]) -> Result<Memory, ProgramError> {
             Some(other) => return Err(ProgramError::BadSnapshot(format!("nobody throws {other:?}"))),
         },
         grace: stored.grace,
+        unread: stored.unread,
+        since: stored.since.or_else(|| (stored.format < FORMAT).then_some(stored.format)),
         slots: vec![None; flow.code.slots.len()],
         ..Memory::default()
     };

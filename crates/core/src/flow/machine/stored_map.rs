@@ -32,7 +32,7 @@ pub fn write(map: &Map, out: &mut Vec<u8>) {
         // Writing to memory cannot fail, and nothing in it can fail to serialise.
         let _ = serde_json::to_writer(&mut *out, &map.options);
     }
-    for (name, flag) in [("settle", map.how.settle), ("cancel", map.how.cancel)] {
+    for (name, flag) in [("settle", map.how.settle), ("cancel", map.how.cancel), ("read", map.is_read)] {
         if flag {
             put(out, format_args!(",\"{name}\":true"));
         }
@@ -83,6 +83,8 @@ pub struct StoredMap {
     settle: bool,
     #[serde(default)]
     cancel: bool,
+    #[serde(default)]
+    read: bool,
     open: Numbers,
     places: Numbers,
     #[serde(default)]
@@ -131,6 +133,7 @@ impl StoredMap {
             key: self.key,
             options: self.options,
             how: Manner { settle: self.settle, cancel: self.cancel, cancelled: false },
+            is_read: self.read,
             open,
             gathered: Gathered { tail, segments: self.segments, large: large.collect::<Option<_>>()? },
         })

@@ -23,6 +23,7 @@ impl Machine<'_> {
             keep
         });
         self.memory.maps.retain(|map| reached.contains(map));
+        self.memory.drop_unread();
         // Those this very transition started never need to exist.
         self.commands.retain(|command| match command {
             Command::StartTimer(timer) => !idle_timers.remove(&timer.timer),

@@ -16,7 +16,12 @@ impl Flow {
     ) -> Result<Transition, ProgramError> {
         let old = Memory::before(before, input.snapshot)?;
         let Some(moved) = changed.position.as_ref().filter(|_| old.stage == Stage::Running) else {
-            let memory = Memory { commands: old.commands, warned: old.warned, ..Memory::fresh(self) };
+            let memory = Memory {
+                commands: old.commands,
+                warned: old.warned,
+                since: old.since,
+                ..Memory::fresh(self)
+            };
             return match old.stage {
                 Stage::Fresh => Machine::with(self, input, memory).finish(Progress::Waiting),
                 _ => Err(misfit("the run has ended, or the change names no place")),

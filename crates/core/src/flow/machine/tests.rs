@@ -134,7 +134,7 @@ impl Rehearsal {
 
     pub fn set_snapshot(&mut self, text: &str) {
         self.state.snapshot = Some(crate::program::Snapshot::seal(
-            if text.starts_with("{\"format\":3") { 3 } else { 1 },
+            if text.starts_with("{\"format\":4") { 4 } else { 1 },
             text.into(),
         ));
     }

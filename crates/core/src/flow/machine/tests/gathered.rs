@@ -156,7 +156,7 @@ fn large_values_of_every_kind_leave_and_come_back() {
     run.answer(1, &large);
     assert!(run.snapshots[0] < 200 * 1024, "{:?}", run.snapshots);
     let snapshot = run.run.snapshot();
-    assert_eq!(run.run.state.snapshot.as_ref().unwrap().format, 3);
+    assert_eq!(run.run.state.snapshot.as_ref().unwrap().format, 4);
     assert!(
         snapshot.contains(r#""h":{"$handle":2}"#) && snapshot.contains(r#"[{"$handle":2}]"#),
         "{snapshot}"

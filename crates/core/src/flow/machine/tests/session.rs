@@ -15,6 +15,10 @@ const PROGRAMS: &[&str] = &[
     "let x = Promise.allSettled([Task.run(\"t\", 1), Task.run(\"t\", 2)])\nlet y = Promise.any([Task.run(\"t\", 3), Task.run(\"t\", 4)])\nlet z = Promise.race([Task.run(\"t\", 5), Task.run(\"t\", 6)])\nreturn await Promise.all([x, y, z])",
     "let h = []\nfor (let n of [1, 2, 3, 4, 5]) { h = h.concat([Task.run(\"t\", n, { settle: n < 3 })]) }\ntry { return await Promise.all(h) } catch (e) {\nlet rest = await Promise.allSettled(h)\nreturn [e.code, rest] }",
     "let h = Task.run(\"t\", 1)\nlet g = Promise.all([Task.run(\"t\", 2), Task.run(\"t\", 3)])\nlet s = await Signal.when(\"go\", { timeout: 60 })\nlet a = await h\nlet b = await g\nreturn [a, b, s]",
+    "Task.map(\"t\", [1, 2, 3, 4], { concurrency: 2 })\nlet s = await Signal.next(\"go\")\nreturn s",
+    "Task.map(\"t\", [1, 2, 3, 4, 5], { concurrency: 3, settle: true })\nlet h = Task.run(\"t\", 0)\nlet s = await Signal.next(\"go\")\nlet a = await h\nreturn [s, a]",
+    "let m = Task.map(\"t\", [1, 2, 3, 4, 5], { concurrency: 2, settle: true })\nlet n = Task.map(\"t\", [6, 7], { concurrency: 1 })\nlet s = await Signal.when(\"go\", { timeout: 60 })\nlet a = await Promise.any([m, n])\nreturn [s, a]",
+    "let h = [Task.run(\"t\", 1), Task.run(\"t\", 2)]\nlet r = Promise.race([Task.map(\"t\", [1, 2, 3], { concurrency: 1 }), h[0]])\nlet first = await r\nlet rest = await Promise.allSettled(h)\nreturn [first, rest]",
 ];
 
 /// A small generator: the same numbers for the same seed.
@@ -79,6 +83,7 @@ fn folding_together_is_folding_one_by_one() {
                 assert_eq!(together.events, apart.events, "seed {seed} of\n{source}");
                 assert_eq!(together.commands, apart.commands, "seed {seed} of\n{source}");
                 assert_eq!(together.end, apart.end, "seed {seed} of\n{source}");
+                assert_eq!(together.settled, apart.settled, "seed {seed} of\n{source}");
             }
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::payload::BlobRef;
-use crate::program::Snapshot;
+use crate::program::{Program as _, Snapshot};
 
 #[test]
 fn a_snapshot_is_one_small_flat_object() {
@@ -15,15 +15,15 @@ fn a_snapshot_is_one_small_flat_object() {
     run.start("{\"a\": 1}");
     assert_eq!(
         run.snapshot(),
-        r#"{"format":3,"position":0,"wait":1,"commands":1,"handles":{"1":{"task":"chargeCard","step":0}}}"#
+        r#"{"format":4,"position":0,"wait":1,"commands":1,"handles":{"1":{"task":"chargeCard","step":0}}}"#
     );
     run.complete(1, r#"{"orderId": "o-1"}"#);
     assert_eq!(
         run.snapshot(),
-        r#"{"format":3,"position":2,"wait":2,"commands":2,"clock":1,"locals":{"payment":{"orderId":"o-1"}},"handles":{"2":{"task":"shipOrder","step":2}}}"#
+        r#"{"format":4,"position":2,"wait":2,"commands":2,"clock":1,"locals":{"payment":{"orderId":"o-1"}},"handles":{"2":{"task":"shipOrder","step":2}}}"#
     );
     run.complete(2, "null");
-    assert_eq!(run.snapshot(), r#"{"format":3,"position":3,"stage":"ended"}"#);
+    assert_eq!(run.snapshot(), r#"{"format":4,"position":3,"stage":"ended"}"#);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn everything_a_run_can_hold_is_stored_readably() {
     assert_eq!(
         run.snapshot(),
         concat!(
-            r#"{"format":3,"position":7,"wait":6,"commands":6,"input":[1.50],"locals":{"#,
+            r#"{"format":4,"position":7,"wait":6,"commands":6,"input":[1.50],"locals":{"#,
             r#""e":{"$error":{"code":"C","message":"m","type":"C"}},"h":{"$handle":1},"#,
             r##""#items":[[1.5]],"#place":1,"i":[1.5],"i#2":{"$$x":{"$handle":1}}},"handles":{"##,
             r#""1":{"task":"a","settle":true,"cancel":true,"step":4},"2":{"signal":"go","step":7},"#,
@@ -61,11 +61,40 @@ fn a_snapshot_of_an_older_format_goes_on() {
     for format in [1, 2, 3] {
         let mut run = Rehearsal::of(source);
         run.start("null");
-        let older = run.snapshot().replace("\"format\":3", &format!("\"format\":{format}"));
+        let older = run.snapshot().replace("\"format\":4", &format!("\"format\":{format}"));
         run.state.snapshot = Some(Snapshot::seal(format, older.into()));
         run.complete(2, "\"second\"");
+        assert!(run.snapshot().contains(&format!("\"since\":{format},")), "{}", run.snapshot());
         assert_eq!(output(&run.complete(1, "\"first\"")), r#"["first","second"]"#);
     }
+}
+
+/// An earlier build did not keep all that this one keeps; whatever both keep has to be the same.
+#[test]
+fn a_snapshot_that_an_older_format_began_is_compared_without_what_that_did_not_keep() {
+    let source = "let g = Promise.all([Task.run(\"a\", 1), Task.run(\"b\", 2)])\ntry { await Signal.next(\"go\") } catch (e) { }\n\
+        await Signal.next(\"on\")\nreturn 1";
+    let mut run = Rehearsal::of(source);
+    run.start("null");
+    let failure = crate::failure::Failure::permanent("NO", "it failed");
+    let failed =
+        |task| MessageBody::TaskFailed(TaskFailed { task: CommandId(task), failure: failure.clone() });
+    run.send("task:1", failed(1));
+    run.send("cancel", MessageBody::Cancel(Cancel::because("enough")));
+    let folded = run.snapshot();
+    assert!(
+        folded.contains(r#","thrown":"cancel""#) && folded.contains(r#","unread":{"3":"1-2"}"#),
+        "{folded}"
+    );
+    let began = folded.replace(r#","thrown":"cancel""#, "").replace(r#","unread":{"3":"1-2"}"#, "");
+    let began_before = began.replace(r#""commands":"#, r#""since":2,"commands":"#);
+    let same = |stored: &str| {
+        let seal = |text: &str| Snapshot::seal(4, text.into());
+        run.flow.is_same(&seal(&folded), &seal(stored))
+    };
+    assert!(same(&folded) && same(&began_before), "{began_before}");
+    assert!(!same(&began), "this build wrote all of it");
+    assert!(!same(&began_before.replace(r#""position":"#, r#""position":1"#)));
 }
 
 #[test]
@@ -101,7 +130,7 @@ fn a_damaged_snapshot_is_refused_not_misread() {
         good.replace("\"task\":\"a\"", "\"task\":\"a\",\"signal\":\"b\""),
         good.replace("{\"$handle\":1}", "{\"$handle\":1,\"x\":2}"),
         good.replace("{\"$handle\":1}", "{\"$nonsense\":1}"),
-        good.replace("\"format\":3", "\"format\":3,\"extra\":true"),
+        good.replace("\"format\":4", "\"format\":4,\"extra\":true"),
         good.replace("\"1\":{", "\"one\":{"),
         good.replace("\"task\":\"a\"", "\"group\":\"all\",\"of\":[1]"),
         good.replace("\"task\":\"a\"", "\"timeout\":[5,6]"),
@@ -114,9 +143,9 @@ fn a_damaged_snapshot_is_refused_not_misread() {
         let answer = run.try_send("task:1", MessageBody::TaskCompleted(body));
         assert!(matches!(answer, Err(ProgramError::BadSnapshot(_))), "{text}: {answer:?}");
     }
-    run.state.snapshot = Some(Snapshot::seal(4, good.into()));
+    run.state.snapshot = Some(Snapshot::seal(5, good.into()));
     let answer = run.try_send("x", MessageBody::TimerFired(TimerFired { timer: CommandId(9) }));
-    assert_eq!(answer.unwrap_err(), ProgramError::UnknownFormat { found: 4, known: 3 });
+    assert_eq!(answer.unwrap_err(), ProgramError::UnknownFormat { found: 5, known: 4 });
 }
 
 #[test]
