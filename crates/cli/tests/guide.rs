@@ -1,4 +1,4 @@
-//! The shell examples of the guide, run as they stand.
+//! The shell examples of the tutorials and the guide, run as they stand.
 //!
 //! A block that begins with ```` ```sh run ```` is executed; all blocks of a page share one shell and one folder. With
 //! ```` ```sh run fails ```` its last command must fail. A ```` ```text ```` block right after it is what it prints, where
@@ -155,6 +155,21 @@ fn the_examples_are_laid_out_and_without_warnings() {
 }
 
 #[test]
+fn first_flow() {
+    check(&page("docs/learn/first-flow.md"));
+}
+
+#[test]
+fn first_graph() {
+    check(&page("docs/learn/first-graph.md"));
+}
+
+#[test]
+fn first_worker() {
+    check(&page("docs/learn/first-worker.md"));
+}
+
+#[test]
 fn flow() {
     check(&page("docs/guide/flow.md"));
 }
@@ -229,15 +244,36 @@ fn benchmarks() {
     check(&page("docs/guide/benchmarks.md"));
 }
 
-#[test]
-fn every_page_of_the_guide_is_run() {
-    let mut pages: Vec<String> = std::fs::read_dir(page("docs/guide"))
+/// The names of the pages in a folder, sorted.
+fn pages_in(folder: &str) -> Vec<String> {
+    let mut pages: Vec<String> = std::fs::read_dir(page(folder))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     pages.sort();
+    pages
+}
+
+#[test]
+fn every_tutorial_is_run() {
+    assert_eq!(pages_in("docs/learn"), ["first-flow.md", "first-graph.md", "first-worker.md"]);
+}
+
+#[test]
+fn explanations_have_no_shell_examples_that_are_not_run() {
+    for name in pages_in("docs/explain") {
+        let text = std::fs::read_to_string(page("docs/explain").join(&name)).unwrap();
+        assert!(
+            examples(&text).is_empty(),
+            "move the example of {name} to a page of docs/learn or docs/guide"
+        );
+    }
+}
+
+#[test]
+fn every_page_of_the_guide_is_run() {
     assert_eq!(
-        pages,
+        pages_in("docs/guide"),
         [
             "approvals.md",
             "benchmarks.md",

@@ -101,3 +101,8 @@ pub use rhythm_worlds::{DEFAULT_URL, OpenOptions, redacted};
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
+
+/// The worker of the tutorial compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/learn/first-worker.md")]
+pub struct FirstWorker;
