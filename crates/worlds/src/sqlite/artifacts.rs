@@ -119,7 +119,7 @@ pub fn patch_workflow(
                 definition.compiled,
                 definition.format,
                 tx.now.millis(),
-                // Below all that ever were current: the current version stays.
+                // Negative, below the numbers of all current versions: the current version stays.
                 -tx.next_number(),
             ];
             tx.run(sql!("artifacts", "store_version"), row)?;
