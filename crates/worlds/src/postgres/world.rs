@@ -33,8 +33,8 @@ use crate::patience::Patience;
 const TRIES: u32 = 3;
 const OPENING: Duration = Duration::from_secs(2);
 
-/// Runs woken up by one commit during a timer burst. A commit has a fixed cost, and other requests run beside
-/// it: fewer runs would hardly shorten their wait.
+/// Runs, and tasks, that become ready or are woken up together during a timer burst. A commit has a fixed
+/// cost, and other requests run beside it: a smaller number would hardly shorten their wait.
 const STORM_LINE: usize = 32;
 
 /// Options for opening a world.
