@@ -23,7 +23,7 @@ fn prefixed(encoding: u8, bytes: &[u8]) -> Vec<u8> {
     stored
 }
 
-/// Largest size of a blob in bytes. Values have a limit of their own.
+/// Limit in bytes for decompressing a blob of unknown size. Values have a limit of their own.
 const LARGEST: usize = 64 * 1024 * 1024;
 
 /// Returns the content of a stored blob. Fails with `Corrupt` if it does not match its hash.

@@ -13,7 +13,7 @@ const TOLERANCE: Duration = Duration::from_millis(500);
 const DRIFT: u32 = 10;
 /// Time after a jump until the new time is believed: three ordinary heartbeats.
 const GRACE: Duration = Duration::from_secs(15);
-/// Milliseconds for which a process must have watched a world before claims expire.
+/// Milliseconds for which a process must have watched a world before it lets claims expire.
 pub const BEFORE_EXPIRY: i64 = GRACE.as_millis() as i64;
 
 #[derive(Debug)]

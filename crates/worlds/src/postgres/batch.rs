@@ -118,8 +118,8 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Locks all runs in the order of their ids. Only batches with deliveries need it: otherwise the fence
-    /// locks in that order.
+    /// Locks all runs in the order of their ids. Only batches with deliveries need it: without them the fence
+    /// locks the runs in that order.
     async fn lock(&mut self) -> Result<(), Fault> {
         let mut runs: Vec<(&str, &str)> = Vec::new();
         for Transition { by, item } in self.items {

@@ -410,7 +410,8 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// Reads a letter that is not decided yet, and whether its run is live. Locks the run, live or ended.
+    /// Reads a letter that no operator has decided about, and whether its run is live. Locks the run, live or
+    /// ended.
     async fn letter(&self, task: &TaskId) -> Result<(Letter, bool), Fault> {
         let run = self.read_letter(task).await?.run;
         let mut live = match &run {

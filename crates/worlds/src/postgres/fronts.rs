@@ -14,7 +14,7 @@ use super::hints::Hints;
 
 /// Server time below which a scan counts as fast, besides the allowance per row.
 pub const CHEAP: Duration = Duration::from_millis(3);
-/// Every row found adds one ROWS-th of that time.
+/// Every row found allows a ROWS-th of that time more.
 const ROWS: u32 = 60;
 /// The pause after a slow full scan is this multiple of its duration, but at most [`AT_MOST`].
 const SHARE: u32 = 40;

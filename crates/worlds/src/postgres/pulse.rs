@@ -49,7 +49,7 @@ async fn beat(connection: Arc<SharedConnection>, key: i64, hints: Arc<Hints>) {
                 }
                 (failures, first) = (0, false);
                 serve(&session, key, &hints).await;
-                // Wake-ups sent while the connection was down are lost.
+                // Wake-ups sent while the connection was down are lost, so everything is woken up.
                 hints.heard(Hint::ALL);
             }
             Err(error) => {

@@ -61,8 +61,8 @@ impl SharedConnection {
         Self { idle: Some(idle), ..self }
     }
 
-    /// Connects for the first time, and fails with the reason. With `auto_migrate` it checks the schema, and
-    /// applies pending migrations if that is true.
+    /// Connects for the first time, and fails with the reason. With `auto_migrate` it also checks the schema;
+    /// `Some(true)` applies pending migrations.
     pub async fn start(self: &Arc<Self>, auto_migrate: Option<bool>) -> WorldResult<()> {
         let mut state = self.state.lock().await;
         let session = self.open(auto_migrate).await?;

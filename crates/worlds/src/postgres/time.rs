@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use rhythm_core::Timestamp;
 use rhythm_engine::world::Clock;
 
-/// Milliseconds; longer than any statement runs.
+/// Milliseconds; longer than a statement of a hot session may run.
 const SET_BACK: i64 = 15_000;
 
 pub struct Time {

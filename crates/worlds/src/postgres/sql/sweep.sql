@@ -3,12 +3,12 @@
 -- wait for the disk either: no caller gets an acknowledgement, work that a crash of the server takes back is
 -- due again, and a later commit that acts on it flushes the sweep too.
 -- $1: injected time, or NULL.
--- $2, $12: most ready runs and tasks.
+-- $2, $12: largest number of ready runs, and of ready tasks.
 -- $3: claims that expired before this time were freed already.
 -- $4: latest time to judge workers by, because the clock may have jumped.
 -- $5: milliseconds for which the calling process has watched this world. $6: whether that is long enough to
 --   expire claims.
--- $7, $8: number of ready runs and tasks; NULL to count them.
+-- $7, $8: number of ready runs, and of ready tasks; NULL to count them.
 -- $9: whether to look for dead workers. During a timer burst sweeps follow each other closely, and reading
 --   all locks is slow.
 -- $10, $11: the timer to begin with, because earlier ones have fired.
