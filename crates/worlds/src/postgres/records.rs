@@ -1,4 +1,5 @@
-//! Reads for people, on a connection of their own: they may scan, the hot ones never do.
+//! Reads for operators, over the connection for slow statements: they may scan tables, hot statements never
+//! do.
 
 mod approvals;
 mod damage;

@@ -1,4 +1,4 @@
-//! What operators do, one file per thing they do it to.
+//! Operator requests, one file for each kind of object.
 
 mod dead;
 mod node_types;

@@ -1,5 +1,6 @@
-//! Made graphs with everybody's answers, which come to the same on every world. Nodes lead to later ones only, but for loops;
-//! what leads to a node from several others is a join, so most graphs have some that get a part of what they wait for.
+//! Generated graphs with scripted answers, which give the same result on every world. Edges lead to later
+//! nodes only, except loops. A node with several edges to it is a join, so most graphs have a join that gets
+//! only part of its inputs.
 
 #[path = "../../../core/tests/language/made.rs"]
 #[expect(dead_code, reason = "only its dice are needed here")]
@@ -15,13 +16,14 @@ use serde_json::{Map, Value, json};
 
 use crate::agreeing::{self, NOON};
 
-/// Of each world; `RHYTHM_WORLD_GRAPHS` asks for more.
+/// Number of graphs per world; `RHYTHM_WORLD_GRAPHS` overrides it.
 const GRAPHS: u64 = 60;
 const MOST_NODES: usize = 7;
 const EXPRESSIONS: [&str; 4] =
     ["output.n > 1", "output.n == 0", "ctx.n0.output.n < 2", "output.missing.n > 1"];
 
-/// Plays the seeds of a shard in memory and on worlds that are opened for them, with what has to outlast each.
+/// Plays the seeds of a shard in memory and on worlds that `open` makes for them. The second value of `open`
+/// must outlive the world.
 pub async fn play<K>(shard: u64, open: impl AsyncFn(Arc<ManualClock>) -> (Arc<dyn World>, K)) {
     let mut tally = Tally::default();
     for seed in agreeing::seeds(shard, "RHYTHM_WORLD_GRAPHS", GRAPHS) {
@@ -35,7 +37,7 @@ pub async fn play<K>(shard: u64, open: impl AsyncFn(Arc<ManualClock>) -> (Arc<dy
     tally.is_worth_something();
 }
 
-/// What the runs of a shard came to.
+/// Outcomes of the runs of a shard.
 #[derive(Debug, Default)]
 struct Tally {
     ends: BTreeMap<String, usize>,
@@ -48,7 +50,7 @@ impl Tally {
         self.rejected.extend(outcome.rejected.iter().map(|rejected| rejected.message.clone()));
     }
 
-    /// Most graphs compile, and runs do not all end in one way.
+    /// Checks that most graphs compile, and that runs end in different ways.
     fn is_worth_something(&self) {
         let count = |end: &str| self.ends.get(end).copied().unwrap_or_default();
         let all: usize = self.ends.values().sum();
@@ -61,7 +63,7 @@ impl Tally {
 
 fn scenario(seed: u64) -> Value {
     let mut dice = Dice::new(seed);
-    // Small seeds begin alike.
+    // Small seeds give the same first roll.
     dice.roll(2);
     let count = 2 + dice.roll(MOST_NODES - 1);
     let mut draft =
@@ -93,7 +95,7 @@ fn scenario(seed: u64) -> Value {
 struct Draft {
     dice: Dice,
     count: usize,
-    /// A node that leads to each.
+    /// For each node, a node that leads to it.
     earlier: Vec<Option<usize>>,
     tasks: Map<String, Value>,
     decisions: Map<String, Value>,
@@ -108,7 +110,7 @@ impl Draft {
         self.dice.roll(sides) == 0
     }
 
-    /// Some of the nodes after this one.
+    /// Returns some of the nodes after this one.
     fn later(&mut self, place: usize, most: usize) -> Vec<String> {
         let room = self.count - place - 1;
         let wanted = if room == 0 { 0 } else { self.dice.roll(most + 1) };
@@ -130,7 +132,7 @@ impl Draft {
     fn node(&mut self, place: usize) -> Value {
         let kinds = ["conditional", "human", "delay", "signal", "child", "parallel", "agent", "filter"];
         let kind = kinds.get(self.dice.roll(14)).copied().unwrap_or("task");
-        // What only routes needs somewhere to route to.
+        // A conditional node needs a node to route to.
         let kind = if kind == "conditional" && place + 1 == self.count { "task" } else { kind };
         let mut node = json!({"id": name(place), "type": kind, "dependents": self.later(place, 3)});
         match kind {
@@ -154,7 +156,7 @@ impl Draft {
             node["dependents"] = json!([name(place + 1)]);
         }
         if self.one_in(4) {
-            // To itself, or to one that leads here.
+            // Loops back to itself, or to a node that leads here.
             let back = name(if self.one_in(2) { place } else { self.earlier[place].unwrap_or(place) });
             node["loop"] = json!({"max_iterations": 1 + self.dice.roll(3), "loop_back_to": back,
                 "condition": self.condition(), "timeout_path": self.later(place, 1)});
@@ -174,7 +176,7 @@ impl Draft {
         }
         self.note_ways(place, &node);
         let answers = self.answers(&node);
-        // Others do by themselves what they do: scripted, they would be compiled as something else.
+        // Nodes of other types need no script. With one they would be compiled as another type.
         if ["task", "agent"].contains(&kind) {
             self.tasks.insert(name(place), answers);
         }
@@ -182,7 +184,7 @@ impl Draft {
         node
     }
 
-    /// Who may be looped back to from the nodes this one leads to for certain.
+    /// Notes this node as a loop target for nodes that it always leads to.
     fn note_ways(&mut self, place: usize, node: &Value) {
         if node.get("branch").is_some() {
             return;

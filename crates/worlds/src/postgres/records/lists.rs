@@ -21,7 +21,7 @@ use crate::postgres::rows::{
 };
 use crate::postgres::sql;
 
-/// Rows to ask for, one more than shown: it tells whether there is a next page.
+/// Number of rows to read: one more than shown, to find out whether there is a next page.
 fn wanted(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX - 1).saturating_add(1)
 }
@@ -147,7 +147,7 @@ pub async fn dead(link: &Link, query: DeadQuery) -> WorldResult<Page<DeadLetter>
     page(&link.query(sql::LIST_DEAD, params).await?, query.limit, "seq", dead_letter)
 }
 
-/// As they are stored.
+/// Stored number of a status.
 fn letter_number(status: LetterStatus) -> i16 {
     match status {
         LetterStatus::Pending => 0,

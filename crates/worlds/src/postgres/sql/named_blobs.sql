@@ -1,4 +1,4 @@
--- Which of these blobs anything names, but for what is kept by months.
+-- Returns which of these blobs are referred to, in all tables that are not partitioned by month.
 SELECT DISTINCT found[1]
 FROM (
     SELECT input AS text FROM live_run

@@ -1,4 +1,4 @@
-//! Types of nodes for graphs.
+//! Stores node types for graphs.
 
 use rhythm_core::TenantId;
 use rhythm_core::graph::NodeType;

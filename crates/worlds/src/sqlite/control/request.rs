@@ -1,4 +1,4 @@
-//! Which request goes where.
+//! Dispatches operator requests.
 
 use rhythm_core::TenantId;
 use rhythm_engine::world::{Control, ControlRequest, Controlled, WorldError, WorldResult};

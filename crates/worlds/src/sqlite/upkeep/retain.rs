@@ -1,4 +1,4 @@
-//! Forgetting what ended long ago.
+//! Deletes runs and tasks that ended long ago.
 
 use rhythm_core::{Millis, Timestamp};
 use rhythm_engine::world::WorldResult;
