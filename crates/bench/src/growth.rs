@@ -215,6 +215,7 @@ async fn claim_runs(client: &Client) -> Result<ClaimedRuns, BenchError> {
         kinds: vec![WorkflowKind::Flow],
         workflows: Vec::new(),
         limit: 200,
+        of: None,
         hold: Millis::from_secs(30),
         ask: Default::default(),
     };
@@ -227,6 +228,7 @@ async fn claim_task(client: &Client) -> Result<ClaimedTasks, BenchError> {
         worker: WorkerId::new(PROBE),
         queues: vec![("default".into(), 1)],
         names: vec![handler::NAME.to_owned()],
+        of: None,
         hold: Millis::from_secs(30),
         with_runs: true,
         overdue: false,

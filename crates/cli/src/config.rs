@@ -14,12 +14,16 @@ use crate::input;
 use crate::output::Output;
 
 const FILE_NAME: &str = "rhythm.toml";
+/// Where the world lies that is taken when nobody names one.
+const DEFAULT_FOLDER: &str = ".rhythm";
 const POLL_VARIABLE: &str = "RHYTHM_WORKER_POLL_INTERVAL";
 
 /// What a command has to go by.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub world: String,
+    /// Somebody said which world, or there is one in this folder.
+    pub chosen: bool,
     pub tenant: TenantId,
     /// Who asks, when it is not the user of this machine.
     pub user: Option<String>,
@@ -96,10 +100,9 @@ impl fmt::Debug for Secret {
 
 impl Settings {
     pub fn gather(global: &Global) -> Result<Self, CliError> {
-        let file = match find_file(&std::env::current_dir().unwrap_or_default()) {
-            Some(path) => read_file(&path)?,
-            None => File::default(),
-        };
+        let found = find_file(&std::env::current_dir().unwrap_or_default());
+        let has_file = found.is_some();
+        let file = found.map(|path| read_file(&path)).transpose()?.unwrap_or_default();
         let world = global.world.clone().or_else(|| variable("RHYTHM_WORLD"));
         let world = world.or_else(|| variable("RHYTHM_DATABASE_URL")).or(file.world);
         let tenant = global.tenant.clone().or(file.tenant).unwrap_or_else(|| TenantId::default().0);
@@ -119,7 +122,9 @@ impl Settings {
         let mut approvals = file.approvals;
         approvals.link_key = variable("RHYTHM_LINK_KEY").map(Secret).or(approvals.link_key);
         approvals.link_base = variable("RHYTHM_LINK_BASE").or(approvals.link_base);
+        let chosen = world.is_some() || has_file || Path::new(DEFAULT_FOLDER).exists();
         Ok(Self {
+            chosen,
             world: world.unwrap_or_else(|| rhythm_worlds::DEFAULT_URL.to_owned()),
             tenant: TenantId::new(tenant),
             user,

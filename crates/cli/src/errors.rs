@@ -70,7 +70,7 @@ pub enum CliError {
     #[error("run {run} was left where it stands")]
     Interrupted { run: String, help: String },
     #[error("run {run} is blocked: {reason}")]
-    Blocked { run: String, reason: String },
+    Blocked { run: String, reason: String, flags: String },
     /// Whoever read our output has gone: not an error of ours, and nobody is there to be told.
     #[error("nobody reads the output any more")]
     BrokenPipe,
@@ -159,10 +159,10 @@ impl CliError {
             }
             Self::Refused(_) => "each message above says what to write instead",
             Self::Interrupted { help, .. } => help,
-            Self::Blocked { run, .. } => {
+            Self::Blocked { run, flags, .. } => {
                 return format!(
-                    "`rhythm explain {run}` says more; once the cause is gone, `rhythm runs retry {run}` lets it go on, and `rhythm run --resume \
-                     {run}` shows how"
+                    "`rhythm explain {run}{flags}` says more; once the cause is gone, `rhythm runs retry {run}{flags}` lets it go on, and \
+                     `rhythm run --resume {run}{flags}` shows how"
                 );
             }
             Self::TestsFailed => "each problem above says what was expected and what happened",
@@ -188,7 +188,7 @@ fn engine_exit(error: &EngineError) -> u8 {
     match error {
         EngineError::World(error) => match error {
             WorldError::Invalid(_) | WorldError::BadUrl(_) | WorldError::NotADatabase(_) => 2,
-            WorldError::NotFound(_) | WorldError::NoDatabase { .. } => 3,
+            WorldError::NotFound(_) | WorldError::NoDatabase { .. } | WorldError::NoFile(_) => 3,
             WorldError::Conflict(_) => 4,
             WorldError::Unavailable(_)
             | WorldError::Locked(_)

@@ -11,6 +11,7 @@ mod help;
 mod input;
 mod output;
 mod progress;
+mod scratch;
 mod session;
 mod times;
 mod unified;

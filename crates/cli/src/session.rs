@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use rhythm::{Client, Rhythm};
+use rhythm::{Builder, Client, Rhythm};
 use rhythm_core::{Payload, Timestamp};
 
 use crate::config::Settings;
@@ -25,19 +25,30 @@ impl Session {
         Self::open_by(settings, settings.actor()).await
     }
 
+    /// For commands that only look: nothing is created, brought up to date or written.
+    pub async fn read(settings: &Settings) -> CliResult<Self> {
+        Self::opened(settings, Self::builder(settings, settings.actor()).reading()).await
+    }
+
     /// For what is done in somebody else's name: history has both.
     pub async fn open_as_delegate(settings: &Settings) -> CliResult<Self> {
         Self::open_by(settings, settings.own_actor()).await
     }
 
     async fn open_by(settings: &Settings, actor: String) -> CliResult<Self> {
-        let rhythm = Rhythm::builder()
+        Self::opened(settings, Self::builder(settings, actor)).await
+    }
+
+    fn builder(settings: &Settings, actor: String) -> Builder {
+        Rhythm::builder()
             .world(settings.world.clone())
             .tenant(settings.tenant.clone())
             .actor(actor)
             .auto_migrate(settings.migrate)
-            .open()
-            .await?;
+    }
+
+    async fn opened(settings: &Settings, builder: Builder) -> CliResult<Self> {
+        let rhythm = builder.open().await?;
         Ok(Self {
             client: rhythm.client().reading(rhythm_sandbox::read_program),
             rhythm,

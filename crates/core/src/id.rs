@@ -123,6 +123,11 @@ impl RunId {
         (path.is_empty() || path.starts_with('.')).then(|| (Self(root.to_owned()), path))
     }
 
+    /// Whether this is `root`, or a run that one of its runs started.
+    pub fn is_in_family_of(&self, root: &Self) -> bool {
+        self.0.strip_prefix(&root.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+
     /// The id of the child started by command `child` of this run.
     pub fn child(&self, child: CommandId) -> Self {
         Self(format!("{}.{}", self.0, child))

@@ -48,6 +48,7 @@ async fn after_a_long_outage_everybody_may_come_back_before_anybody_is_taken_for
         worker: WorkerId::new("worker"),
         queues: vec![("default".into(), 1)],
         names: Vec::new(),
+        of: None,
         hold: HOLD,
         with_runs: false,
         overdue: false,

@@ -27,6 +27,7 @@ use crate::world::*;
 pub use compensating::TakingBack;
 pub use deciding::{Decide, Decision, Identity};
 pub use recovery::RetryRun;
+pub use registration::Rescheduled;
 pub use replaying::RetryNode;
 
 /// A handle for callers. Cheap to clone.

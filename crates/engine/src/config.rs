@@ -1,6 +1,6 @@
 //! How one process takes part.
 
-use rhythm_core::{Millis, TenantId, WorkerId};
+use rhythm_core::{Millis, RunId, TenantId, WorkerId};
 use serde::{Deserialize, Serialize};
 
 /// What a process claims, and how fast it beats.
@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     pub tenant: TenantId,
     pub worker: WorkerId,
+    /// Steps only this run and the runs below it, and does only their tasks.
+    pub only: Option<RunId>,
     /// This life of the worker; unique even when its name is used again.
     pub incarnation: String,
     /// Queues to take tasks from, each with the most to run at once here.
@@ -59,6 +61,7 @@ impl Config {
     pub fn new(worker: WorkerId) -> Self {
         Self {
             tenant: TenantId::default(),
+            only: None,
             incarnation: incarnation(&worker),
             worker,
             queues: vec![(rhythm_core::task::DEFAULT_QUEUE.to_owned(), usize::MAX)],
@@ -74,6 +77,11 @@ impl Config {
             blob_grace: Millis::from_secs(3 * 24 * 3600),
             results: Batches::default(),
         }
+    }
+
+    /// Whether it steps this run.
+    pub fn serves(&self, run: &RunId) -> bool {
+        self.only.as_ref().is_none_or(|root| run.is_in_family_of(root))
     }
 
     /// Shorter claims and heartbeats, for those who want a hung worker noticed sooner.

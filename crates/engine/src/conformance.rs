@@ -115,6 +115,8 @@ macro_rules! conformance_tests {
                 a_claim_is_its_number_and_its_worker
                 a_claim_number_only_grows
                 a_repeated_claim_gets_the_runs_it_took
+                a_claim_may_be_for_one_run_and_those_below_it
+                a_claim_may_be_for_tasks_of_one_run_and_those_below_it
                 an_expired_claim_nobody_took_over_still_commits
                 a_claimed_run_is_not_claimed_again
                 two_claimers_never_share_a_run
@@ -437,6 +439,7 @@ macro_rules! conformance_tests {
             }
             artifacts {
                 a_tag_moves_and_remembers_every_move
+                a_version_is_stored_beside_the_current_one
                 a_repeated_move_of_a_tag_is_one
                 a_tag_points_at_a_version_that_is_there
                 a_removed_tag_keeps_its_history

@@ -110,7 +110,7 @@ impl Engine {
         let mut slots = self.worker.slots_for_new();
         let mut commits = Vec::new();
         let mut breath = Breath::new(&process.time);
-        for DueRun { run, timer } in found.runs {
+        for DueRun { run, timer } in found.runs.into_iter().filter(|due| process.config.serves(&due.run.id)) {
             breath.take().await;
             let woken = woken(run, timer, found.at);
             // What cannot be stepped is left to a sweep, and to whoever claims it then.
@@ -133,6 +133,7 @@ impl Engine {
             worker: config.worker.clone(),
             kinds: self.process.programs.kinds(),
             workflows: Vec::new(),
+            of: config.only.clone(),
             limit,
             hold: config.hold,
             ask,

@@ -175,6 +175,7 @@ impl Worker {
             worker: config.worker.clone(),
             queues,
             names: self.handlers.names(),
+            of: config.only.clone(),
             hold: config.hold,
             with_runs: true,
             overdue: false,

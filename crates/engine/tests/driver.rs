@@ -210,6 +210,7 @@ async fn an_idle_worker_beats_while_others_are_cancelled_all_the_time() {
         worker,
         queues,
         names: vec![],
+        of: None,
         hold: Millis::from_secs(300),
         with_runs: false,
         overdue: false,

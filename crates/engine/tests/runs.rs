@@ -735,6 +735,7 @@ async fn a_snapshot_its_history_does_not_fold_to_is_noticed() {
         kinds: vec![rhythm_core::WorkflowKind::Drill],
         workflows: vec![],
         limit: 1,
+        of: None,
         hold: Millis(30_000),
         ask: Default::default(),
     };

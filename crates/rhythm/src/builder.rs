@@ -86,6 +86,12 @@ impl Builder {
         self
     }
 
+    /// Only looks: nothing is created, brought up to date or written, and what would write is refused.
+    pub fn reading(mut self) -> Self {
+        self.options.reading = true;
+        self
+    }
+
     /// Time for tests.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.options.clock = Some(clock);

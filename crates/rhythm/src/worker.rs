@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rhythm_core::graph::NodeType;
 use rhythm_core::task::DEFAULT_QUEUE;
-use rhythm_core::{Actor, Millis, TaskDefaults, TenantId, WorkerId};
+use rhythm_core::{Actor, Millis, RunId, TaskDefaults, TenantId, WorkerId};
 use rhythm_engine::client::{Client, fresh_id};
 use rhythm_engine::config::Config;
 use rhythm_engine::drive::{Driver, HostClock, Stopper};
@@ -119,6 +119,12 @@ impl WorkerBuilder {
         self
     }
 
+    /// Steps only this run and those below it, and does only their tasks.
+    pub fn only(mut self, run: RunId) -> Self {
+        self.config.only = Some(run);
+        self
+    }
+
     /// What listings show; unique among all workers. Made of host and process unless told.
     pub fn id(mut self, id: impl Into<WorkerId>) -> Self {
         self.config.worker = id.into();
@@ -165,6 +171,11 @@ impl WorkerBuilder {
     pub fn node_type(mut self, kind: NodeType) -> Self {
         self.node_types.push(kind);
         self
+    }
+
+    /// The tasks it has handlers for.
+    pub fn task_names(&self) -> Vec<String> {
+        self.handlers.names()
     }
 
     /// Starts the worker beside the caller. The first heartbeat has been written when this returns.

@@ -21,13 +21,15 @@ const MEMORY: &str = ":memory:";
 pub struct OpenOptions {
     /// Bring the schema up to date first; otherwise an old one is refused.
     pub auto_migrate: bool,
+    /// Only look: nothing is created, brought up to date or written, and what would write is refused.
+    pub reading: bool,
     /// Time for tests; the world's own otherwise.
     pub clock: Option<Arc<dyn Clock>>,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { auto_migrate: true, clock: None }
+        Self { auto_migrate: true, reading: false, clock: None }
     }
 }
 
@@ -44,8 +46,12 @@ pub async fn open(url: &str, options: OpenOptions) -> WorldResult<Arc<dyn World>
     match place(url)? {
         Place::Sqlite(path) => open_sqlite(path, options).await,
         Place::Postgres(url) => {
-            let OpenOptions { auto_migrate, clock } = options;
-            let options = PostgresOptions { clock, auto_migrate, ..PostgresOptions::default() };
+            let OpenOptions { auto_migrate, reading, clock } = options;
+            let options = PostgresOptions {
+                clock,
+                auto_migrate: auto_migrate && !reading,
+                ..PostgresOptions::default()
+            };
             let opened = PostgresWorld::connect(&url, options).await;
             Ok(Arc::new(opened.map_err(|error| Server::of(&url).explained(error))?))
         }
@@ -101,8 +107,8 @@ fn something_else(path: &str) -> Option<WorldError> {
 }
 
 async fn open_sqlite(path: String, options: OpenOptions) -> WorldResult<Arc<dyn World>> {
-    let OpenOptions { auto_migrate, clock } = options;
-    let options = SqliteOptions { clock, auto_migrate, ..SqliteOptions::default() };
+    let OpenOptions { auto_migrate, reading, clock } = options;
+    let options = SqliteOptions { clock, auto_migrate, reading, ..SqliteOptions::default() };
     if let Some(wrong) = something_else(&path) {
         return Err(wrong);
     }

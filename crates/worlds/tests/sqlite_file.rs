@@ -76,6 +76,7 @@ async fn claim(world: &SqliteWorld) -> Vec<ClaimedRun> {
         kinds: vec![WorkflowKind::Drill],
         workflows: Vec::new(),
         limit: 100,
+        of: None,
         hold: Millis::from_secs(30),
         ask: Default::default(),
     };

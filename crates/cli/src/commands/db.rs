@@ -39,7 +39,7 @@ async fn migrate(settings: Settings) -> CliResult {
 }
 
 async fn status(settings: Settings) -> CliResult {
-    let session = Session::open(&Settings { migrate: false, ..settings.clone() }).await?;
+    let session = Session::read(&settings).await?;
     let health = session.rhythm.world().health().await?;
     if session.out.is_json() {
         return session.out.json(&health);

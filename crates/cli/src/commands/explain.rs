@@ -28,7 +28,7 @@ impl Explain {
             let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
             return Err(CliError::BadValue(format!("there is no code {}{near}", self.target)));
         }
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let mut explanation = explain(&session.client, &RunId::new(self.target)).await?;
         for reason in &mut explanation.reasons {
             reason.command = reason.command.take().map(|command| session.command(&command));

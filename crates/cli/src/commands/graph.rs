@@ -104,7 +104,7 @@ impl Graph {
             let (name, kind) = (workflow_files::stem(target), kind_of(target));
             return Ok(Source { name, kind, text: input::read_text(target)? });
         }
-        let session = Session::open(settings).await?;
+        let session = Session::read(settings).await?;
         let found = definition(&session, target, self.version.as_deref()).await?;
         match found.kind {
             WorkflowKind::Flow | WorkflowKind::Graph => {
@@ -125,7 +125,7 @@ fn draw_graph(name: String, graph: &Ir, states: &[Option<State>]) -> (String, Dr
 }
 
 async fn drawn_run(settings: &Settings, run: &str) -> CliResult<(String, Drawing)> {
-    let session = Session::open(settings).await?;
+    let session = Session::read(settings).await?;
     let picture = session.client.picture(&RunId::new(run)).await?;
     match states(&session.client, &picture).await? {
         Some((graph, states)) => Ok(draw_graph(picture.summary.workflow, &graph, &states)),

@@ -40,7 +40,10 @@ struct Row {
 
 impl NodeTypes {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let session = Session::open(&settings).await?;
+        let session = match self {
+            Self::List | Self::Show { .. } => Session::read(&settings).await?,
+            _ => Session::open(&settings).await?,
+        };
         match self {
             Self::List => list(&session).await,
             Self::Show { name } => {

@@ -21,7 +21,10 @@ pub enum Queues {
 
 impl Queues {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let session = Session::open(&settings).await?;
+        let session = match self {
+            Self::List => Session::read(&settings).await?,
+            _ => Session::open(&settings).await?,
+        };
         match self {
             Self::List => list(&session).await,
             Self::Pause { queue } => {

@@ -1,10 +1,12 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
-use rhythm::StartRun;
-use rhythm_core::{Blocked, BlockedCode, Millis, RunId};
+use rhythm::{RunningWorker, StartRun};
+use rhythm_core::{Blocked, BlockedCode, Millis, RunId, Version};
 use rhythm_engine::definitions::Refused;
 use rhythm_engine::explain::explain;
+use rhythm_engine::world::{Picture, Register, TaskState};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::builtin::Allowed;
 use crate::commands::start::tell;
@@ -13,6 +15,7 @@ use crate::errors::{CliError, CliResult};
 use crate::input;
 use crate::output::clean;
 use crate::progress::Shown;
+use crate::scratch::Scratch;
 use crate::session::Session;
 use crate::times;
 use crate::workflow_files;
@@ -26,7 +29,11 @@ const GLANCE: Duration = Duration::from_millis(50);
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The steps are shown as they happen, the result is printed when the run ends. Ctrl-C leaves the run where it stands; \
---resume goes on with it. Tasks other than the built-in ones need a worker of their own on the same world.")]
+--resume goes on with it. Tasks other than the built-in ones need a worker of their own on the same world.
+
+A file is played as it is: its version does not become the current one of its name, and no schedule is installed. \
+Without --world, RHYTHM_WORLD, rhythm.toml and .rhythm in this folder it plays in a temporary world, which is removed \
+when the run has completed. Only this run and its children are stepped.")]
 pub struct Run {
     /// A .flow or .graph.yaml file, or the name of a registered workflow
     #[arg(value_name = "FILE|NAME", required_unless_present_any = ["resume", "tag"])]
@@ -50,25 +57,120 @@ pub struct Run {
 impl Run {
     pub async fn run(self, settings: Settings) -> CliResult {
         let input = input::payload("--input", self.input.as_deref())?;
-        let session = Session::open(&settings).await?;
-        let run = match (&self.resume, &self.target) {
-            (Some(run), _) => RunId::new(run),
-            (None, target) => {
-                let workflow = registered(&session, target.as_deref().unwrap_or_default()).await?;
-                let (tag, key) = (self.tag.clone(), self.key.clone());
-                let start = StartRun { workflow, tag, input, key, ..StartRun::default() };
-                session.client.start_run(start).await?
+        let file = self.target.as_deref().filter(|target| workflow_files::is_file(target));
+        if file.is_some() && self.tag.is_some() {
+            return Err(CliError::Usage(
+                "a file is played as it is: leave out --tag, or name the workflow".into(),
+            ));
+        }
+        let mut scratch = match file {
+            Some(_) if !settings.chosen => Some(Scratch::make()?),
+            // What is registered, or under way, is where somebody put it.
+            None if !settings.chosen => {
+                Session::read(&settings).await?;
+                None
             }
+            _ => None,
         };
-        session.client.picture(&run).await?;
-        session.out.note(format!("run {run}"));
-        let worker = self.allowed.add_to(session.rhythm.worker(), &settings.worker)?.start().await?;
+        let settings = match &scratch {
+            Some(scratch) => scratch.settings(settings),
+            None => settings,
+        };
+        let played = self.play(&settings, input, &mut scratch).await;
+        let done = match &played {
+            // Nothing was started, or nothing is left to do.
+            Err(Unplayed::NotStarted(_)) | Ok(()) => true,
+            Err(Unplayed::Started(_)) => false,
+        };
+        match scratch {
+            Some(scratch) if done => scratch.remove(),
+            Some(mut scratch) => drop(scratch.place().map(|place| say(settings.output, &place))),
+            None => {}
+        }
+        match played {
+            Ok(()) => Ok(()),
+            Err(Unplayed::NotStarted(error) | Unplayed::Started(error)) => Err(error),
+        }
+    }
+
+    async fn play(
+        &self,
+        settings: &Settings,
+        input: rhythm_core::Payload,
+        scratch: &mut Option<Scratch>,
+    ) -> Result<(), Unplayed> {
+        let mut interrupts = signal(SignalKind::interrupt())
+            .map_err(|error| Unplayed::NotStarted(CliError::Output(error.to_string())))?;
+        let session = Session::open(settings).await.map_err(Unplayed::NotStarted)?;
+        let run = self.begin(&session, input, scratch.is_some()).await.map_err(Unplayed::NotStarted)?;
+        let watch = Watch { session: &session, run: &run, began: Instant::now() };
+        let watched = async {
+            session.client.picture(&run).await?;
+            session.out.note(format!("run {run}"));
+            let builder = self.allowed.add_to(session.rhythm.worker(), &settings.worker)?.only(run.clone());
+            let own_tasks = builder.task_names();
+            let worker = builder.start().await?;
+            watch.to_the_end(worker, &own_tasks, scratch, &mut interrupts).await
+        };
+        watched.await.map_err(Unplayed::Started)
+    }
+
+    /// The run to play.
+    async fn begin(
+        &self,
+        session: &Session,
+        input: rhythm_core::Payload,
+        is_scratch: bool,
+    ) -> CliResult<RunId> {
+        if let Some(run) = &self.resume {
+            return Ok(RunId::new(run));
+        }
+        let target = self.target.as_deref().unwrap_or_default();
+        let (workflow, version) = match workflow_files::is_file(target) {
+            true => {
+                let (workflow, version) = registered(session, target, is_scratch).await?;
+                (workflow, Some(version))
+            }
+            false => (target.to_owned(), None),
+        };
+        let (tag, key) = (self.tag.clone(), self.key.clone());
+        let start = StartRun { workflow, version, tag, input, key, ..StartRun::default() };
+        Ok(session.client.start_run(start).await?)
+    }
+}
+
+/// Whether there is a run that somebody may want to look at.
+enum Unplayed {
+    NotStarted(CliError),
+    Started(CliError),
+}
+
+fn say(out: crate::output::Output, text: &str) {
+    // Also for whoever wants to hear nothing but the result: it may never come.
+    out.complain(&clean(text));
+}
+
+/// Somebody who looks at a run until it ends.
+struct Watch<'a> {
+    session: &'a Session,
+    run: &'a RunId,
+    began: Instant,
+}
+
+impl Watch<'_> {
+    async fn to_the_end(
+        &self,
+        worker: RunningWorker,
+        own_tasks: &[String],
+        scratch: &mut Option<Scratch>,
+        interrupts: &mut Signal,
+    ) -> CliResult {
+        let Watch { session, run, began } = self;
         let mut shown = Shown::default();
-        let began = std::time::Instant::now();
         let mut warned = false;
         let interrupted = loop {
-            let picture = session.client.picture(&run).await?;
-            shown.go_on(&session, &run, &picture.tasks).await?;
+            let picture = session.client.picture(run).await?;
+            shown.go_on(session, run, &picture.tasks).await?;
             if picture.summary.status.is_final() {
                 break false;
             }
@@ -77,14 +179,22 @@ impl Run {
             if let Some(blocked) = picture.summary.blocked.as_ref().filter(set_aside) {
                 let reason = blocked.detail.clone();
                 worker.stop().await?;
-                return Err(CliError::Blocked { run: run.to_string(), reason });
+                let flags = session.command("");
+                return Err(CliError::Blocked { run: run.to_string(), reason, flags });
+            }
+            let is_late = began.elapsed() > PATIENCE;
+            // What its children wait for is not looked into.
+            let perhaps = is_late && !picture.children.is_empty();
+            if (perhaps || waits_for_others(&picture, own_tasks))
+                && let Some(place) = scratch.as_mut().and_then(Scratch::place)
+            {
+                say(session.out, &place);
             }
             // Nobody here can do it, and perhaps nobody anywhere.
             if !warned
-                && began.elapsed() > PATIENCE
-                && let Some(reason) = stuck(&session, &run).await?
+                && is_late
+                && let Some(reason) = stuck(session, run).await?
             {
-                // Also for whoever wants to hear nothing but the result: it may never come.
                 if session.out.is_quiet() {
                     session.out.complain(&clean(&format!("  waiting    {reason}")));
                 }
@@ -93,24 +203,65 @@ impl Run {
             }
             tokio::select! {
                 () = tokio::time::sleep(GLANCE) => {}
-                _ = tokio::signal::ctrl_c() => break true,
+                _ = interrupts.recv() => break true,
             }
         };
-        worker.stop().await?;
         if interrupted {
-            let help = format!(
-                "`rhythm run --resume {run}` goes on with it, `rhythm explain {run}` says where it is"
-            );
-            return Err(CliError::Interrupted { run: run.to_string(), help });
+            self.leave(worker, interrupts).await?;
+        } else {
+            worker.stop().await?;
         }
-        shown.go_on(&session, &run, &[]).await?;
-        let picture = session.client.picture(&run).await?;
+        let picture = session.client.picture(run).await?;
+        if !picture.summary.status.is_final() {
+            return Err(self.interrupted());
+        }
+        shown.go_on(session, run, &[]).await?;
         let status = picture.summary.status.as_str();
         let took = Millis(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));
-        let told = tell(&session, &run, picture).await;
+        let told = tell(session, run, picture).await;
         session.out.progress(status, &format!("in {}: {}", times::lasted(took), shown.counts()));
         told
     }
+
+    /// Waits for what is under way in this process, until somebody does not want to wait.
+    async fn leave(&self, worker: RunningWorker, interrupts: &mut Signal) -> CliResult {
+        let picture = self.session.client.picture(self.run).await?;
+        let running: Vec<&str> = picture
+            .tasks
+            .iter()
+            .filter(|task| task.worker.as_deref() == Some(worker.id().as_str()))
+            .map(|task| task.name.as_str())
+            .collect();
+        let waits = match &running[..] {
+            [] => "leaving the run where it stands".to_owned(),
+            [only] => format!("waiting for task {only} to end; Ctrl-C again ends at once"),
+            more => format!(
+                "waiting for {} tasks to end ({}); Ctrl-C again ends at once",
+                more.len(),
+                more.join(", ")
+            ),
+        };
+        self.session.out.complain(&clean(&waits));
+        tokio::select! {
+            stopped = worker.stop() => Ok(stopped?),
+            _ = interrupts.recv() => Err(self.interrupted()),
+        }
+    }
+
+    fn interrupted(&self) -> CliError {
+        let run = self.run;
+        let resume = self.session.command(&format!("rhythm run --resume {run}"));
+        let explain = self.session.command(&format!("rhythm explain {run}"));
+        let help = format!("`{resume}` goes on with it, `{explain}` says where it is");
+        CliError::Interrupted { run: run.to_string(), help }
+    }
+}
+
+/// Whether it waits for a person, a signal, or a task that is done elsewhere.
+fn waits_for_others(picture: &Picture, own_tasks: &[String]) -> bool {
+    let open = |state: TaskState| matches!(state, TaskState::Ready | TaskState::Running | TaskState::Held);
+    let foreign = picture.tasks.iter().filter(|task| open(task.state));
+    !picture.row.state.awaiting.is_empty() || foreign.into_iter().any(|task| !own_tasks.contains(&task.name))
 }
 
 /// Why the run waits for something that no living worker does.
@@ -121,23 +272,32 @@ async fn stuck(session: &Session, run: &RunId) -> CliResult<Option<String>> {
     Ok(unserved.map(|reason| format!("{}; it goes on when {}", reason.what, reason.moves_when)))
 }
 
-/// The name to start; a file is registered first.
-async fn registered(session: &Session, target: &str) -> CliResult<String> {
-    if !workflow_files::is_file(target) {
-        return Ok(target.to_owned());
-    }
+/// The name and the version of a file, which is stored for this run. In a world of its own it is the current one, too: the
+/// workflow may start itself. Its schedule is nowhere installed.
+async fn registered(session: &Session, target: &str, is_scratch: bool) -> CliResult<(String, Version)> {
     let mut files = workflow_files::find(&[target.to_owned()])?;
     let Some(file) = files.pop().filter(|_| files.is_empty()) else {
         return Err(CliError::BadValue(format!("{target} is a folder: name the file to run")));
     };
     match session.client.define(&file.stem(), file.kind(), &file.source).await? {
         Ok(defined) => {
-            let workflow = defined.definition.workflow.clone();
+            let definition = defined.definition.clone();
             if !session.out.is_quiet() && !defined.remarks.is_empty() {
                 session.out.complain(&workflow_files::rendered(&file.path, &file.source, &defined.remarks));
             }
-            session.client.register_defined(defined).await?;
-            Ok(workflow)
+            if is_scratch {
+                let tenant = session.client.tenant().clone();
+                let register = Register { tenant, definitions: vec![definition.clone()] };
+                session
+                    .rhythm
+                    .world()
+                    .register(register)
+                    .await
+                    .map_err(rhythm_engine::error::EngineError::from)?;
+            } else {
+                session.client.register_beside(defined).await?;
+            }
+            Ok((definition.workflow, definition.version))
         }
         Err(Refused { diagnostics }) => {
             session.out.complain(&workflow_files::rendered(&file.path, &file.source, &diagnostics));

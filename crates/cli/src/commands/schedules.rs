@@ -40,7 +40,10 @@ impl Schedules {
             Self::Show(command) => return command.run(settings).await,
             _ => {}
         }
-        let session = Session::open(&settings).await?;
+        let session = match self {
+            Self::List { .. } => Session::read(&settings).await?,
+            _ => Session::open(&settings).await?,
+        };
         match self {
             Self::Remove { name } => {
                 find(&session, &name).await?;

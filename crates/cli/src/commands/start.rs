@@ -96,16 +96,19 @@ async fn wait_and_tell(session: &Session, run: &RunId) -> CliResult {
 /// Prints what a run that has ended came to.
 pub async fn tell(session: &Session, run: &RunId, picture: Picture) -> CliResult {
     let what = format!("run {run}");
+    let command = |verb: &str| session.command(&format!("rhythm {verb} {run}"));
+    let explain = command("explain");
     let help = match picture.summary.compensation {
         Compensation::None => {
-            format!("`rhythm explain {run}` says why, `rhythm runs retry {run}` tries again")
+            format!("`{explain}` says why, `{}` tries again", command("runs retry"))
         }
-        Compensation::Failed => format!(
-            "`rhythm explain {run}` says why, `rhythm runs compensate {run}` tries again to take back what is left"
-        ),
+        Compensation::Failed => {
+            let again = command("runs compensate");
+            format!("`{explain}` says why, `{again}` tries again to take back what is left")
+        }
         // What it did is taken back: there is nothing to go on from.
         Compensation::Running | Compensation::Done => {
-            format!("`rhythm explain {run}` says why; it has taken back what it did, so start a new run")
+            format!("`{explain}` says why; it has taken back what it did, so start a new run")
         }
     };
     let place = match picture.summary.status {

@@ -17,7 +17,7 @@ pub struct Verify {
 
 impl Verify {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let run = RunId::new(self.run);
         let verified = verify(&session.client, &Programs::default(), &run).await?;
         match verified.problem {

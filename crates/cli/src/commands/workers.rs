@@ -15,7 +15,7 @@ pub struct Workers {}
 
 impl Workers {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let now = session.now().await?;
         let rows = session.rhythm.world().workers(session.client.tenant()).await?;
         let lost = unserved(&session.client).await?;

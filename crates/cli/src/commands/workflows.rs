@@ -43,13 +43,13 @@ pub enum Workflows {
 impl Workflows {
     pub async fn run(self, settings: Settings) -> CliResult {
         match self {
-            Self::List => list(&Session::open(&settings).await?).await,
+            Self::List => list(&Session::read(&settings).await?).await,
             Self::Register(command) => command.run(settings).await,
             Self::Show(command) => command.run(settings).await,
             Self::Versions(command) => command.run(settings).await,
             Self::Diff(command) => command.run(settings).await,
             Self::Tag(command) => command.run(settings).await,
-            Self::Tags => tag::list(&Session::open(&settings).await?).await,
+            Self::Tags => tag::list(&Session::read(&settings).await?).await,
             Self::Patch(command) => command.run(settings).await,
             Self::Patches(command) => command.run(settings).await,
             Self::Pause { workflow } => pause(&Session::open(&settings).await?, workflow).await,

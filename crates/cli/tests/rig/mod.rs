@@ -180,7 +180,12 @@ impl Rig {
     }
 
     pub fn live_workers(&self) -> usize {
-        let listed = self.json(&["workers"]);
+        // Before the first worker there may be no database, or nothing in it.
+        let answer = self.run(&["--output", "json", "workers"]);
+        if ["WORLD011", "WORLD020"].iter().any(|code| answer.stderr.contains(code)) {
+            return 0;
+        }
+        let listed: Value = serde_json::from_str(&answer.stdout).unwrap_or_else(|_| panic!("{answer:?}"));
         listed["rows"].as_array().unwrap().iter().filter(|row| row["live"] == true).count()
     }
 

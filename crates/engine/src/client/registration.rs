@@ -3,7 +3,7 @@
 use rhythm_core::cron::{CatchUp, Cron, Overlap};
 use rhythm_core::flow::render::{Style, render};
 use rhythm_core::graph::{NodeType, Registry};
-use rhythm_core::{BlobRef, Payload, Version, WorkflowKind};
+use rhythm_core::{BlobRef, Payload, Timestamp, Version, WorkflowKind};
 use serde_json::Value;
 
 use super::Client;
@@ -11,6 +11,15 @@ use crate::definitions::graph::references;
 use crate::definitions::{Defined, Refused, Surroundings, define_with};
 use crate::error::EngineError;
 use crate::world::*;
+
+/// What a registration did to the schedule the front matter declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rescheduled {
+    Unchanged,
+    Added { cron: String, next_at: Option<Timestamp> },
+    Changed { before: String, cron: String, next_at: Option<Timestamp> },
+    Removed { cron: String },
+}
 
 impl Client {
     /// Registers a workflow and makes this version of it current. A flow is read, checked and compiled first.
@@ -85,7 +94,7 @@ impl Client {
     ///
     /// Version and schedule are two writes. Whoever dies between them leaves the schedule as it was, which starts the
     /// new version; registering the same text again brings it up to date.
-    pub async fn register_defined(&self, defined: Defined) -> Result<(), EngineError> {
+    pub async fn register_defined(&self, defined: Defined) -> Result<Rescheduled, EngineError> {
         let Defined { definition, settings, .. } = defined;
         let name = definition.workflow.clone();
         let known = self.world.schedules(&self.tenant).await?.into_iter().find(|known| known.name == name);
@@ -98,16 +107,39 @@ impl Client {
         let definitions = vec![definition];
         self.world.register(Register { tenant: self.tenant.clone(), definitions }).await?;
         match (settings.schedule, known) {
-            (Some(cron), Some(known)) if known.cron == cron.text() => {}
-            (Some(cron), known) => self.declare(&name, &cron, known).await?,
-            (None, Some(known)) if known.declared => self.withdraw_schedule(name).await?,
-            (None, _) => {}
+            (Some(cron), Some(known)) if known.cron == cron.text() => Ok(Rescheduled::Unchanged),
+            (Some(cron), known) => {
+                let before = known.as_ref().map(|known| known.cron.clone());
+                let next_at = self.declare(&name, &cron, known).await?;
+                let now = cron.text().to_owned();
+                Ok(match before {
+                    None => Rescheduled::Added { cron: now, next_at },
+                    Some(before) => Rescheduled::Changed { before, cron: now, next_at },
+                })
+            }
+            (None, Some(known)) if known.declared => {
+                self.withdraw_schedule(name).await?;
+                Ok(Rescheduled::Removed { cron: known.cron })
+            }
+            (None, _) => Ok(Rescheduled::Unchanged),
         }
-        Ok(())
+    }
+
+    /// Stores what [`define`](crate::definitions::define) made of a text for runs that name this version. What is current and
+    /// scheduled stays as it is.
+    pub async fn register_beside(&self, defined: Defined) -> Result<Version, EngineError> {
+        let version = defined.definition.version.clone();
+        self.control(Control::StoreVersion(Box::new(defined.definition))).await?;
+        Ok(version)
     }
 
     /// What a schedule has done so far, and whether it is paused, outlives a change of its rule.
-    async fn declare(&self, name: &str, cron: &Cron, known: Option<Schedule>) -> Result<(), EngineError> {
+    async fn declare(
+        &self,
+        name: &str,
+        cron: &Cron,
+        known: Option<Schedule>,
+    ) -> Result<Option<Timestamp>, EngineError> {
         let next_at = cron.next_after(self.world.now().await?);
         let nothing = Payload::parse("{}".to_owned()).unwrap_or_default();
         let schedule = match known {
@@ -129,7 +161,7 @@ impl Client {
             },
         };
         self.control(Control::PutSchedule(schedule)).await?;
-        Ok(())
+        Ok(next_at)
     }
 
     async fn withdraw_schedule(&self, name: String) -> Result<(), EngineError> {

@@ -56,6 +56,30 @@ impl Play<'_> {
     }
 }
 
+pub async fn a_version_is_stored_beside_the_current_one(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let store = |source: &str| Control::StoreVersion(Box::new(definition("order", source)));
+    play.order(store("first")).await;
+    let (tenant, workflow) = (play.tenant.clone(), "order".to_owned());
+    let query = DefinitionQuery { tenant, workflow, version: None };
+    assert_eq!(play.world.definition(query.clone()).await.unwrap(), None, "nothing is current");
+    let named = DefinitionQuery { version: Some(version("first")), ..query.clone() };
+    assert_eq!(play.world.definition(named).await.unwrap().unwrap().source, "first");
+    assert!(play.world.workflows(&play.tenant).await.unwrap().is_empty());
+    let versions = play.world.versions(&play.tenant, "order").await.unwrap();
+    assert_eq!(versions.iter().map(|row| row.current).collect::<Vec<_>>(), [false]);
+    assert_eq!(play.control(store("first")).await, Ok(Controlled::Unchanged));
+    play.register(&["second"]).await;
+    play.order(store("third")).await;
+    assert_eq!(play.current().await, version("second"));
+    assert_eq!(play.control(store("second")).await, Ok(Controlled::Unchanged));
+    assert_eq!(play.current().await, version("second"));
+    let rows = play.world.workflows(&play.tenant).await.unwrap();
+    assert_eq!((rows.len(), rows[0].versions), (1, 3));
+    play.register(&["first"]).await;
+    assert_eq!(play.current().await, version("first"), "one that was stored beside can become current");
+}
+
 fn is_conflict<T: std::fmt::Debug>(answer: &WorldResult<T>) -> bool {
     matches!(answer, Err(WorldError::Conflict(_)))
 }

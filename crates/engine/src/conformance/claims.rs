@@ -56,6 +56,48 @@ pub async fn a_repeated_claim_gets_the_runs_it_took(stage: &dyn Stage) {
     assert!(nothing.is_empty(), "what never was is a first call, and nothing is ready");
 }
 
+pub async fn a_claim_may_be_for_one_run_and_those_below_it(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    play.start("r").await;
+    play.start_as(run_below("r", 1)).await;
+    play.start_as(run_below("r.1", 2)).await;
+    for id in ["r2", "q", "r-1", "r/1"] {
+        play.start(id).await;
+    }
+    let of = |root: &str, limit| ClaimRuns { of: Some(root.into()), ..play.claim_request(limit) };
+    let nothing = play.world.claim_runs(of("s", 9)).await.unwrap().runs;
+    assert!(nothing.is_empty(), "{nothing:?}");
+    let other_kind = ClaimRuns { kinds: vec![], ..of("r", 9) };
+    assert!(play.world.claim_runs(other_kind).await.unwrap().runs.is_empty());
+    let first = play.world.claim_runs(of("r", 2)).await.unwrap().runs;
+    let rest = play.world.claim_runs(of("r", 9)).await.unwrap().runs;
+    let ids =
+        |runs: &[ClaimedRun]| -> Vec<String> { runs.iter().map(|run| run.run.id.to_string()).collect() };
+    assert_eq!((ids(&first), ids(&rest)), (vec!["r".to_owned(), "r.1".to_owned()], vec!["r.1.2".to_owned()]));
+    play.done(&Draft::of(&first[0])).await;
+    play.order(Control::PauseWorkflow { workflow: new_run("q").workflow }).await;
+    assert!(play.world.claim_runs(of("q", 9)).await.unwrap().runs.is_empty(), "its workflow is paused");
+}
+
+pub async fn a_claim_may_be_for_tasks_of_one_run_and_those_below_it(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    for run in [new_run("r"), run_below("r", 1), new_run("r2")] {
+        play.start_as(run).await;
+        play.done(&Draft::of(&play.claim().await).task(1).task(2)).await;
+    }
+    play.queue(new_task("alone")).await;
+    let of = |root: &str, limit| ClaimTasks { of: Some(root.into()), ..play.take_request(limit) };
+    let ids = async |request| -> Vec<String> {
+        let claimed = play.world.claim_tasks(request).await.unwrap();
+        claimed.tasks.iter().map(|task| task.id.to_string()).collect()
+    };
+    assert_eq!(ids(of("s", 9)).await, Vec::<String>::new());
+    assert_eq!(ids(ClaimTasks { names: vec!["unknown".into()], ..of("r", 9) }).await, Vec::<String>::new());
+    assert_eq!(ids(of("r", 3)).await, ["r:1", "r:2", "r.1:1"]);
+    assert_eq!(ids(of("r", 9)).await, ["r.1:2"]);
+    assert_eq!(ids(play.take_request(9)).await.len(), 3, "the others are still there");
+}
+
 pub async fn a_claim_number_only_grows(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.start("r").await;

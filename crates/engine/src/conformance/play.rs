@@ -124,6 +124,7 @@ impl Play<'_> {
             kinds: vec![WorkflowKind::Drill],
             workflows: vec![],
             limit,
+            of: None,
             hold: HOLD,
             ask: Ask::default(),
         }
@@ -233,6 +234,7 @@ impl Play<'_> {
             worker: self.worker.clone(),
             queues: vec![("default".to_owned(), limit)],
             names: vec![],
+            of: None,
             hold: HOLD,
             with_runs: false,
             overdue: false,

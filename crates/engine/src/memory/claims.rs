@@ -20,6 +20,7 @@ impl State {
             .filter(|(run, place)| {
                 place.claim_until.is_none()
                     && place.ready_at <= now
+                    && request.of.as_ref().is_none_or(|root| run.is_in_family_of(root))
                     && tenant.may_step(run, &request.kinds, &request.workflows)
             })
             .map(|(run, place)| (-place.priority, place.ready_at, place.order, run.clone()))

@@ -7,7 +7,7 @@ use rhythm_core::{
     Blocked, BlockedCode, CommandId, MessageId, RunId, Status, TaskId, TenantId, Timestamp, Version, WorkerId,
 };
 
-use super::state::{Letter, State, Task, Tenant, Timer};
+use super::state::{Letter, Registered, State, Task, Tenant, Timer};
 use crate::world::*;
 
 impl State {
@@ -69,6 +69,12 @@ impl State {
                 Ok(Controlled::Done)
             }
             Control::Fork { run, item } => self.fork(&id, *run, *item, now),
+            Control::StoreVersion(definition) => {
+                let key = (definition.workflow.clone(), definition.version.clone());
+                let is_new = !tenant.definitions.contains_key(&key);
+                tenant.definitions.entry(key).or_insert(Registered { definition: *definition, at: now });
+                Ok(changed(is_new))
+            }
             Control::DismissRun { run } => {
                 let ended = tenant.ended.get_mut(&run);
                 let Some(ended) = ended.filter(|ended| ended.status == Status::Failed) else {

@@ -91,7 +91,12 @@ impl State {
                 }
                 chosen.extend(tenant.pick(*limit, |task| {
                     let named = request.names.is_empty() || request.names.contains(&task.new.name);
-                    task.state == TaskState::Ready && task.new.options.queue == *queue && named
+                    let owner = task.new.run.as_ref().map(|(run, _)| run);
+                    let wanted = request
+                        .of
+                        .as_ref()
+                        .is_none_or(|root| owner.is_some_and(|run| run.is_in_family_of(root)));
+                    task.state == TaskState::Ready && task.new.options.queue == *queue && named && wanted
                 }));
             }
             chosen

@@ -19,6 +19,7 @@ pub async fn run(process: &Process) -> WorldResult<()> {
             worker: worker.clone(),
             queues: vec![(String::new(), LIMIT)],
             names: Vec::new(),
+            of: None,
             hold: config.hold,
             with_runs: false,
             overdue: true,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::WorldError;
 use super::artifacts::{NewTagMove, NewWorkflowPatch};
-use super::runs::{CommitItem, NewRun};
+use super::runs::{CommitItem, Definition, NewRun};
 use super::tasks::NewTask;
 
 #[derive(Clone, Debug)]
@@ -147,6 +147,9 @@ pub enum Control {
     /// when this very move was made before (`a_tag_moves_and_remembers_every_move`, `a_repeated_move_of_a_tag_is_one`,
     /// `a_tag_points_at_a_version_that_is_there`, `a_removed_tag_keeps_its_history`).
     MoveTag(NewTagMove),
+    /// Stores a version and leaves what is current as it is: a workflow that had no version has no current one then. Unchanged
+    /// when the version is there (`a_version_is_stored_beside_the_current_one`).
+    StoreVersion(Box<Definition>),
     /// Stores a version made of another one and moves the tag, or what is current, from that one to it: all of it, or
     /// nothing and a conflict when somebody else moved it first. With a tag the current version stays as it is. Unchanged
     /// when this very patch was written before (`a_patched_version_is_current_and_kept_with_its_patch`,

@@ -48,6 +48,9 @@ pub enum WorldError {
     /// The server is there, the database is not.
     #[error("there is no database {name:?} on {server}: `createdb {name}` makes it")]
     NoDatabase { name: String, server: String },
+    /// Whoever only reads makes no database.
+    #[error("there is no database at {0}")]
+    NoFile(String),
     /// What the URL names is something else.
     #[error("{0}")]
     NotADatabase(String),
@@ -75,6 +78,7 @@ impl WorldError {
             Self::Untrusted(_) => "WORLD016",
             Self::NoDatabase { .. } => "WORLD018",
             Self::NotADatabase(_) => "WORLD019",
+            Self::NoFile(_) => "WORLD020",
         }
     }
 
@@ -93,6 +97,9 @@ impl WorldError {
             }
             Self::Broken(_) => "check the disk, then start the process again",
             Self::NoDatabase { .. } => "create the database, or correct its name in the world URL",
+            Self::NoFile(_) => {
+                "name the database with --world or RHYTHM_WORLD; `rhythm workflows register` and `rhythm worker` make a new one"
+            }
             Self::NotADatabase(_) => {
                 "name the file of the database: `sqlite:PATH`; it is made if it is not there"
             }

@@ -175,6 +175,8 @@ pub struct ClaimRuns {
     pub kinds: Vec<WorkflowKind>,
     /// Workflows whose code this process has.
     pub workflows: Vec<String>,
+    /// Only this run and the runs below it (`a_claim_may_be_for_one_run_and_those_below_it`).
+    pub of: Option<RunId>,
     pub limit: usize,
     pub hold: Millis,
     pub ask: Ask,

@@ -52,6 +52,9 @@ pub struct ClaimTasks {
     pub queues: Vec<(String, usize)>,
     /// Names this worker has handlers for; others stay in the queue. Empty means any.
     pub names: Vec<String>,
+    /// Only tasks of this run and of the runs below it, whatever their deadline
+    /// (`a_claim_may_be_for_tasks_of_one_run_and_those_below_it`).
+    pub of: Option<RunId>,
     pub hold: Millis,
     /// Also give the rows of the runs the tasks belong to, for fused commits.
     pub with_runs: bool,

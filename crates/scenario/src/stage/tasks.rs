@@ -38,6 +38,7 @@ impl Stage {
             worker: WorkerId::new(WORKER),
             queues,
             names: Vec::new(),
+            of: None,
             hold: FOR_EVER,
             with_runs: false,
             overdue,

@@ -85,6 +85,7 @@ mod tests {
             kinds: vec![WorkflowKind::Drill],
             workflows: Vec::new(),
             limit: 1,
+            of: None,
             hold: Millis(1_000),
             ask: Ask::default(),
         };

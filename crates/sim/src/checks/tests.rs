@@ -183,6 +183,7 @@ fn claim_runs() -> ClaimRuns {
         kinds: Vec::new(),
         workflows: Vec::new(),
         limit: 1,
+        of: None,
         hold: Millis(1_000),
         ask: Default::default(),
     }
@@ -231,6 +232,7 @@ fn claim_tasks() -> ClaimTasks {
         worker: WorkerId::new("w"),
         queues: Vec::new(),
         names: Vec::new(),
+        of: None,
         hold: Millis(1_000),
         with_runs: false,
         overdue: false,

@@ -107,6 +107,15 @@ pub async fn move_tag(desk: &Desk<'_>, wish: &NewTagMove) -> Result<Controlled, 
     }
 }
 
+pub async fn store_version(desk: &Desk<'_>, definition: &Definition) -> Result<Controlled, Fault> {
+    let id: &[Param<'_>] = &[&desk.tenant.as_str(), &definition.workflow, &definition.version.as_str()];
+    if !desk.session.query(sql::HAS_VERSION, id).await?.is_empty() {
+        return Ok(Controlled::Unchanged);
+    }
+    store(desk, sql::STORE_VERSION, definition).await?;
+    Ok(Controlled::Done)
+}
+
 pub async fn patch_workflow(desk: &Desk<'_>, wish: &NewWorkflowPatch) -> Result<Controlled, Fault> {
     let (tenant, definition) = (desk.tenant.as_str(), &wish.definition);
     let of_workflow: &[Param<'_>] = &[&tenant, &definition.workflow];

@@ -77,9 +77,14 @@ pub async fn claim_runs(
     ];
     let again =
         again(link, sql::RECLAIM_RUNS, now, &request.tenant, &request.worker, (request.ask, request.hold));
-    let rows = match again.await? {
-        Some(rows) => rows,
-        None => {
+    let rows = match (again.await?, &request.of) {
+        (Some(rows), _) => rows,
+        (None, Some(root)) => {
+            let of_all = params.iter().take(8).copied();
+            let params: Vec<Param<'_>> = of_all.chain([&root.0 as Param<'_>]).collect();
+            claim(link, sql::CLAIM_RUNS_OF, &params).await?
+        }
+        (None, None) => {
             let rows = counter.claim(sql::CLAIM_RUNS, params, whole).await?;
             let ready = |row: &Row| row.get::<_, Option<i32>>("rank").zip(row.get("ready_at"));
             let taken = rows.iter().filter_map(ready).collect();
@@ -245,6 +250,12 @@ pub async fn claim_tasks(
     } else if request.overdue {
         let limit: i64 = request.queues.iter().map(|(_, limit)| *limit as i64).sum();
         link.query(sql::CLAIM_OVERDUE, &[&now, &tenant, &worker, &limit, &hold, &ask]).await?
+    } else if let Some(root) = &request.of {
+        let queues: Vec<&str> = request.queues.iter().map(|(queue, _)| queue.as_str()).collect();
+        let limits: Vec<i64> = request.queues.iter().map(|(_, limit)| *limit as i64).collect();
+        let params: &[Param<'_>] =
+            &[&now, &tenant, &worker, &queues, &limits, &request.names, &hold, &ask, &root.0];
+        claim(link, sql::CLAIM_TASKS_OF, params).await?
     } else {
         claim_ready(&counter, now, &request).await?
     };

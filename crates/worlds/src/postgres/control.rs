@@ -102,6 +102,9 @@ impl Desk<'_> {
                 (Controlled::Done, runs)
             }
             Control::Fork { run, item } => return self.fork(run, item).await,
+            Control::StoreVersion(definition) => {
+                (artifacts::store_version(self, definition).await?, Hint::default())
+            }
             Control::DismissRun { run } => (self.dismiss(run).await?, Hint::default()),
             Control::RequeueDead { task } => {
                 self.requeue_dead(task).await?;

@@ -54,11 +54,13 @@ statements! {
     PUT_DORMANT = "put_dormant";
     PUT_TO_CHILDREN = "put_to_children";
     CLAIM_RUNS = "claim_runs";
+    CLAIM_RUNS_OF = "claim_runs_of";
     FIND_DUE = "find_due";
     RECLAIM_RUNS = "reclaim_runs";
     RECLAIM_TASKS = "reclaim_tasks";
     READ_INBOX = "read_inbox";
     CLAIM_TASKS = "claim_tasks";
+    CLAIM_TASKS_OF = "claim_tasks_of";
     CLAIM_OVERDUE = "claim_overdue";
     READ_RUNS = "read_runs";
     COMMIT = "commit";

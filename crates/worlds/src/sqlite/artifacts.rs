@@ -2,8 +2,8 @@
 
 use rhythm_core::{Actor, TenantId};
 use rhythm_engine::world::{
-    Controlled, NewTagMove, NewWorkflowPatch, Register, TagMove, TagTarget, WorkflowPatch, WorldError,
-    WorldResult, moved_meanwhile,
+    Controlled, Definition, NewTagMove, NewWorkflowPatch, Register, TagMove, TagTarget, WorkflowPatch,
+    WorldError, WorldResult, moved_meanwhile,
 };
 use rusqlite::params;
 
@@ -87,6 +87,23 @@ pub fn move_tag(tx: &Tx<'_>, tenant: &TenantId, actor: &Actor, wish: &NewTagMove
     Ok(Controlled::Done)
 }
 
+/// Tells whether the version is new.
+pub fn store_version(tx: &Tx<'_>, tenant: &TenantId, definition: &Definition) -> WorldResult<bool> {
+    let row = params![
+        tenant.as_str(),
+        definition.workflow,
+        definition.version.as_str(),
+        definition.kind.as_str(),
+        definition.source,
+        definition.compiled,
+        definition.format,
+        tx.now.millis(),
+        // Below all that ever were current: the current version stays.
+        -tx.next_number(),
+    ];
+    Ok(tx.run(sql!("artifacts", "store_version"), row)? > 0)
+}
+
 pub fn patch_workflow(
     tx: &Tx<'_>,
     tenant: &TenantId,
@@ -110,19 +127,7 @@ pub fn patch_workflow(
             register(tx, &Register { tenant: tenant.clone(), definitions: vec![definition.clone()] })?;
         }
         Some((tag, expected)) => {
-            let row = params![
-                tenant.as_str(),
-                definition.workflow,
-                definition.version.as_str(),
-                definition.kind.as_str(),
-                definition.source,
-                definition.compiled,
-                definition.format,
-                tx.now.millis(),
-                // Below all that ever were current: the current version stays.
-                -tx.next_number(),
-            ];
-            tx.run(sql!("artifacts", "store_version"), row)?;
+            store_version(tx, tenant, definition)?;
             let to = TagTarget { workflow: definition.workflow.clone(), version: definition.version.clone() };
             let (tag, reason, expected) = (tag.clone(), wish.reason.clone(), *expected);
             move_tag(tx, tenant, actor, &NewTagMove { tag, to: Some(to), reason, expected })?;

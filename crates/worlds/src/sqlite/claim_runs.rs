@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use rhythm_core::message::{Actor, Message, MessageBody, Start};
-use rhythm_core::{CommandId, MessageId, Timestamp};
+use rhythm_core::{CommandId, MessageId, RunId, Timestamp};
 use rhythm_engine::world::{
     ClaimRuns, ClaimedRun, ClaimedRuns, DueRun, FindDue, FoundDue, MESSAGES_PER_COMMIT, RunRow, WorldResult,
 };
@@ -19,6 +19,32 @@ pub fn claim_runs(tx: &Tx<'_>, request: &ClaimRuns) -> WorldResult<ClaimedRuns> 
         return Ok(ClaimedRuns { at: tx.now, runs });
     }
     ready_what_is_due(tx)?;
+    let ready = match &request.of {
+        Some(root) => ready_of_family(tx, request, root)?,
+        None => ready_of_all(tx, request)?,
+    };
+    let runs = ready.into_iter().map(|key| claim(tx, request, key)).collect::<WorldResult<_>>()?;
+    Ok(ClaimedRuns { at: tx.now, runs })
+}
+
+/// A few runs, found by their ids.
+fn ready_of_family(tx: &Tx<'_>, request: &ClaimRuns, root: &RunId) -> WorldResult<Vec<i64>> {
+    let of_family = params![request.tenant.as_str(), root.as_str()];
+    let ready = tx.all(sql!("claim_runs", "ready_of"), of_family, |row| {
+        Ok((row.take::<i64>()?, row.take::<String>()?, row.take::<String>()?))
+    })?;
+    let mut keys = Vec::new();
+    for (key, kind, workflow) in ready {
+        let known = request.kinds.iter().any(|listed| listed.as_str() == kind)
+            || request.workflows.contains(&workflow);
+        if known && keys.len() < request.limit && !tx.is_workflow_paused(&request.tenant, &workflow)? {
+            keys.push(key);
+        }
+    }
+    Ok(keys)
+}
+
+fn ready_of_all(tx: &Tx<'_>, request: &ClaimRuns) -> WorldResult<Vec<i64>> {
     let mut ready = Vec::new();
     for (kind, workflow) in ready_programs(tx, request.tenant.as_str())? {
         let known = request.kinds.iter().any(|listed| listed.as_str() == kind)
@@ -33,8 +59,7 @@ pub fn claim_runs(tx: &Tx<'_>, request: &ClaimRuns) -> WorldResult<ClaimedRuns> 
     }
     ready.sort_unstable();
     ready.truncate(request.limit);
-    let runs = ready.into_iter().map(|(_, key)| claim(tx, request, key)).collect::<WorldResult<_>>()?;
-    Ok(ClaimedRuns { at: tx.now, runs })
+    Ok(ready.into_iter().map(|(_, key)| key).collect())
 }
 
 /// Runs that sleep until a timer which is due.

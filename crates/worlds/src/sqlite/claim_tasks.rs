@@ -62,6 +62,16 @@ fn ready(tx: &Tx<'_>, request: &ClaimTasks) -> WorldResult<Vec<Order>> {
         if *limit == 0 || tx.is_queue_paused(&request.tenant, queue)? {
             continue;
         }
+        if let Some(root) = &request.of {
+            let of_family = params![tenant, root.as_str(), queue];
+            let named = tx.all(sql!("claim_tasks", "ready_of"), of_family, |row| {
+                Ok((order(row)?, row.take::<String>()?))
+            })?;
+            let can = |name: &String| request.names.is_empty() || request.names.contains(name);
+            let mine = named.into_iter().filter(|(_, name)| can(name)).map(|(order, _)| order);
+            chosen.extend(mine.take(*limit));
+            continue;
+        }
         let mut of_queue = Vec::new();
         for name in ready_names(tx, tenant, queue)? {
             if request.names.is_empty() || request.names.contains(&name) {

@@ -63,11 +63,50 @@ impl Place {
                 Connection::open_with_flags(url, flags | OpenFlags::SQLITE_OPEN_URI)
             }
         };
-        let connection = opened.map_err(|error| self.named(error))?;
-        self.settle(&connection, access, busy_timeout).map_err(|error| self.named(error))?;
+        let settled = opened.and_then(|connection| {
+            self.settle(&connection, access, busy_timeout)?;
+            Ok(connection)
+        });
+        let connection = match (settled, self) {
+            (Ok(connection), Self::File(file)) if access == Access::Read && !can_be_read(&connection) => {
+                drop(connection);
+                self.connect_to_copy(file, busy_timeout)
+            }
+            (Err(error), Self::File(file)) if access == Access::Read && errors::is_no_access(&error) => {
+                self.connect_to_copy(file, busy_timeout)
+            }
+            (settled, _) => settled,
+        };
+        // A file that can be read is there: what cannot be opened is the log beside it.
+        let is_readable = |file: &Path| std::fs::File::open(file).is_ok();
+        let connection = connection.map_err(|error| match self {
+            Self::File(file) if errors::is_no_access(&error) && is_readable(file) => {
+                WorldError::ReadOnly(format!("{self}: {error}"))
+            }
+            _ => self.named(error),
+        })?;
         if access != Access::Read && connection.is_readonly("main").unwrap_or(false) {
             return Err(WorldError::ReadOnly(self.to_string()));
         }
+        Ok(connection)
+    }
+
+    /// Opens a file in a folder where nothing can be written: the log has no index, and none can be made. So nobody can be
+    /// writing either, and the locks, which would have to be written too, are not needed.
+    fn connect_to_copy(&self, file: &Path, busy_timeout: Duration) -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let mut log = file.as_os_str().to_owned();
+        log.push("-wal");
+        let connection = match Path::new(&log).exists() {
+            // The index of the log is built in memory.
+            true => {
+                let connection = Connection::open_with_flags_and_vfs(file, flags, c"unix-none")?;
+                connection.pragma_update(None, "locking_mode", "exclusive")?;
+                connection
+            }
+            false => Connection::open_with_flags(unchanging(file), flags | OpenFlags::SQLITE_OPEN_URI)?,
+        };
+        self.settle(&connection, Access::Read, busy_timeout)?;
         Ok(connection)
     }
 
@@ -120,6 +159,27 @@ impl std::fmt::Display for Place {
             Self::Memory { .. } => f.write_str(":memory:"),
         }
     }
+}
+
+/// The first look at a file whose log has no index needs to make one.
+fn can_be_read(connection: &Connection) -> bool {
+    match connection.query_row("SELECT COUNT(*) FROM sqlite_schema", [], |_| Ok(())) {
+        Err(error) => !errors::is_no_access(&error),
+        Ok(()) => true,
+    }
+}
+
+/// A URI that tells SQLite that nobody changes the file.
+fn unchanging(file: &Path) -> String {
+    let mut uri = String::from("file:");
+    for byte in file.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' => uri.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
+            byte => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri + "?immutable=1"
 }
 
 /// Changing the mode does not wait for others by itself, and several processes may begin at once.

@@ -31,6 +31,14 @@ pub fn from_sqlite(error: Error) -> WorldError {
     }
 }
 
+/// Whether the file, or one that belongs beside it, cannot be opened by this user as is needed.
+pub fn is_no_access(error: &Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied)
+    )
+}
+
 /// Whether the disk refused to keep what was written. After that nothing may be assumed about the file: a second
 /// fsync may succeed although the first one lost the data.
 pub fn is_lost_write(error: &Error) -> bool {

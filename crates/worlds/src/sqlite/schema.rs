@@ -55,14 +55,19 @@ pub fn known() -> i64 {
 
 /// What the world does when it opens: up to date, or made so when that is wished.
 pub fn ensure(connection: &mut Connection, auto_migrate: bool) -> WorldResult<()> {
+    match ensure_known(connection) {
+        Err(WorldError::OldSchema { .. }) if auto_migrate => apply(connection),
+        answer => answer,
+    }
+}
+
+/// What a world that only reads does when it opens.
+pub fn ensure_known(connection: &Connection) -> WorldResult<()> {
     let status = status_of(connection)?;
-    if status.pending.is_empty() {
-        return Ok(());
+    match status.pending.is_empty() {
+        true => Ok(()),
+        false => Err(WorldError::OldSchema { found: status.version, needed: status.known }),
     }
-    if !auto_migrate {
-        return Err(WorldError::OldSchema { found: status.version, needed: status.known });
-    }
-    apply(connection)
 }
 
 fn status_of(connection: &Connection) -> WorldResult<SchemaStatus> {

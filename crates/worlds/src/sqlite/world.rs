@@ -12,7 +12,7 @@ use rhythm_engine::world::*;
 
 use super::clock::WorldClock;
 use super::connect::{Access, Place};
-use super::liveness::{Mark, Marks};
+use super::liveness::{self, Mark, Marks};
 use super::readers::Readers;
 use super::turnstile::Turnstile;
 use super::tx::Handle;
@@ -33,6 +33,9 @@ pub struct SqliteOptions {
     pub clock: Option<Arc<dyn Clock>>,
     /// Brings an older schema up to date; otherwise it is refused.
     pub auto_migrate: bool,
+    /// Only look: nothing is created, brought up to date or written, and what would write is refused. A copy nobody may
+    /// write to can be read, too.
+    pub reading: bool,
     /// How long to wait for other processes before answering that the database is locked.
     pub busy_timeout: Duration,
     /// The file does not grow beyond this; requests that need more room are answered as on a full disk.
@@ -41,7 +44,13 @@ pub struct SqliteOptions {
 
 impl Default for SqliteOptions {
     fn default() -> Self {
-        Self { clock: None, auto_migrate: true, busy_timeout: Duration::from_secs(10), max_bytes: None }
+        Self {
+            clock: None,
+            auto_migrate: true,
+            reading: false,
+            busy_timeout: Duration::from_secs(10),
+            max_bytes: None,
+        }
     }
 }
 
@@ -52,13 +61,16 @@ pub struct SqliteWorld {
     handle: Arc<Handle>,
     wakeups: Arc<WakeupSenders>,
     // Last: others may take this handle for dead only when it cannot write any more.
-    _mark: Mark,
+    _mark: Option<Mark>,
 }
 
 impl SqliteWorld {
     /// Opens the file at `path`, creating it and its folder; `:memory:` opens a database of this process only.
     pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> WorldResult<Self> {
         let place = Place::of(path.as_ref());
+        if options.reading && matches!(place, Place::File(_)) {
+            return Self::open_to_read(place, options);
+        }
         let access = match (&place, options.auto_migrate) {
             (Place::File(file), false) if !file.exists() => {
                 return Err(WorldError::OldSchema { found: 0, needed: schema::known() });
@@ -82,7 +94,25 @@ impl SqliteWorld {
         let wakeups = Arc::new(WakeupSenders::default());
         let writer = Writer::start(connection, Turnstile::of(&place), handle.clone(), wakeups.clone())?;
         let readers = Readers::new(place, options.busy_timeout);
-        Ok(Self { writer, readers, handle, wakeups, _mark: mark })
+        Ok(Self { writer, readers, handle, wakeups, _mark: Some(mark) })
+    }
+
+    /// Leaves no mark: it takes no part, and the folder may be somebody else's.
+    fn open_to_read(place: Place, options: SqliteOptions) -> WorldResult<Self> {
+        if matches!(&place, Place::File(file) if !file.exists()) {
+            return Err(WorldError::NoFile(place.to_string()));
+        }
+        let connection = place.connect(Access::Read, options.busy_timeout)?;
+        schema::ensure_known(&connection)?;
+        let handle = Arc::new(Handle {
+            id: liveness::fresh_id(),
+            marks: Marks::of(&place),
+            clock: WorldClock::new(options.clock),
+            patience: Patience::default(),
+        });
+        let writer = Writer::absent(&connection, &handle, &place.to_string())?;
+        let readers = Readers::new(place, options.busy_timeout);
+        Ok(Self { writer, readers, handle, wakeups: Arc::default(), _mark: None })
     }
 
     async fn read<T: Send + 'static>(

@@ -34,6 +34,8 @@ pub struct Writer {
     requests: Option<Sender<Request>>,
     thread: Option<JoinHandle<()>>,
     broken: Arc<OnceLock<WorldError>>,
+    /// Why nothing can be written through a handle that only reads.
+    refusal: Option<WorldError>,
 }
 
 enum Request {
@@ -76,7 +78,14 @@ impl Writer {
             .name("rhythm-sqlite".into())
             .spawn(work)
             .map_err(|error| errors::from_io("the writer thread", &error))?;
-        Ok(Self { requests: Some(requests), thread: Some(thread), broken })
+        Ok(Self { requests: Some(requests), thread: Some(thread), broken, refusal: None })
+    }
+
+    /// None at all: whatever would write is refused.
+    pub fn absent(connection: &Connection, handle: &Handle, place: &str) -> WorldResult<Self> {
+        handle.clock.raise(WorldRow::read(Sql::new(connection))?.clock);
+        let refusal = Some(WorldError::ReadOnly(format!("{place} was opened to be read")));
+        Ok(Self { requests: None, thread: None, broken: Arc::default(), refusal })
     }
 
     /// Runs `work` in a write transaction. It may be run again after its changes were undone, so it only reads what it
@@ -105,6 +114,9 @@ impl Writer {
         self.check()?;
         let (reply, answer) = oneshot::channel();
         let job = Waiting { work, outcome: None, reply, synced };
+        if let Some(refusal) = &self.refusal {
+            return Err(refusal.clone());
+        }
         let stopped = || WorldError::Unavailable("the writer has stopped".into());
         let requests = self.requests.as_ref().ok_or_else(stopped)?;
         requests.send(Request::Job(Box::new(job))).map_err(|_| stopped())?;

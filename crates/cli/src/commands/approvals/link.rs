@@ -48,7 +48,7 @@ impl Link {
             CliError::BadValue("a link needs to know where it leads: --base https://...".to_owned())
         })?;
         let lifetime = input::duration("--expires", &self.expires)?;
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let row = named(&session, &self.approval).await?;
         if row.state != ApprovalState::Pending {
             return Err(EngineError::ApprovalClosed(Box::new(row)).into());

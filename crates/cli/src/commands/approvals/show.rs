@@ -20,7 +20,7 @@ pub struct Show {
 
 impl Show {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let (mut row, _) = self.which.find(&session, &settings).await?;
         row.payload = session.loaded(row.payload).await?;
         if let Some(data) = row.data.take() {

@@ -15,7 +15,7 @@ use crate::times::relative;
 const PATIENCE: Millis = Millis::from_secs(60);
 
 pub async fn run(settings: Settings) -> CliResult {
-    let session = Session::open(&Settings { migrate: false, ..settings }).await?;
+    let session = Session::read(&settings).await?;
     let findings = examine(&session).await?.into_iter().map(|finding| with_flags(&session, finding));
     let findings: Vec<String> = findings.collect();
     if session.out.is_json() {

@@ -45,7 +45,7 @@ impl List {
             limit: usize::from(self.paging.limit),
             ..self.choice.query(settings.tenant.clone())
         };
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let mut page = session.rhythm.world().list_dead(query).await?;
         page.rows = Nodes::default().keep(&session, page.rows, &self.choice).await?;
         let now = session.now().await?;

@@ -20,7 +20,7 @@ pub struct Show {
 
 impl Show {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let mut letter = session.client.dead_letter(&TaskId::new(self.task)).await?;
         letter.input = session.loaded(letter.input).await?;
         if session.out.is_json() {

@@ -26,7 +26,7 @@ pub struct At {
 
 impl At {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let run = RunId::new(self.run);
         let moment = at(&session.client, &Programs::default(), &run, self.event).await?;
         match session.out.is_json() {

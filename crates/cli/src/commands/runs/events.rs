@@ -41,7 +41,7 @@ struct Cursor {
 impl Events {
     pub async fn run(self, settings: Settings) -> CliResult {
         let from = self.paging.cursor.as_deref().map(parse_cursor).transpose()?;
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let run = RunId::new(self.run);
         let limit = usize::from(self.paging.limit);
         let query = HistoryQuery {

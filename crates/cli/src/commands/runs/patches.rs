@@ -22,7 +22,7 @@ pub struct Patches {
 
 impl Patches {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let run = RunId::new(self.run);
         if let Some(number) = self.diff {
             let links = chain(&session.client, &run).await?;

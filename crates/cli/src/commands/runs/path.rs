@@ -16,7 +16,7 @@ pub struct Path {
 
 impl Path {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let run = RunId::new(self.run);
         // A run that does not exist is something else than one without tokens.
         let picture = session.client.picture(&run).await?;

@@ -59,7 +59,7 @@ struct Shown {
 
 impl Show {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let picture = session.client.picture(&RunId::new(self.run)).await?;
         let position = whereabouts(&session.client, &picture).await?;
         let stands = standing(&session.client, &picture.row).await?;

@@ -29,7 +29,7 @@ struct Shown {
 
 impl Show {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let schedule = super::find(&session, &self.name).await?;
         let upcoming = upcoming(&schedule);
         match session.out.is_json() {

@@ -26,7 +26,7 @@ impl Failed {
             limit: usize::from(self.paging.limit),
             ..self.choice.query(settings.tenant.clone())
         };
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let mut page = session.rhythm.world().list_dead(query).await?;
         page.rows = Nodes::default().keep(&session, page.rows, &self.choice).await?;
         let now = session.now().await?;

@@ -45,7 +45,7 @@ impl List {
             cursor: self.paging.cursor,
             limit: usize::from(self.paging.limit),
         };
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let page = session.rhythm.world().list_tasks(query).await?;
         let now = session.now().await?;
         let words = Words {

@@ -22,7 +22,7 @@ pub struct Show {
 
 impl Show {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let id = TaskId::new(self.task);
         let found = session.rhythm.world().task(session.client.tenant(), &id).await?;
         let mut task = found.ok_or_else(|| EngineError::UnknownTask(id.to_string()))?;

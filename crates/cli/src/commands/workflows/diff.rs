@@ -34,7 +34,7 @@ struct Side {
 
 impl Diff {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let from = side(&session, &self.workflow, Some(&self.from)).await?;
         let to = side(&session, &self.workflow, self.to.as_deref()).await?;
         let (from, to) = in_one_form(from, to);

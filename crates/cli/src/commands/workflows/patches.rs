@@ -23,7 +23,7 @@ pub struct Patches {
 
 impl Patches {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         // A workflow that does not exist is something else than one without patches.
         all(&session, &self.workflow).await?;
         let mut patches = session.client.workflow_patches(&self.workflow).await?;

@@ -2,9 +2,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::Args;
-use rhythm_core::WorkflowKind;
 use rhythm_core::drill::Drill;
 use rhythm_core::flow::render::locate;
+use rhythm_core::{Timestamp, WorkflowKind};
+use rhythm_engine::client::Rescheduled;
 use rhythm_engine::definitions::{Defined, Refused, define};
 use rhythm_engine::world::Definition;
 use serde_json::json;
@@ -62,9 +63,12 @@ impl Register {
             let diagnostics = locate(&source, &defined.remarks);
             let Definition { workflow, version, kind, .. } = defined.definition.clone();
             let tasks: BTreeSet<String> = defined.tasks.iter().map(|task| task.name.clone()).collect();
-            session.client.register_defined(defined).await?;
+            let rescheduled = session.client.register_defined(defined).await?;
             if !session.out.is_json() && !session.out.is_quiet() {
                 session.out.line(format!("registered {workflow}, version {version}"))?;
+                if let Some(told) = schedule_line(&workflow, &rescheduled) {
+                    session.out.line(told)?;
+                }
             }
             let unserved: Vec<&String> = tasks.iter().filter(|task| !known.contains(*task)).collect();
             if !known.is_empty() && !unserved.is_empty() {
@@ -73,13 +77,46 @@ impl Register {
             }
             rows.push(json!({
                 "workflow": workflow, "kind": kind, "version": version, "unserved": unserved,
-                "diagnostics": diagnostics,
+                "schedule": schedule_json(&rescheduled), "diagnostics": diagnostics,
             }));
         }
         match session.out.is_json() {
             true => session.out.json(&json!({ "rows": rows, "next": null })),
             false => Ok(()),
         }
+    }
+}
+
+/// What became of the schedule; nothing when nothing did.
+fn schedule_line(workflow: &str, rescheduled: &Rescheduled) -> Option<String> {
+    let next = |at: &Option<Timestamp>| match at {
+        Some(at) => format!("starts next at {at}"),
+        None => "never starts".to_owned(),
+    };
+    Some(match rescheduled {
+        Rescheduled::Unchanged => return None,
+        Rescheduled::Added { cron, next_at } => {
+            format!("scheduled {workflow}: `{cron}`, {}", next(next_at))
+        }
+        Rescheduled::Changed { before, cron, next_at } => {
+            format!("schedule of {workflow} changed from `{before}` to `{cron}`, {}", next(next_at))
+        }
+        Rescheduled::Removed { cron } => {
+            format!("schedule of {workflow} removed (it was `{cron}`)")
+        }
+    })
+}
+
+fn schedule_json(rescheduled: &Rescheduled) -> serde_json::Value {
+    match rescheduled {
+        Rescheduled::Unchanged => json!(null),
+        Rescheduled::Added { cron, next_at } => {
+            json!({ "change": "added", "cron": cron, "next_at": next_at })
+        }
+        Rescheduled::Changed { before, cron, next_at } => {
+            json!({ "change": "changed", "before": before, "cron": cron, "next_at": next_at })
+        }
+        Rescheduled::Removed { cron } => json!({ "change": "removed", "cron": cron }),
     }
 }
 

@@ -36,7 +36,7 @@ struct Contents {
 
 impl Show {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let definition = definition(&session, &self.workflow, self.version.as_deref()).await?;
         let versions = all(&session, &self.workflow).await?;
         let shown = versions.iter().find(|row| row.version == definition.version);

@@ -17,7 +17,7 @@ pub struct Versions {
 
 impl Versions {
     pub async fn run(self, settings: Settings) -> CliResult {
-        let session = Session::open(&settings).await?;
+        let session = Session::read(&settings).await?;
         let rows = all(&session, &self.workflow).await?;
         let now = session.now().await?;
         let words = Words { columns: &["VERSION", "STATE", "REGISTERED (UTC)", "", "OPEN RUNS"], none: "" };

@@ -35,6 +35,7 @@ impl Pair {
                     worker: self.worker(who),
                     queues: queues.map(|queue| ((*queue).to_owned(), limit)).collect(),
                     names: if named { vec![HANDLERS[1].to_owned()] } else { vec![] },
+                    of: None,
                     hold: HOLD,
                     with_runs,
                     overdue,
@@ -77,7 +78,7 @@ impl Pair {
     async fn claim(&mut self, who: Who, limit: usize, can: CanStep, (hold, ask): (Millis, Ask)) {
         let (kinds, workflows) = programs(can);
         let (tenant, worker) = (self.tenant(who), self.worker(who));
-        let request = ClaimRuns { tenant, worker, kinds, workflows, limit, hold, ask };
+        let request = ClaimRuns { tenant, worker, kinds, workflows, limit, of: None, hold, ask };
         let process = self.process(who);
         let expected = self.model[process].claim_runs(request.clone()).await;
         let found = self.world[process].claim_runs(request.clone()).await;

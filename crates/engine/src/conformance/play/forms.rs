@@ -45,6 +45,12 @@ pub fn new_run(id: &str) -> NewRun {
     }
 }
 
+/// A run that another one started.
+pub fn run_below(parent: &str, child: u64) -> NewRun {
+    let (run, child) = (RunId::new(parent), CommandId(child));
+    NewRun { id: run.child(child), parent: Some(Parent { run, child }), ..new_run(parent) }
+}
+
 /// A standalone task.
 pub fn new_task(id: &str) -> NewTask {
     NewTask {

@@ -42,6 +42,10 @@ pub fn control(tx: &Tx<'_>, request: &ControlRequest) -> WorldResult<Controlled>
             resume(tx, tenant, "queue", queue)
         }
         Control::Fork { run, item } => runs::fork(tx, tenant, run, item),
+        Control::StoreVersion(definition) => {
+            let is_new = artifacts::store_version(tx, tenant, definition)?;
+            Ok(if is_new { Controlled::Done } else { Controlled::Unchanged })
+        }
         Control::DismissRun { run } => runs::dismiss(tx, tenant, run, actor),
         Control::RequeueDead { task } => dead::requeue(tx, tenant, task, actor),
         Control::DiscardDead { task, message } => dead::discard(tx, tenant, task, message.as_ref(), actor),

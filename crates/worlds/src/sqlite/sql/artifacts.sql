@@ -16,7 +16,7 @@ SELECT EXISTS (SELECT 1 FROM definition WHERE tenant = ?1 AND workflow = ?2 AND 
 INSERT INTO definition (tenant, workflow, version, kind, source, compiled, format, registered_at, number)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (tenant, workflow, version) DO NOTHING;
 -- name: current_version
-SELECT version FROM definition WHERE tenant = ?1 AND workflow = ?2 ORDER BY number DESC LIMIT 1;
+SELECT version FROM definition WHERE tenant = ?1 AND workflow = ?2 AND number > 0 ORDER BY number DESC LIMIT 1;
 -- name: patches
 SELECT number, at, actor, reason, tag, base, version, operations, inverse FROM workflow_patch
 WHERE tenant = ?1 AND workflow = ?2 ORDER BY number;

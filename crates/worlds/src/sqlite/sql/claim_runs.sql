@@ -13,6 +13,15 @@ LIMIT 1;
 SELECT priority, ready_at, ticket, key FROM run_queue
 WHERE place = 1 AND tenant = ?1 AND kind = ?2 AND workflow = ?3
 ORDER BY priority DESC, ready_at, ticket LIMIT ?4;
+-- name: ready_of
+-- `/` comes right after `.`: the ids in between are those of the runs below it.
+SELECT q.key, q.kind, q.workflow FROM (
+    SELECT key FROM live_run WHERE run = ?2 AND tenant = ?1
+    UNION ALL
+    SELECT key FROM live_run WHERE run > ?2 || '.' AND run < ?2 || '/' AND tenant = ?1
+) l JOIN run_queue q ON q.key = l.key
+WHERE q.place = 1
+ORDER BY q.priority DESC, q.ready_at, q.ticket;
 -- name: taken
 SELECT key FROM run_queue
 WHERE place = 2 AND tenant = ?1 AND worker = ?2 AND ask = ?3

@@ -108,7 +108,7 @@ SELECT name FROM paused WHERE tenant = ?1 AND what = 'queue';
 SELECT queue, state, COUNT(*), MIN(due_at) FROM task WHERE tenant = ?1 GROUP BY queue, state;
 -- name: versions
 SELECT d.version, d.kind, d.registered_at,
-       d.number = (SELECT MAX(c.number) FROM definition c WHERE c.tenant = d.tenant AND c.workflow = d.workflow),
+       d.number > 0 AND d.number = (SELECT MAX(c.number) FROM definition c WHERE c.tenant = d.tenant AND c.workflow = d.workflow),
        (SELECT COUNT(*) FROM live_run r WHERE r.tenant = d.tenant AND r.workflow = d.workflow AND r.version = d.version)
 FROM definition d
 WHERE d.tenant = ?1 AND d.workflow = ?2
@@ -119,7 +119,7 @@ SELECT d.workflow, d.kind, d.version,
        EXISTS (SELECT 1 FROM paused p WHERE p.tenant = d.tenant AND p.what = 'workflow' AND p.name = d.workflow),
        d.registered_at
 FROM definition d
-WHERE d.tenant = ?1
+WHERE d.tenant = ?1 AND d.number > 0
   AND d.number = (SELECT MAX(c.number) FROM definition c WHERE c.tenant = d.tenant AND c.workflow = d.workflow)
 ORDER BY d.workflow;
 -- name: schema
