@@ -13,6 +13,9 @@ use crate::session::Session;
 /// Of a task's input so much is shown: enough to tell the items of a list apart.
 const SHOWN_INPUT: usize = 48;
 
+/// So much of the history is read at once.
+const PAGE: usize = 1_000;
+
 /// What was shown of a run so far.
 #[derive(Default)]
 pub struct Shown {
@@ -41,12 +44,17 @@ impl Shown {
         self.tasks.extend(tasks.iter().map(|task| (task.id.clone(), task.name.clone())));
         let (world, tenant) = (session.client.world(), session.client.tenant());
         let attempts = world.attempts(tenant, run).await?;
-        let (tenant, run) = (tenant.clone(), run.clone());
-        let query = HistoryQuery { tenant, run, after: self.seq, limit: 1_000 };
-        for event in world.history(query).await? {
-            self.seq = event.seq;
-            if let Some((what, to)) = self.line(&event) {
-                session.out.progress(what, &to);
+        loop {
+            let (tenant, run) = (tenant.clone(), run.clone());
+            let events = world.history(HistoryQuery { tenant, run, after: self.seq, limit: PAGE }).await?;
+            for event in &events {
+                self.seq = event.seq;
+                if let Some((what, to)) = self.line(event) {
+                    session.out.progress(what, &to);
+                }
+            }
+            if events.len() < PAGE {
+                break;
             }
         }
         for past in attempts.iter().skip(self.attempts) {

@@ -24,6 +24,7 @@ fn version_of(rig: &Rig, run: &str) -> String {
 }
 
 fn a_tag_is_moved_shown_rolled_back_and_removed(rig: &Rig) {
+    rig.ok(&["db", "migrate"]);
     let none = "no tags; `rhythm workflows tag TAG NAME` makes one";
     assert_eq!(rig.ok(&["workflows", "tags"]), none);
     let versions = registered(rig, &["echo", "sleep"]);

@@ -417,6 +417,8 @@ macro_rules! conformance_tests {
                 a_pending_letter_of_a_standalone_task_is_kept
                 a_pending_letter_keeps_its_run_and_the_runs_above_it
                 a_failed_run_is_kept_longer_unless_it_is_dismissed
+                a_deleted_run_leaves_nothing
+                what_is_in_use_is_not_deleted
                 retention_never_touches_what_is_alive
                 a_run_is_kept_while_its_tasks_are_under_way
                 a_run_nothing_will_wake_is_reported_once

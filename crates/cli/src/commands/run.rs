@@ -183,7 +183,9 @@ impl Watch<'_> {
                 return Err(CliError::Blocked { run: run.to_string(), reason, flags });
             }
             let is_late = began.elapsed() > PATIENCE;
-            if (is_late || waits_for_others(&picture, own_tasks))
+            // What its children wait for is not looked into.
+            let perhaps = is_late && !picture.children.is_empty();
+            if (perhaps || waits_for_others(&picture, own_tasks))
                 && let Some(place) = scratch.as_mut().and_then(Scratch::place)
             {
                 say(session.out, &place);

@@ -69,6 +69,7 @@ impl State {
                 Ok(Controlled::Done)
             }
             Control::Fork { run, item } => self.fork(&id, *run, *item, now),
+            Control::DeleteRun { run, letters } => tenant.delete_run(&run, letters),
             Control::StoreVersion(definition) => {
                 let key = (definition.workflow.clone(), definition.version.clone());
                 let is_new = !tenant.definitions.contains_key(&key);

@@ -108,6 +108,13 @@ pub enum Control {
     DismissRun {
         run: RunId,
     },
+    /// Removes an ended run and the ended runs below it: history, attempts, messages, letters and ids. A conflict while one of them is
+    /// live or has a task under way, and, unless `letters` go too, while one has a pending letter
+    /// (`a_deleted_run_leaves_nothing`, `what_is_in_use_is_not_deleted`).
+    DeleteRun {
+        run: RunId,
+        letters: bool,
+    },
     /// Drops a dead letter. `message` goes to the run that is held for it.
     DiscardDead {
         task: TaskId,
@@ -258,6 +265,26 @@ pub fn not_failed(run: &RunId, known: bool) -> WorldError {
         true => WorldError::Conflict(format!("run {run} has not failed")),
         false => WorldError::NotFound(format!("run {run}")),
     }
+}
+
+/// Why an ended run is not deleted.
+#[derive(Clone, Copy, Debug)]
+pub enum InUse<'a> {
+    Live(&'a str),
+    Task(&'a str),
+    Letter(&'a str),
+}
+
+/// Names what stands in the way of deleting a run, and what to do about it.
+pub fn in_use(run: &RunId, by: InUse<'_>) -> WorldError {
+    WorldError::Conflict(match by {
+        InUse::Live(live) if live == run.as_str() => format!("run {run} has not ended; cancel it first"),
+        InUse::Live(live) => format!("run {live} below run {run} has not ended; cancel it first"),
+        InUse::Task(task) => format!("task {task} is still under way; wait for it, or cancel it"),
+        InUse::Letter(task) => format!(
+            "nobody has decided about dead letter {task}; requeue or discard it, or delete it with the run (--with-letters)"
+        ),
+    })
 }
 
 /// Why a letter is not requeued whose run goes on, or failed of something else as well.

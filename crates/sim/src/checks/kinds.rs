@@ -18,6 +18,7 @@ pub fn of_control(control: &Control) -> &'static str {
         Control::PauseQueue { .. } => "pause queue",
         Control::ResumeQueue { .. } => "resume queue",
         Control::RequeueDead { .. } => "requeue dead letter",
+        Control::DeleteRun { .. } => "delete",
         Control::StoreVersion(_) => "store_version",
         Control::DismissRun { .. } => "dismiss",
         Control::DiscardDead { .. } => "discard dead letter",

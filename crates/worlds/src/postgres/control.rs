@@ -4,8 +4,8 @@ use rhythm_core::event::{EventData, Note, Reopened};
 use rhythm_core::message::Message;
 use rhythm_core::{Actor, RunId, TaskId, TaskOptions, TenantId, Version};
 use rhythm_engine::world::{
-    CommitItem, Control, ControlRequest, Controlled, Fate, Fence, FreshTime, Hint, NewRun, Opening,
-    WorldError, gone_past, handled_already, not_begun, not_failed, still_open,
+    CommitItem, Control, ControlRequest, Controlled, Fate, Fence, FreshTime, Hint, InUse, NewRun, Opening,
+    WorldError, gone_past, handled_already, in_use, not_begun, not_failed, still_open,
 };
 
 use super::batch::{self, By, Transition, cancelled_prefix};
@@ -102,6 +102,7 @@ impl Desk<'_> {
                 (Controlled::Done, runs)
             }
             Control::Fork { run, item } => return self.fork(run, item).await,
+            Control::DeleteRun { run, letters } => (self.delete(run, *letters).await?, Hint::default()),
             Control::StoreVersion(definition) => {
                 (artifacts::store_version(self, definition).await?, Hint::default())
             }
@@ -453,6 +454,24 @@ impl Desk<'_> {
         }
         let params: &[Param<'_>] = &[&self.tenant.as_str(), &run.as_str(), &self.now, &self.actor.0];
         Ok(changed(!self.session.query(sql::DISMISS_RUN, params).await?.is_empty()))
+    }
+
+    /// The run and the runs below it.
+    async fn delete(&self, run: &RunId, letters: bool) -> Result<Controlled, Fault> {
+        let family: [Param<'_>; 2] = [&self.tenant.as_str(), &run.as_str()];
+        let rows = self.session.query(sql::DELETE_LOCK, &family).await?;
+        let ended: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        let blocked = self.session.query(sql::DELETE_BLOCKED, &family).await?;
+        let blocked = blocked.first().map(|row| (row.get::<_, i32>(0), row.get::<_, &str>(1)));
+        match blocked {
+            Some((0, live)) => return Err(in_use(run, InUse::Live(live)).into()),
+            _ if !ended.contains(&run.0) => return Err(WorldError::NotFound(format!("run {run}")).into()),
+            Some((1, task)) => return Err(in_use(run, InUse::Task(task)).into()),
+            Some((_, letter)) if !letters => return Err(in_use(run, InUse::Letter(letter)).into()),
+            _ => {}
+        }
+        self.session.query(sql::DELETE_RUNS, &[&self.tenant.as_str(), &ended]).await?;
+        Ok(Controlled::Done)
     }
 
     async fn requeue_dead(&self, task: &TaskId) -> Result<(), Fault> {

@@ -100,6 +100,9 @@ statements! {
     FORGET_FAILED = "forget_failed";
     READ_LETTER = "read_letter";
     REVIVE_TASKS = "revive_tasks";
+    DELETE_LOCK = "delete_lock";
+    DELETE_BLOCKED = "delete_blocked";
+    DELETE_RUNS = "delete_runs";
     DISMISS_RUN = "dismiss_run";
     DISCARD_LETTER = "discard_letter";
     TASK_OWNER = "task_owner";

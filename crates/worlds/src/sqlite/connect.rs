@@ -78,7 +78,14 @@ impl Place {
             }
             (settled, _) => settled,
         };
-        let connection = connection.map_err(|error| self.named(error))?;
+        // A file that can be read is there: what cannot be opened is the log beside it.
+        let is_readable = |file: &Path| std::fs::File::open(file).is_ok();
+        let connection = connection.map_err(|error| match self {
+            Self::File(file) if errors::is_no_access(&error) && is_readable(file) => {
+                WorldError::ReadOnly(format!("{self}: {error}"))
+            }
+            _ => self.named(error),
+        })?;
         if access != Access::Read && connection.is_readonly("main").unwrap_or(false) {
             return Err(WorldError::ReadOnly(self.to_string()));
         }

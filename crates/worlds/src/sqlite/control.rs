@@ -1,6 +1,7 @@
 //! Operator requests, one file for each kind of object.
 
 mod dead;
+mod delete;
 mod node_types;
 mod request;
 mod runs;
