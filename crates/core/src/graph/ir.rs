@@ -149,6 +149,9 @@ pub struct Node {
     /// Its handler gets what the nodes before gave.
     #[serde(default, skip_serializing_if = "is_default")]
     pub requires_context: bool,
+    /// Its task is built in, and takes the config as its input.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub config_is_input: bool,
     /// As written: it is the agent's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_config: Option<Value>,

@@ -1,5 +1,5 @@
 //! References in config: a text that is one (`$nodes.fetch.items`, `$inputs.id`) becomes the value it leads to, one inside
-//! a text (`order ${$inputs.id}`) becomes part of the text.
+//! a text (`order ${$inputs.id}`) becomes part of the text. The config of a `parallel` node may refer to `$item`, too.
 //!
 //! A path begins in what the node gave; a leading `output` may be written where what it gave has no such key.
 
@@ -7,15 +7,25 @@ mod url;
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 pub use url::resolve_request;
 
 /// Where a reference begins.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Source {
     Inputs,
     Node(String),
+    /// What a `parallel` node does its work for.
+    Item,
+}
+
+/// The entries of a config that refer to the item of a `parallel` node, and the others.
+pub fn apart(config: &Value) -> (Map<String, Value>, Map<String, Value>) {
+    let entries = config.as_object().cloned().unwrap_or_default();
+    entries.into_iter().partition(|(key, value)| key != "items" && sources(value).contains(&Source::Item))
 }
 
 /// A reference that leads to nothing.
@@ -92,6 +102,8 @@ impl<'a> Reference<'a> {
     fn read(text: &'a str) -> Option<Self> {
         let (source, rest) = if let Some(rest) = text.strip_prefix("$inputs") {
             (Source::Inputs, rest)
+        } else if let Some(rest) = text.strip_prefix("$item") {
+            (Source::Item, rest)
         } else {
             let rest = text.strip_prefix("$nodes.")?;
             let end = rest.find(['.', '[']).unwrap_or(rest.len());
@@ -115,6 +127,7 @@ impl<'a> Reference<'a> {
             return Err(nothing(match &self.source {
                 Source::Inputs => "the run has no inputs".to_owned(),
                 Source::Node(id) => format!("node {id} has not run"),
+                Source::Item => "only the config of a parallel node has items".to_owned(),
             }));
         };
         let Some(path) = &self.path else {
@@ -219,7 +232,7 @@ mod tests {
             Source::Inputs => Some(&inputs),
             Source::Node(id) if id == "fetch" => Some(&fetch),
             Source::Node(id) if id == "wrap-1" => Some(&wrapped),
-            Source::Node(_) => None,
+            Source::Node(_) | Source::Item => None,
         };
         resolve(&config, &mut look).map_err(|error| error.to_string())
     }

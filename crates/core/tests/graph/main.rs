@@ -19,7 +19,7 @@ pub fn compiled(source: &str) -> Compiled {
     let mut registry = Registry::default();
     for kind in [
         json!({"name": "scorer", "queue": "models", "config_schema": {"type": "object", "required": ["model"]}}),
-        json!({"name": "migration"}),
+        json!({"name": "migration", "capabilities": {"supports_retry": false}}),
     ] {
         registry.add(serde_json::from_value(kind).unwrap()).unwrap();
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::node::takes_config;
 use super::report::given;
 use super::{Compiler, Language, keys};
 use crate::document::{Entry, Node as Tree, NodeKind as TreeKind};
@@ -143,6 +144,10 @@ impl<'d> Compiler<'d, '_> {
             // Handlers read what they like, and the others are read word by word.
             _ => return,
         };
+        let hands_over = found.tree().is_some_and(|tree| takes_config(&kind.kind(), Some(tree), None));
+        if hands_over {
+            return;
+        }
         let properties = kind.config_schema.as_ref().and_then(|schema| schema.get("properties"));
         let (Some(tree), Some(properties)) = (found.tree(), properties.and_then(Value::as_object)) else {
             return;
@@ -228,7 +233,7 @@ fn refers(value: &Value) -> bool {
 }
 
 fn refers_in(text: &str) -> bool {
-    text.starts_with("$nodes.") || text.starts_with("$inputs") || text.contains("${")
+    ["$nodes.", "$inputs", "$item"].iter().any(|start| text.starts_with(start)) || text.contains("${")
 }
 
 fn full(reference: &str) -> String {

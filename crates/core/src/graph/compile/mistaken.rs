@@ -7,6 +7,7 @@ use crate::document::{Node as Tree, NodeKind as TreeKind};
 use crate::flow::diagnostic::{Diagnostic, excerpt};
 use crate::graph::codes;
 use crate::graph::ir::NodeKind;
+use crate::graph::reference::{Source, sources};
 
 /// What is written, and what it was meant to begin with.
 const WORDS: [(&str, &str); 4] =
@@ -28,6 +29,15 @@ impl Compiler<'_, '_> {
                 read.for_each(|entry| self.check_mistaken(kind, &entry.value));
             }
             TreeKind::Scalar(Value::String(text)) => {
+                if *kind != NodeKind::Parallel && sources(&Value::from(text.as_str())).contains(&Source::Item)
+                {
+                    self.report.say(
+                        Diagnostic::new(codes::MISTAKEN_REFERENCE, config.span, "there is no item here")
+                            .titled(format!("`{}` refers to an item", excerpt(text)))
+                            .helped("only the config of a `parallel` node has items"),
+                    );
+                    return;
+                }
                 let Some((written, meant)) = mistaken(text) else { return };
                 let title = format!("`{}` looks like a reference and is none", excerpt(&written));
                 self.report.say(

@@ -58,9 +58,11 @@ impl<'d, 'c> Compiler<'d, 'c> {
             Some(own) if given(tree, key).is_none() && given(own, key).is_some() => own,
             _ => tree,
         };
+        let task = self.task(&ir_kind, tree, found.tree(), id);
+        let config_is_input = takes_config(&ir_kind, found.tree(), task.as_deref());
         let mut node = Node {
             id: id.to_owned(),
-            task: self.task(&ir_kind, tree, found.tree(), id),
+            task,
             queue: self.queue(tree, kind),
             config: self.prepared(&ir_kind, found.value(), found.tree()),
             kind: ir_kind,
@@ -87,6 +89,7 @@ impl<'d, 'c> Compiler<'d, 'c> {
                 .map(|_| self.report.texts(bound("allowed_tools"), "allowed_tools")),
             human,
             requires_context: false,
+            config_is_input,
             agent_config: self.report.block(tree, "agent_config").map(Tree::to_json),
             is_entry: false,
             is_terminal: false,
@@ -221,6 +224,19 @@ impl<'d, 'c> Compiler<'d, 'c> {
         }
         declared
     }
+}
+
+/// Tasks of ours with an input of their own form. `echo` gives back whatever it gets, as a handler would get it.
+const OWN_FORM: [&str; 6] = ["sleep", "fail", HTTP_TASK, "rhythm.sandbox", JQ_TASK, "shell.exec"];
+
+/// Whether the task of a node is handed the config itself.
+pub fn takes_config(kind: &NodeKind, config: Option<&Tree>, task: Option<&str>) -> bool {
+    let name = match kind {
+        NodeKind::Task => task,
+        NodeKind::Parallel => config.and_then(|config| given(config, "task")).and_then(Tree::as_str),
+        _ => None,
+    };
+    name.is_some_and(|name| OWN_FORM.contains(&name))
 }
 
 fn place_of_id(tree: &Tree) -> Option<Span> {

@@ -26,7 +26,7 @@ impl<'d> Compiler<'d, '_> {
             true => {
                 let available_next_nodes = self.targets(block, "available_next_nodes").unwrap_or_default();
                 let chooses = given(block, "available_next_nodes").is_some_and(|list| !is_empty(list));
-                self.check_branch(block, chooses || leads, "available_next_nodes");
+                self.check_branch(block, chooses || default.is_some(), "available_next_nodes");
                 Branch::AgentDriven { available_next_nodes, default: default.unwrap_or_default() }
             }
             false => {

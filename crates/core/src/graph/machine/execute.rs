@@ -43,7 +43,7 @@ impl Trouble {
 }
 
 /// How references in a config are replaced.
-type Resolve = for<'v> fn(
+pub type Resolve = for<'v> fn(
     &Value,
     &mut dyn FnMut(&Source) -> Option<&'v Value>,
 ) -> Result<Value, reference::Unresolvable>;
@@ -119,20 +119,38 @@ impl Machine<'_> {
         if !plan.refers(place) {
             return Ok(config.clone());
         }
+        if plan.node(place).kind == NodeKind::Parallel {
+            let (_, others) = reference::apart(config);
+            return self.resolved(&Value::Object(others), reference::resolve);
+        }
         let asks = plan.node(place).task.as_deref() == Some(HTTP_TASK);
         self.resolved(config, if asks { reference::resolve_request } else { reference::resolve })
     }
 
     /// What a value comes to, with all that is referred to in it.
     fn resolved(&mut self, config: &Value, resolve: Resolve) -> Result<Value, Trouble> {
-        let mut values = std::collections::BTreeMap::new();
-        let sources = reference::sources(config);
+        let named = self.named_by(config);
+        self.resolved_with(config, named, resolve)
+    }
+
+    /// What the references in a config begin with, as far as it is there.
+    pub fn named_by(&self, config: &Value) -> Vec<(Source, ValueId)> {
         let named = |source: &Source| match source {
             Source::Inputs => Some(self.memory.inputs),
             Source::Node(node) => self.memory.done.get(node.as_str()).map(|done| done.value),
+            Source::Item => None,
         };
-        let named: Vec<(Source, ValueId)> =
-            sources.into_iter().filter_map(|source| Some((source.clone(), named(&source)?))).collect();
+        let sources = reference::sources(config).into_iter();
+        sources.filter_map(|source| Some((source.clone(), named(&source)?))).collect()
+    }
+
+    pub fn resolved_with(
+        &mut self,
+        config: &Value,
+        named: Vec<(Source, ValueId)>,
+        resolve: Resolve,
+    ) -> Result<Value, Trouble> {
+        let mut values = std::collections::BTreeMap::new();
         self.need(named.iter().map(|(_, value)| *value))?;
         for (source, value) in named {
             values.insert(source, self.look(value)?);
@@ -145,6 +163,9 @@ impl Machine<'_> {
     fn task_input(&mut self, node: &Node, config: Value, input: ValueId) -> Result<Payload, Trouble> {
         if node.kind == NodeKind::Http {
             return Ok(Payload::of(&request(config)).expect("values always serialise"));
+        }
+        if node.config_is_input {
+            return Ok(own_input(node.task.as_deref(), config));
         }
         let own = node.agent_config.as_ref().map(|own| self.resolved(own, reference::resolve)).transpose()?;
         let context =
@@ -222,6 +243,19 @@ pub fn options_of(node: &Node) -> TaskOptions {
         on_exhausted: node.on_exhausted,
         ..TaskOptions::default()
     }
+}
+
+/// What a built-in task takes: the config without what is said to the node.
+pub fn own_input(task: Option<&str>, mut config: Value) -> Payload {
+    if let Some(fields) = config.as_object_mut() {
+        fields.retain(|key, value| match key.as_str() {
+            "task" | "action" => value.as_str() != task,
+            "concurrency" | "settle" => false,
+            _ => true,
+        });
+    }
+    let config = if task == Some(HTTP_TASK) { request(config) } else { config };
+    Payload::of(&config).expect("values always serialise")
 }
 
 /// What `http.request` takes: a body that is no text is sent as JSON.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::execute::{Begun, Trouble, options_of};
+use super::execute::{Begun, Trouble, options_of, own_input};
 use super::fan_store::{Page, Result};
 use super::look::object;
 use super::memory::{Visit, Wait};
@@ -17,7 +17,9 @@ use super::{Machine, Stop, Stopped};
 use crate::command::Command;
 use crate::failure::{Failure, codes as task_codes};
 use crate::flow::limits::MAX_OPEN;
-use crate::graph::ir::Node;
+use crate::graph::compile::HTTP_TASK;
+use crate::graph::ir::{Config, Node};
+use crate::graph::reference::{self, Source};
 use crate::id::CommandId;
 use crate::payload::{BlobRef, Payload};
 use crate::task::TaskOptions;
@@ -30,6 +32,9 @@ const MOST_AT_ONCE: usize = 1000;
 pub struct Fan {
     /// The config without its items, as it was when the node began.
     config: ValueId,
+    /// Entries of the config that refer to the item, and what else they refer to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of_items: Option<OfItems>,
     /// Those of a short list.
     items: ValueId,
     /// Those of a long one.
@@ -60,6 +65,12 @@ pub struct Fan {
     /// Of items whose child has failed, how often.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     failed: BTreeMap<usize, u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct OfItems {
+    entries: ValueId,
+    named: Vec<(Source, ValueId)>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -132,7 +143,9 @@ impl Fan {
             Ended::Failed(_) => None,
         });
         let items = Some(self.items).filter(|_| self.pages.is_empty());
-        given.chain([self.config]).chain(items)
+        let of_items = self.of_items.iter().flat_map(|of| of.named.iter().map(|(_, value)| *value));
+        let entries = self.of_items.iter().map(|of| of.entries);
+        given.chain([self.config]).chain(items).chain(entries).chain(of_items)
     }
 }
 
@@ -152,6 +165,14 @@ impl Machine<'_> {
             fields.remove("items");
         }
         let count = items.len();
+        let entries = match &node.config {
+            Config::Inline(config) => Value::Object(reference::apart(config).0),
+            Config::Unresolved(_) => Value::Null,
+        };
+        let of_items = entries
+            .as_object()
+            .is_some_and(|entries| !entries.is_empty())
+            .then(|| OfItems { named: self.named_by(&entries), entries: self.made(entries) });
         let config = self.made(config);
         let pages = self.paged(&items);
         let items = if pages.is_empty() { self.made(Value::Array(items)) } else { 0 };
@@ -162,6 +183,7 @@ impl Machine<'_> {
         let (clocks, pauses, failed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let mut fan = Fan {
             config,
+            of_items,
             items,
             pages,
             count,
@@ -180,7 +202,11 @@ impl Machine<'_> {
         Ok(Begun::Waits(Wait::Fan(fan)))
     }
 
-    fn start_more(&mut self, (node, since): (&Node, Timestamp), fan: &mut Fan) -> Stopped {
+    fn start_more(
+        &mut self,
+        (node, since): (&Node, Timestamp),
+        fan: &mut Fan,
+    ) -> std::result::Result<(), Trouble> {
         let config = self.look(fan.config)?;
         let asked = config.get("concurrency").and_then(Value::as_u64).unwrap_or(u64::MAX).max(1);
         let at_once = usize::try_from(asked).unwrap_or(MOST_AT_ONCE).min(MOST_AT_ONCE);
@@ -190,7 +216,7 @@ impl Machine<'_> {
         }
         if self.memory.under_way() + fan.open.len() + room > MAX_OPEN {
             let message = "more than 50,000 tasks and children under way: the limit of a run";
-            return Stop::failed(task_codes::LIMIT_EXCEEDED, message);
+            return Ok(Stop::failed(task_codes::LIMIT_EXCEEDED, message)?);
         }
         self.need_items(fan, fan.next..fan.next + room)?;
         for _ in 0..room {
@@ -207,12 +233,23 @@ impl Machine<'_> {
         fan: &mut Fan,
         config: &Value,
         place: usize,
-    ) -> Stopped {
+    ) -> std::result::Result<(), Trouble> {
         let deadline = self.left_of(node, since);
         let item = self.item_text(fan, place)?;
+        let full;
+        let config = match fan.of_items.clone() {
+            None => config,
+            Some(of) => {
+                full = self.with_item(config, of, &item)?;
+                &full
+            }
+        };
         let number = match config.get("task").and_then(Value::as_str) {
             Some(task) => {
-                let input = object(&[("config", &config.to_string()), ("input", &item)]);
+                let input = match node.config_is_input {
+                    true => own_input(Some(task), config.clone()),
+                    false => object(&[("config", &config.to_string()), ("input", &item)]),
+                };
                 self.run_task(task.to_owned(), input, TaskOptions { deadline, ..options_of(node) })
             }
             None => {
@@ -229,6 +266,22 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// The config of one item: what refers to it stands where the node has it.
+    fn with_item(&mut self, config: &Value, of: OfItems, item: &str) -> std::result::Result<Value, Trouble> {
+        let OfItems { entries, mut named } = of;
+        let entries = self.look(entries)?;
+        let item = self.memory.values.add(Payload::parse(item.to_owned()).unwrap_or_default());
+        named.push((Source::Item, item));
+        let asks = config.get("task").and_then(Value::as_str) == Some(HTTP_TASK);
+        let resolve = if asks { reference::resolve_request } else { reference::resolve };
+        let resolved = self.resolved_with(&entries, named, resolve)?;
+        let mut full = config.clone();
+        if let (Some(fields), Value::Object(resolved)) = (full.as_object_mut(), resolved) {
+            fields.extend(resolved);
+        }
+        Ok(full)
+    }
+
     /// A child has taken too long, or an item is tried again.
     pub fn fan_fired(&mut self, mut visit: Visit, mut fan: Fan, timer: CommandId) -> Stopped {
         if let Some(child) = fan.clocks.remove(&timer) {
@@ -240,7 +293,9 @@ impl Machine<'_> {
             let plan = self.plan.clone();
             let config = self.look(fan.config)?;
             let node = plan.node(self.place(&visit.node));
-            self.start_item((node, visit.since), &mut fan, &config, place)?;
+            if let Err(trouble) = self.start_item((node, visit.since), &mut fan, &config, place) {
+                return self.fan_broken(visit, fan, timer, trouble);
+            }
         }
         visit.wait = Wait::Fan(fan);
         self.memory.open.insert(visit.tokens[0].id, visit);
@@ -290,11 +345,26 @@ impl Machine<'_> {
         }
     }
 
+    /// The config of an item leads to nothing: the node fails, as it would have if the item had been the first.
+    fn fan_broken(&mut self, visit: Visit, fan: Fan, command: CommandId, trouble: Trouble) -> Stopped {
+        match trouble {
+            Trouble::Stop(stop) => Err(stop),
+            Trouble::Node(failure) => {
+                self.commands.extend(fan.timers().map(Command::CancelTimer));
+                self.commands.extend(fan.stops());
+                self.fail_node(visit, Some(command), &failure)
+            }
+        }
+    }
+
     /// Starts what there is room for, or puts the results together.
     fn fan_on(&mut self, mut visit: Visit, mut fan: Fan, command: CommandId) -> Stopped {
         if fan.ended() < fan.count {
             let plan = self.plan.clone();
-            self.start_more((plan.node(self.place(&visit.node)), visit.since), &mut fan)?;
+            let node = plan.node(self.place(&visit.node));
+            if let Err(trouble) = self.start_more((node, visit.since), &mut fan) {
+                return self.fan_broken(visit, fan, command, trouble);
+            }
             visit.wait = Wait::Fan(fan);
             self.memory.open.insert(visit.tokens[0].id, visit);
             return Ok(());
