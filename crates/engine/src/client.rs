@@ -149,7 +149,7 @@ impl Client {
         let mut pinned: BTreeMap<(String, Option<Version>), Definition> = BTreeMap::new();
         let mut runs = Vec::with_capacity(starts.len());
         for start in starts {
-            let start = self.without_tag(start).await?;
+            let start = self.pinned(start).await?;
             let key = (start.workflow.clone(), start.version.clone());
             if !pinned.contains_key(&key) {
                 let definition = self.definition(&start).await?;

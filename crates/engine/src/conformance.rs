@@ -436,6 +436,12 @@ macro_rules! conformance_tests {
                 finished_runs_stay_readable_until_retention
             }
             artifacts {
+                an_artifact_is_kept_until_it_is_removed
+                a_kept_blob_is_not_collected
+                what_is_not_there_cannot_be_kept
+                an_artifact_belongs_to_its_tenant
+                versions_are_numbered_in_the_order_of_their_registration
+                of_versions_registered_at_once_each_has_a_number
                 a_tag_moves_and_remembers_every_move
                 a_repeated_move_of_a_tag_is_one
                 a_tag_points_at_a_version_that_is_there

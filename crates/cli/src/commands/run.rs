@@ -28,7 +28,7 @@ const GLANCE: Duration = Duration::from_millis(50);
 The steps are shown as they happen, the result is printed when the run ends. Ctrl-C leaves the run where it stands; \
 --resume goes on with it. Tasks other than the built-in ones need a worker of their own on the same world.")]
 pub struct Run {
-    /// A .flow or .graph.yaml file, or the name of a registered workflow
+    /// A .flow or .graph.yaml file, or the name of a registered workflow, also with a version: order@3
     #[arg(value_name = "FILE|NAME", required_unless_present_any = ["resume", "tag"])]
     target: Option<String>,
     /// Run the version this tag points at; it names the workflow too
@@ -130,7 +130,7 @@ async fn registered(session: &Session, target: &str) -> CliResult<String> {
     let Some(file) = files.pop().filter(|_| files.is_empty()) else {
         return Err(CliError::BadValue(format!("{target} is a folder: name the file to run")));
     };
-    match session.client.define(&file.stem(), file.kind(), &file.source).await? {
+    match session.client.define_beside(&file.stem(), file.kind(), &file.source, file.folder()).await? {
         Ok(defined) => {
             let workflow = defined.definition.workflow.clone();
             if !session.out.is_quiet() && !defined.remarks.is_empty() {

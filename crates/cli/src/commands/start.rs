@@ -15,7 +15,8 @@ use crate::session::Session;
 /// Start a run of a workflow and print its id
 #[derive(Debug, Args)]
 pub struct Start {
-    /// A registered workflow; may be left out where a tag names it
+    /// A registered workflow, also with a version (order@3, order@main), or a move of a tag (main@v3); may be left out where
+    /// --tag names it
     #[arg(required_unless_present = "tags")]
     workflow: Option<String>,
     /// What the run gets: JSON, @FILE, or - for standard input
@@ -24,8 +25,8 @@ pub struct Start {
     /// The same key always names the same run: a repeated start is harmless
     #[arg(long)]
     key: Option<String>,
-    /// Start this version instead of the current one
-    #[arg(long, value_name = "HASH")]
+    /// Start this version instead of the current one: its number, its hash or the beginning of it, or a tag
+    #[arg(long, value_name = "VERSION")]
     version: Option<String>,
     /// Higher goes first
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true, value_parser = input::priority)]
@@ -53,10 +54,18 @@ impl Start {
                 "name a workflow, or one tag that points at a version; labels of the run are KEY=VALUE";
             return Err(CliError::Usage(reason.to_owned()));
         }
+        let session = Session::open(&settings).await?;
+        let workflow = self.workflow.unwrap_or_default();
+        let version = match &self.version {
+            // The client refuses a start that names its version twice.
+            Some(named) if workflow.is_empty() || workflow.contains('@') => Some(Version::new(named)),
+            Some(named) => Some(session.client.select_version(&workflow, named).await?),
+            None => None,
+        };
         let start = StartRun {
-            workflow: self.workflow.unwrap_or_default(),
+            workflow,
             tag: versions.first().map(|tag| (*tag).clone()),
-            version: self.version.map(Version::new),
+            version,
             input: input::payload("--input", self.input.as_deref())?,
             key: self.key,
             priority: self.priority,
@@ -65,7 +74,6 @@ impl Start {
             tags: labels.into_iter().map(|tag| input::pair("--tag", tag)).collect::<CliResult<_>>()?,
             ..StartRun::default()
         };
-        let session = Session::open(&settings).await?;
         let run = session.client.start_run(start).await?;
         if self.wait {
             return wait_and_tell(&session, &run).await;

@@ -35,6 +35,7 @@ codes! {
     LOOP_BACK = Error "GRAPH022" "a loop goes back to a node that is not earlier",
     INPUTS = Error "GRAPH023" "`inputs` is not a JSON Schema",
     TWO_BRANCHES = Error "GRAPH024" "a node has two ways to choose where its tokens go",
+    FILE = Error "GRAPH025" "a file that a graph refers to is not there",
     UNRESOLVED = Warning "GRAPH100" "content is not there",
     UNKNOWN_KEY = Warning "GRAPH101" "a key means nothing here",
     NEVER_SENDS = Warning "GRAPH102" "a dependency never sends anything",

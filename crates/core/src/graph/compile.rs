@@ -15,7 +15,7 @@ mod report;
 mod routing;
 mod shape;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -78,21 +78,29 @@ pub fn compile(source: &str, context: &Context<'_>) -> Compiled {
         Ok(root) => root,
         Err(diagnostic) => return Compiled { graph: None, diagnostics: vec![diagnostic] },
     };
-    let mut compiler = Compiler {
-        context,
-        lines: Lines::of(source),
-        report: Report::default(),
-        names: Names::default(),
-        schemas: BTreeMap::new(),
-        contents: BTreeMap::new(),
-        on_condition_error: OnConditionError::default(),
-        owner: None,
-        suspects: Vec::new(),
-    };
+    let mut compiler = Compiler::new(context, source);
     let graph = compiler.graph(&root);
     let diagnostics = compiler.report.finish();
     let refused = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
     Compiled { graph: graph.filter(|_| !refused), diagnostics }
+}
+
+/// Where a graph refers to files beside its own, such as `./order.schema.json`, in the order of the source.
+pub fn file_references(source: &str) -> Vec<(String, Span)> {
+    // Most graphs refer to nothing at all.
+    if !source.contains("_ref") {
+        return Vec::new();
+    }
+    let context = Context::default();
+    let Ok(root) = document::read(source) else { return Vec::new() };
+    let mut compiler = Compiler::new(&context, source);
+    compiler.graph(&root);
+    compiler.files.into_iter().map(|(span, path)| (path, span)).collect()
+}
+
+/// Whether a reference is meant as a path in a file system.
+pub fn is_path(reference: &str) -> bool {
+    reference.starts_with(['.', '/', '~']) || reference.starts_with("file:")
 }
 
 struct Compiler<'d, 'c> {
@@ -104,6 +112,8 @@ struct Compiler<'d, 'c> {
     schemas: BTreeMap<String, Option<Schema>>,
     /// What references led to.
     contents: BTreeMap<String, Value>,
+    /// Paths of files, and where they stand.
+    files: BTreeSet<(Span, String)>,
     /// Of nodes that say nothing else.
     on_condition_error: OnConditionError,
     /// The node whose text is being read.
@@ -124,6 +134,23 @@ struct Draft<'d> {
     /// It lists its dependents, perhaps none.
     lists_dependents: bool,
     wait_for_all: Option<bool>,
+}
+
+impl<'d, 'c> Compiler<'d, 'c> {
+    fn new(context: &'c Context<'c>, source: &'d str) -> Self {
+        Self {
+            context,
+            lines: Lines::of(source),
+            report: Report::default(),
+            names: Names::default(),
+            schemas: BTreeMap::new(),
+            contents: BTreeMap::new(),
+            files: BTreeSet::new(),
+            on_condition_error: OnConditionError::default(),
+            owner: None,
+            suspects: Vec::new(),
+        }
+    }
 }
 
 impl<'d> Compiler<'d, '_> {

@@ -96,6 +96,8 @@ impl State {
                 Some(_) => Ok(Controlled::Done),
                 None => Err(WorldError::NotFound(format!("node type {name}"))),
             },
+            Control::PutArtifact(new) => tenant.put_artifact(new, actor, now),
+            Control::RemoveArtifact { hash } => tenant.remove_artifact(&hash),
             Control::PutSchedule(schedule) => {
                 tenant.schedules.insert(schedule.name.clone(), schedule);
                 Ok(Controlled::Done)
