@@ -73,5 +73,5 @@ pub async fn definition(session: &Session, workflow: &str, version: Option<&str>
     let (tenant, name) = (client.tenant().clone(), workflow.clone());
     let found =
         session.rhythm.world().definition(DefinitionQuery { tenant, workflow: name, version }).await?;
-    Ok(found.ok_or_else(|| EngineError::UnknownWorkflow(workflow))?)
+    Ok(found.ok_or(EngineError::UnknownWorkflow(workflow))?)
 }
