@@ -33,8 +33,12 @@ pub fn json(argument: &str, given: &str) -> CliResult<serde_json::Value> {
 }
 
 pub fn read_text(path: &str) -> CliResult<String> {
-    let bytes = std::fs::read(path).map_err(|error| bad_file(path, &error))?;
-    text_of(path, bytes)
+    text_of(path, read_bytes(path)?)
+}
+
+/// A file as it is.
+pub fn read_bytes(path: &str) -> CliResult<Vec<u8>> {
+    std::fs::read(path).map_err(|error| bad_file(path, &error))
 }
 
 fn bad_file(path: &str, error: &std::io::Error) -> CliError {

@@ -141,7 +141,10 @@ fn versions_are_shown_and_compared(rig: &Rig) {
 
     let diff = rig.ok(&["workflows", "diff", "order", &old]);
     let lines: Vec<&str> = diff.lines().collect();
-    assert!(lines[0].starts_with("--- order sha256:") && lines[1].starts_with("+++ order sha256:"), "{diff}");
+    assert!(
+        lines[0].starts_with("--- order@1 sha256:") && lines[1].starts_with("+++ order@2 sha256:"),
+        "{diff}"
+    );
     assert!(lines.contains(&"+await Signal.next(\"go\")") && lines.contains(&" return receipt"), "{diff}");
     let same = rig.json(&["workflows", "diff", "order", "order.flow"]);
     assert_eq!((&same["same"], &same["diff"]), (&json!(true), &json!("")));

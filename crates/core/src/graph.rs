@@ -15,7 +15,7 @@ pub mod node_type;
 pub mod patch;
 pub mod reference;
 
-pub use compile::{Compiled, Context, Language, compile};
+pub use compile::{Compiled, Context, Language, compile, file_references, is_path};
 pub use ir::Graph;
 pub use machine::GraphProgram;
 pub use node_type::{NodeType, Registry};

@@ -153,7 +153,7 @@ impl Client {
         let mut pinned = Pinned::new();
         let mut runs = Vec::with_capacity(starts.len());
         for start in starts {
-            let (start, definition) = self.pinned(start, &mut pinned).await?;
+            let (start, definition) = self.with_definition(start, &mut pinned).await?;
             self.check_input(definition, &start.input).await?;
             runs.push(self.new_run(start, definition).await?);
         }
@@ -175,7 +175,7 @@ impl Client {
         let mut pinned = Pinned::new();
         let mut answers = Vec::with_capacity(starts.len());
         for start in starts {
-            let (start, definition) = self.pinned(start.clone(), &mut pinned).await?;
+            let (start, definition) = self.with_definition(start.clone(), &mut pinned).await?;
             answers.push(match self.check_input(definition, &start.input).await {
                 Ok(()) => None,
                 Err(error @ EngineError::Misfit { .. }) => Some(error),
@@ -186,12 +186,12 @@ impl Client {
     }
 
     /// The definition a start means; each is looked up once.
-    async fn pinned<'p>(
+    async fn with_definition<'p>(
         &self,
         start: StartRun,
         pinned: &'p mut Pinned,
     ) -> Result<(StartRun, &'p Definition), EngineError> {
-        let start = self.without_tag(start).await?;
+        let start = self.pinned(start).await?;
         let key = (start.workflow.clone(), start.version.clone());
         if !pinned.contains_key(&key) {
             let definition = self.definition(&start).await?;

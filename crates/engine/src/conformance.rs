@@ -17,6 +17,7 @@ pub mod durability;
 pub mod endings;
 pub mod forks;
 pub mod fused;
+pub mod kept;
 pub mod liveness;
 pub mod messages;
 #[cfg(feature = "model")]
@@ -439,7 +440,15 @@ macro_rules! conformance_tests {
                 a_commit_can_be_repeated_after_reopening
                 finished_runs_stay_readable_until_retention
             }
+            kept {
+                an_artifact_is_kept_until_it_is_removed
+                a_kept_blob_is_not_collected
+                what_is_not_there_cannot_be_kept
+                an_artifact_belongs_to_its_tenant
+            }
             artifacts {
+                versions_are_numbered_in_the_order_of_their_registration
+                of_versions_registered_at_once_each_has_a_number
                 a_tag_moves_and_remembers_every_move
                 a_version_is_stored_beside_the_current_one
                 a_repeated_move_of_a_tag_is_one

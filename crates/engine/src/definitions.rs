@@ -1,12 +1,13 @@
 //! From a text to a definition that can be stored: read, checked, compiled once, and never again on the way of a run.
 
+pub mod beside;
 pub mod graph;
 
 use rhythm_core::flow::check::Mention;
 use rhythm_core::flow::front_matter::place_of;
 use rhythm_core::flow::{self, Defaults, Diagnostic, Examined, Settings, Severity, codes};
 use rhythm_core::schema::{self, Schema};
-use rhythm_core::{Version, WorkflowKind};
+use rhythm_core::{BlobRef, Version, WorkflowKind};
 use serde_json::json;
 
 use crate::inputs::{self, Misfit};
@@ -24,6 +25,8 @@ pub struct Defined {
     pub remarks: Vec<Diagnostic>,
     /// Tasks it starts under constant names.
     pub tasks: Vec<Mention>,
+    /// Files that a graph brings along, to be stored before it.
+    pub files: Vec<(BlobRef, Vec<u8>)>,
 }
 
 /// Why a text is no workflow.
@@ -59,7 +62,8 @@ pub fn define_with(
         WorkflowKind::Graph => graph::define(plain, around),
         WorkflowKind::Code | WorkflowKind::Drill => {
             let (remarks, tasks) = (Vec::new(), Vec::new());
-            Ok(Defined { definition: plain, settings: Settings::default(), remarks, tasks })
+            let files = Vec::new();
+            Ok(Defined { definition: plain, settings: Settings::default(), remarks, tasks, files })
         }
     }
 }
@@ -123,5 +127,6 @@ fn define_flow(plain: Definition, around: &Surroundings) -> Result<Defined, Refu
         format: code.format,
         ..Definition { workflow: String::new(), ..plain }
     };
-    Ok(Defined { definition, settings, remarks: checked.diagnostics, tasks: checked.task_names })
+    let (remarks, tasks) = (checked.diagnostics, checked.task_names);
+    Ok(Defined { definition, settings, remarks, tasks, files: Vec::new() })
 }

@@ -270,6 +270,14 @@ impl Records for MemoryWorld {
         Ok(self.transact(|state, _| state.tenant(tenant).version_rows(workflow)))
     }
 
+    async fn version_numbers(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<NumberedVersion>> {
+        Ok(self.transact(|state, _| state.tenant(tenant).version_numbers(workflow)))
+    }
+
+    async fn artifacts(&self, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>> {
+        Ok(self.transact(|state, _| state.tenant(tenant).artifact_rows()))
+    }
+
     async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {
         Ok(self.transact(|state, _| state.tenant(tenant).tag_rows()))
     }

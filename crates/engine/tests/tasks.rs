@@ -495,6 +495,12 @@ impl Records for Forgetful {
     async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
         self.inner.versions(tenant, workflow).await
     }
+    async fn version_numbers(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<NumberedVersion>> {
+        self.inner.version_numbers(tenant, workflow).await
+    }
+    async fn artifacts(&self, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>> {
+        self.inner.artifacts(tenant).await
+    }
     async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {
         self.inner.tags(tenant).await
     }

@@ -348,6 +348,20 @@ impl Records for SimWorld {
         }))
     }
 
+    async fn version_numbers(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<NumberedVersion>> {
+        let query = (tenant.clone(), workflow.to_owned());
+        read!(self, "version_numbers", query, |world, (tenant, workflow)| Box::pin(async move {
+            let workflow: String = workflow;
+            world.version_numbers(&tenant, &workflow).await
+        }))
+    }
+
+    async fn artifacts(&self, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>> {
+        read!(self, "artifacts", tenant.clone(), |world, tenant| Box::pin(async move {
+            world.artifacts(&tenant).await
+        }))
+    }
+
     async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {
         read!(self, "tags", tenant.clone(), |world, tenant| Box::pin(
             async move { world.tags(&tenant).await }

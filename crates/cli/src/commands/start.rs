@@ -29,7 +29,8 @@ const GLANCE: Duration = Duration::from_millis(100);
 started unless every line is JSON that the workflow takes; those that are not are named by their numbers. Without --key and \
 --key-field every call starts new runs.")]
 pub struct Start {
-    /// A registered workflow; may be left out where a tag names it
+    /// A registered workflow, also with a version (order@3, order@main), or a move of a tag (main@v3); may be left out where
+    /// --tag names it
     #[arg(required_unless_present = "tags")]
     workflow: Option<String>,
     /// What the run gets: JSON, @FILE, or - for standard input
@@ -44,8 +45,8 @@ pub struct Start {
     /// With --each: the key of a line is what this field of it holds
     #[arg(long, value_name = "FIELD", requires = "each", conflicts_with = "key")]
     key_field: Option<String>,
-    /// Start this version instead of the current one
-    #[arg(long, value_name = "HASH")]
+    /// Start this version instead of the current one: its number, its hash or the beginning of it, or a tag
+    #[arg(long, value_name = "VERSION")]
     version: Option<String>,
     /// Higher goes first
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true, value_parser = input::priority)]
@@ -73,10 +74,18 @@ impl Start {
                 "name a workflow, or one tag that points at a version; labels of the run are KEY=VALUE";
             return Err(CliError::Usage(reason.to_owned()));
         }
+        let session = Session::open(&settings).await?;
+        let workflow = self.workflow.unwrap_or_default();
+        let version = match &self.version {
+            // The client refuses a start that names its version twice.
+            Some(named) if workflow.is_empty() || workflow.contains('@') => Some(Version::new(named)),
+            Some(named) => Some(session.client.select_version(&workflow, named).await?),
+            None => None,
+        };
         let start = StartRun {
-            workflow: self.workflow.unwrap_or_default(),
+            workflow,
             tag: versions.first().map(|tag| (*tag).clone()),
-            version: self.version.map(Version::new),
+            version,
             input: input::payload("--input", self.input.as_deref())?,
             key: self.key,
             priority: self.priority,

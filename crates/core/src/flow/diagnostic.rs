@@ -74,7 +74,7 @@ impl Diagnostic {
 }
 
 /// A piece of a source as it can stand in a title: on one line, not too long.
-pub(crate) fn excerpt(text: &str) -> String {
+pub fn excerpt(text: &str) -> String {
     const SHOWN: usize = 40;
     let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
     if text.chars().nth(SHOWN).is_some() {

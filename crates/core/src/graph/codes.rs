@@ -37,6 +37,7 @@ codes! {
     TWO_BRANCHES = Error "GRAPH024" "a node has two ways to choose where its tokens go",
     UNSUPPORTED = Error "GRAPH025" "a node asks for what its type does not support",
     MISTAKEN_REFERENCE = Error "GRAPH026" "a text looks like a reference and is none",
+    FILE = Error "GRAPH027" "a file that a graph refers to is not there",
     UNRESOLVED = Warning "GRAPH100" "content is not there",
     UNKNOWN_KEY = Warning "GRAPH101" "a key means nothing here",
     NEVER_SENDS = Warning "GRAPH102" "a dependency never sends anything",

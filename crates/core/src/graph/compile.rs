@@ -88,6 +88,24 @@ pub fn compile(source: &str, context: &Context<'_>) -> Compiled {
     Compiled { graph: graph.filter(|_| !refused), diagnostics }
 }
 
+/// Where a graph refers to files beside its own, such as `./order.schema.json`, in the order of the source.
+pub fn file_references(source: &str) -> Vec<(String, Span)> {
+    // Most graphs refer to nothing at all.
+    if !source.contains("_ref") {
+        return Vec::new();
+    }
+    let context = Context::default();
+    let Ok(root) = document::read(source) else { return Vec::new() };
+    let mut compiler = Compiler::new(source, &context);
+    compiler.graph(&root);
+    compiler.files.into_iter().map(|(span, path)| (path, span)).collect()
+}
+
+/// Whether a reference is meant as a path in a file system.
+pub fn is_path(reference: &str) -> bool {
+    reference.starts_with(['.', '/', '~']) || reference.starts_with("file:")
+}
+
 struct Compiler<'d, 'c> {
     context: &'c Context<'c>,
     lines: Lines<'d>,
@@ -99,6 +117,8 @@ struct Compiler<'d, 'c> {
     contents: BTreeMap<String, Value>,
     /// Registered ones that nodes have.
     types: BTreeMap<String, NodeType>,
+    /// Paths of files, and where they stand.
+    files: BTreeSet<(Span, String)>,
     /// Of nodes that say nothing else.
     on_condition_error: OnConditionError,
     /// Nodes that edges with conditions leave.
@@ -133,6 +153,7 @@ impl<'d, 'c> Compiler<'d, 'c> {
             schemas: BTreeMap::new(),
             contents: BTreeMap::new(),
             types: BTreeMap::new(),
+            files: BTreeSet::new(),
             on_condition_error: OnConditionError::default(),
             routed_by_edges: BTreeSet::new(),
             owner: None,

@@ -79,7 +79,8 @@ pub(super) fn define(plain: Definition, around: &Surroundings) -> Result<Defined
         format: graph.format,
         ..Definition { workflow: String::new(), ..plain }
     };
-    Ok(Defined { definition, settings: Settings::default(), remarks: diagnostics, tasks })
+    let (settings, files) = (Settings::default(), Vec::new());
+    Ok(Defined { definition, settings, remarks: diagnostics, tasks, files })
 }
 
 /// The same text is another version once content it lacked is there, or a type it uses has become another: a version

@@ -166,6 +166,7 @@ impl Client {
         let (workflow, version, tag) = match &wish.tag {
             None => (wish.workflow.clone(), None, None),
             Some(tag) => {
+                crate::tags::whole(tag)?;
                 let (target, number) = self.tagged(tag).await?;
                 if !wish.workflow.is_empty() && wish.workflow != target.workflow {
                     let (tag, workflow, of) = (tag.clone(), wish.workflow.clone(), target.workflow);

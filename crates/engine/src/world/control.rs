@@ -10,7 +10,7 @@ use rhythm_core::{
 use serde::{Deserialize, Serialize};
 
 use super::WorldError;
-use super::artifacts::{NewTagMove, NewWorkflowPatch};
+use super::artifacts::{NewArtifact, NewTagMove, NewWorkflowPatch};
 use super::runs::{CommitItem, Definition, NewRun};
 use super::tasks::NewTask;
 
@@ -149,6 +149,13 @@ pub enum Control {
         tasks: Vec<NewTask>,
         /// Fire times that were passed over.
         missed: u64,
+    },
+    /// Keeps a blob that exists until it is removed; a removal lets the collector take it, unless something stored names it
+    /// (`an_artifact_is_kept_until_it_is_removed`, `a_kept_blob_is_not_collected`, `what_is_not_there_cannot_be_kept`,
+    /// `an_artifact_belongs_to_its_tenant`).
+    PutArtifact(NewArtifact),
+    RemoveArtifact {
+        hash: String,
     },
     /// Points a tag at a version, or at nothing, if nobody moved it since the caller looked; otherwise a conflict. Unchanged
     /// when this very move was made before (`a_tag_moves_and_remembers_every_move`, `a_repeated_move_of_a_tag_is_one`,

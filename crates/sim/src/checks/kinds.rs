@@ -30,6 +30,8 @@ pub fn of_control(control: &Control) -> &'static str {
         Control::PauseSchedule { .. } => "pause schedule",
         Control::ResumeSchedule { .. } => "resume schedule",
         Control::FireSchedule { .. } => "fire schedule",
+        Control::PutArtifact(_) => "put artifact",
+        Control::RemoveArtifact { .. } => "remove artifact",
         Control::MoveTag(_) => "move tag",
         Control::PatchWorkflow(_) => "patch workflow",
     }

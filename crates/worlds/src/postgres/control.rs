@@ -132,6 +132,8 @@ impl Desk<'_> {
                 self.cancel_task(task).await?;
                 (Controlled::Done, Hint::ALL)
             }
+            Control::PutArtifact(new) => (artifacts::put(self, new).await?, Hint::default()),
+            Control::RemoveArtifact { hash } => (artifacts::remove(self, hash).await?, Hint::default()),
             Control::MoveTag(wish) => (artifacts::move_tag(self, wish).await?, Hint::default()),
             Control::PatchWorkflow(wish) => (artifacts::patch_workflow(self, wish).await?, Hint::default()),
             schedule => return schedules::control(self, schedule).await,

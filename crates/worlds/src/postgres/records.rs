@@ -12,9 +12,10 @@ use rhythm_core::event::Event;
 use rhythm_core::graph::NodeType;
 use rhythm_core::{CommandId, RunId, TaskId, TenantId};
 use rhythm_engine::world::{
-    ApprovalQuery, ApprovalRow, AttemptRow, Damage, DamageQuery, DeadLetter, DeadQuery, Health, HistoryQuery,
-    Page, Picture, QueueRow, ReadyWork, Records, RunQuery, RunSummary, Schedule, TagMove, TaskQuery,
-    TaskSummary, VersionRow, WorkerRow, WorkflowPatch, WorkflowRow, WorldResult,
+    ApprovalQuery, ApprovalRow, ArtifactRow, AttemptRow, Damage, DamageQuery, DeadLetter, DeadQuery, Health,
+    HistoryQuery, NumberedVersion, Page, Picture, QueueRow, ReadyWork, Records, RunQuery, RunSummary,
+    Schedule, TagMove, TaskQuery, TaskSummary, VersionRow, WorkerRow, WorkflowPatch, WorkflowRow,
+    WorldResult,
 };
 
 pub use self::lists::fate;
@@ -89,6 +90,14 @@ impl Records for PostgresWorld {
 
     async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
         lists::versions(&self.reader, tenant, workflow).await
+    }
+
+    async fn version_numbers(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<NumberedVersion>> {
+        artifacts::version_numbers(&self.reader, tenant, workflow).await
+    }
+
+    async fn artifacts(&self, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>> {
+        artifacts::all(&self.reader, tenant).await
     }
 
     async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {

@@ -22,6 +22,7 @@ pub const MIGRATIONS: &[Migration] = &[
     migration!(5, "0005_artifacts"),
     migration!(6, "0006_repairs"),
     migration!(7, "0007_views"),
+    migration!(8, "0008_artifacts"),
 ];
 
 /// The schema version this build needs.

@@ -28,6 +28,10 @@ statements! {
     STORE_VERSION = "store_version";
     CURRENT_VERSION = "current_version";
     HAS_VERSION = "has_version";
+    PUT_ARTIFACT = "put_artifact";
+    REMOVE_ARTIFACT = "remove_artifact";
+    ARTIFACTS = "artifacts";
+    VERSION_NUMBERS = "version_numbers";
     TAGS = "tags";
     TAG_HISTORY = "tag_history";
     MOVE_TAG = "move_tag";

@@ -7,4 +7,4 @@ mod request;
 mod runs;
 mod schedules;
 
-pub use request::control;
+pub use request::{changed_if, control};

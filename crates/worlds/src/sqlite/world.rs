@@ -311,6 +311,16 @@ impl Records for SqliteWorld {
         self.read(move |sql| records::versions(sql, &tenant, &workflow)).await
     }
 
+    async fn version_numbers(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<NumberedVersion>> {
+        let (tenant, workflow) = (tenant.clone(), workflow.to_owned());
+        self.read(move |sql| artifacts::version_numbers(sql, &tenant, &workflow)).await
+    }
+
+    async fn artifacts(&self, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>> {
+        let tenant = tenant.clone();
+        self.read(move |sql| artifacts::all(sql, &tenant)).await
+    }
+
     async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {
         let tenant = tenant.clone();
         self.read(move |sql| artifacts::tags(sql, &tenant)).await

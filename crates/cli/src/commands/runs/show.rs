@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::list::state;
 use super::people::{self, Deed};
 use super::{places, position};
+use crate::commands::workflows::versions::{numbered, short_version};
 use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::output::{Table, short};
@@ -30,6 +31,7 @@ pub struct Show {
 struct Shown {
     #[serde(flatten)]
     summary: RunSummary,
+    version_number: Option<u64>,
     input: Payload,
     output: Option<Payload>,
     failure: Option<Failure>,
@@ -72,8 +74,10 @@ impl Show {
             Some(output) => Some(session.loaded(output).await?),
             None => None,
         };
+        let version_number = session.client.number_of(&summary.workflow, &summary.version).await?;
         let shown = Shown {
             summary,
+            version_number,
             input: session.loaded(input).await?,
             output,
             failure,
@@ -105,12 +109,10 @@ async fn tell(session: &Session, shown: &Shown) -> CliResult {
     let time = |at: Timestamp| format!("{} ({})", exact(at), relative(now, at));
     let value = |payload: &Payload| short(payload.text().unwrap_or("(large)"), SHOWN);
     let tags: Vec<String> = run.tags.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let name = numbered(&run.workflow, shown.version_number, &run.version);
     session.out.details(&[
         ("run", run.id.to_string()),
-        (
-            "workflow",
-            format!("{} ({}, {})", run.workflow, run.kind.as_str(), short(run.version.as_str(), 20)),
-        ),
+        ("workflow", format!("{name} ({}, {})", run.kind.as_str(), short_version(&run.version))),
         ("status", state(run)),
         ("created", time(run.created_at)),
         ("updated", time(run.updated_at)),

@@ -2,7 +2,7 @@ use clap::Args;
 use rhythm_engine::patches::{Change, PatchWorkflow, Proposal};
 use serde_json::json;
 
-use super::versions::{find, short_version};
+use super::versions::short_version;
 use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::input;
@@ -59,12 +59,12 @@ impl Patch {
         let session = Session::open(&settings).await?;
         let client = &session.client;
         let expected = match &self.expect {
-            Some(prefix) => {
+            Some(named) => {
                 let name = match (&self.tag, workflow.is_empty()) {
                     (Some(tag), true) => client.tagged(tag).await?.0.workflow,
                     _ => workflow.clone(),
                 };
-                Some(find(&session, &name, prefix).await?)
+                Some(client.select_version(&name, named).await?)
             }
             None => None,
         };

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Compiler, Language};
+use super::{Compiler, Language, is_path};
 use crate::document::{Entry, Node as Tree, NodeKind as TreeKind};
 use crate::flow::diagnostic::Diagnostic;
 use crate::graph::condition::Condition;
@@ -77,6 +77,9 @@ impl Compiler<'_, '_> {
                     continue;
                 }
             };
+            if let Some(path) = value.as_str().filter(|reference| is_path(reference)) {
+                self.files.insert((value.span, path.to_owned()));
+            }
             match value.as_str().and_then(|reference| self.content(reference, key, value.span)) {
                 Some(content) => kept.insert(name.to_owned(), content),
                 None => kept.insert(key.clone(), value.to_json()),

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::node::takes_config;
 use super::report::given;
-use super::{Compiler, Language, keys};
+use super::{Compiler, Language, is_path, keys};
 use crate::document::{Entry, Node as Tree, NodeKind as TreeKind};
 use crate::flow::diagnostic::{Diagnostic, excerpt};
 use crate::flow::similar::closest;
@@ -49,13 +49,16 @@ impl<'d> Compiler<'d, '_> {
             return Found::Here(Cow::Borrowed(config));
         }
         let Some(holder) = given(node, "config_ref") else { return Found::Nowhere };
-        let reference = match &holder.kind {
+        let (reference, place) = match &holder.kind {
             TreeKind::Mapping(_) => {
                 self.report.keys(holder, keys::CONFIG_REF, "`config_ref`");
-                self.report.text(holder, "cas_ref")
+                (self.report.text(holder, "cas_ref"), given(holder, "cas_ref").unwrap_or(holder).span)
             }
-            _ => self.report.text(node, "config_ref"),
+            _ => (self.report.text(node, "config_ref"), holder.span),
         };
+        if let Some(path) = reference.filter(|reference| is_path(reference)) {
+            self.files.insert((place, path.to_owned()));
+        }
         match reference.map(|reference| (reference, self.content(reference, "config_ref", holder.span))) {
             None => Found::Nowhere,
             Some((_, Some(content))) => Found::Here(Cow::Owned(Tree::of(content, holder.span))),
@@ -69,6 +72,10 @@ impl<'d> Compiler<'d, '_> {
         let content = (self.context.content)(&reference);
         if let Some(content) = &content {
             self.contents.insert(reference, content.clone());
+        } else if is_path(&reference) {
+            let title = format!("the file `{}` is not there", excerpt(&reference));
+            let help = "`rhythm workflows register` stores files within the folder of the graph's own file; a world opens no path";
+            self.report.wrong(codes::FILE, span, format!("`{key}`"), title, help);
         } else {
             self.report.say(
                 Diagnostic::new(codes::UNRESOLVED, span, format!("`{key}`"))

@@ -248,6 +248,7 @@ pub async fn workflows(link: &Link, tenant: &TenantId) -> WorldResult<Vec<Workfl
             workflow: row.get("workflow"),
             kind: workflow_kind(row.get("kind"))?,
             version: Version(row.get("version")),
+            number: count(row.get("version_number")),
             versions: count(row.get("versions")),
             paused: row.get("paused"),
             registered_at: time(row, "registered_at"),
@@ -259,6 +260,7 @@ pub async fn workflows(link: &Link, tenant: &TenantId) -> WorldResult<Vec<Workfl
 pub async fn versions(link: &Link, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
     let read = |row: &Row| {
         Ok(VersionRow {
+            number: count(row.get("version_number")),
             version: Version(row.get("version")),
             kind: workflow_kind(row.get("kind"))?,
             registered_at: time(row, "registered_at"),

@@ -18,6 +18,7 @@ FROM (
     UNION ALL SELECT failure FROM dead_letter
     UNION ALL SELECT source FROM definition
     UNION ALL SELECT encode(compiled, 'escape') FROM definition WHERE position('sha256:'::bytea IN compiled) > 0
+    UNION ALL SELECT hash FROM artifact
     UNION ALL SELECT rule FROM schedule
     UNION ALL SELECT operations FROM workflow_patch
     UNION ALL SELECT inverse FROM workflow_patch

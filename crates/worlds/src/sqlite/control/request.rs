@@ -65,6 +65,8 @@ pub fn control(tx: &Tx<'_>, request: &ControlRequest) -> WorldResult<Controlled>
                 schedules::Firing { expected: *expected, next_at: *next_at, runs, tasks, missed: *missed };
             schedules::fire(tx, tenant, name, &firing)
         }
+        Control::PutArtifact(new) => artifacts::put(tx, tenant, actor, new),
+        Control::RemoveArtifact { hash } => artifacts::remove(tx, tenant, hash),
         Control::MoveTag(wish) => artifacts::move_tag(tx, tenant, actor, wish),
         Control::PatchWorkflow(wish) => artifacts::patch_workflow(tx, tenant, actor, wish),
     }
