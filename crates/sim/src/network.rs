@@ -13,6 +13,7 @@ use rhythm_engine::world::{Hint, WakeupSenders, Wakeups, World, WorldError, Worl
 use tokio::sync::oneshot;
 
 use crate::checks::{Applied, Checks, Moment, Objection};
+use crate::collector::Stored;
 use crate::dice::Dice;
 use crate::faults::{Fault, Faults};
 use crate::former::Formers;
@@ -39,6 +40,7 @@ pub struct Network {
     workers: Mutex<BTreeSet<Owner>>,
     luck: Mutex<Luck>,
     pub formers: Mutex<Formers>,
+    pub stored: Stored,
     /// Where the futures of real worlds are waited for.
     runtime: Option<tokio::runtime::Handle>,
 }
@@ -162,6 +164,7 @@ impl Network {
             workers: Mutex::default(),
             luck: Mutex::default(),
             formers: Mutex::default(),
+            stored: Stored::default(),
             runtime: None,
         }
     }
