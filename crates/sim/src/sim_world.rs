@@ -227,7 +227,9 @@ impl World for SimWorld {
             shown: |_, ()| None,
             names: |(_, blob, _)| blob.hash.clone(),
         };
-        self.ask(call, request).await
+        self.ask(call, request).await?;
+        self.network.stored.note(tenant, blob);
+        Ok(())
     }
 
     async fn read_blob(&self, tenant: &TenantId, blob: &BlobRef) -> WorldResult<Arc<[u8]>> {
