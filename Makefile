@@ -49,8 +49,12 @@ crash: ## kill, stop and starve real processes, long, on SQLite and PostgreSQL (
 	cargo build --release --locked -p rhythm-crash
 	scripts/with-postgres.sh cargo run --release --locked -p rhythm-crash --bin crash -- --scale long $(SCENARIOS)
 
-mutants: ## deliberate faults, each caught by a named test; ONLY=name tries one
+mutants: ## deliberate faults, each caught by a named test; ONLY=name tries one, SAMPLE=60 SEED=7 random ones
+ifdef SAMPLE
+	@scripts/sample-mutants.sh $(SAMPLE) $(SEED)
+else
 	RHYTHM_PG_FAST=1 scripts/with-postgres.sh cargo run --locked -p rhythm-mutants -- $(addprefix --only ,$(ONLY))
+endif
 
 fmt: ## format the code in place
 	cargo fmt --all

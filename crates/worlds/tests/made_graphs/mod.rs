@@ -20,7 +20,7 @@ use crate::agreeing::{self, NOON};
 const GRAPHS: u64 = 60;
 const MOST_NODES: usize = 7;
 const EXPRESSIONS: [&str; 4] =
-    ["output.n > 1", "output.n == 0", "ctx.n0.output.n < 2", "output.missing.n > 1"];
+    ["output.n > 1", "output.n == 0", "ctx.FIRST.output.n < 2", "output.missing.n > 1"];
 
 /// Plays the seeds of a shard in memory and on worlds that `open` makes for them. The second value of `open`
 /// must outlive the world.
@@ -66,8 +66,9 @@ fn scenario(seed: u64) -> Value {
     // Small seeds give the same first roll.
     dice.roll(2);
     let count = 2 + dice.roll(MOST_NODES - 1);
-    let mut draft =
-        Draft { dice, count, earlier: vec![None; count], tasks: Map::new(), decisions: Map::new() };
+    let (tasks, decisions) = (Map::new(), Map::new());
+    let names = names(&mut dice, count);
+    let mut draft = Draft { dice, names, earlier: vec![None; count], tasks, decisions };
     let nodes: Vec<Value> = (0..count).map(|place| draft.node(place)).collect();
     let said: Vec<Value> = (0..3).map(|_| json!({"ok": draft.dice.roll(3) > 0})).collect();
     draft.tasks.insert("rhythm.sandbox".to_owned(), said.into());
@@ -94,30 +95,37 @@ fn scenario(seed: u64) -> Value {
 
 struct Draft {
     dice: Dice,
-    count: usize,
-    /// For each node, a node that leads to it.
+    /// Of the nodes, by their place.
+    names: Vec<String>,
+    /// A node that leads to each.
     earlier: Vec<Option<usize>>,
     tasks: Map<String, Value>,
     decisions: Map<String, Value>,
 }
 
-fn name(place: usize) -> String {
-    format!("n{place}")
+/// In any order, so that what goes by name differs from what goes by place.
+fn names(dice: &mut Dice, count: usize) -> Vec<String> {
+    let mut left: Vec<usize> = (0..count).collect();
+    (0..count).map(|_| format!("n{}", left.swap_remove(dice.roll(left.len())))).collect()
 }
 
 impl Draft {
+    fn name(&self, place: usize) -> String {
+        self.names[place].clone()
+    }
+
     fn one_in(&mut self, sides: usize) -> bool {
         self.dice.roll(sides) == 0
     }
 
     /// Returns some of the nodes after this one.
     fn later(&mut self, place: usize, most: usize) -> Vec<String> {
-        let room = self.count - place - 1;
+        let room = self.names.len() - place - 1;
         let wanted = if room == 0 { 0 } else { self.dice.roll(most + 1) };
         let mut chosen: Vec<usize> = (0..wanted).map(|_| place + 1 + self.dice.roll(room)).collect();
         chosen.sort_unstable();
         chosen.dedup();
-        chosen.into_iter().map(name).collect()
+        chosen.into_iter().map(|place| self.name(place)).collect()
     }
 
     fn condition(&mut self) -> Value {
@@ -125,16 +133,18 @@ impl Draft {
             4 => {
                 json!({"type": "python_sandbox", "code": "def evaluate(output, context):\n    return True\n"})
             }
-            place => json!({"type": "cel", "expression": EXPRESSIONS[place]}),
+            place => {
+                json!({"type": "cel", "expression": EXPRESSIONS[place].replace("FIRST", &self.names[0])})
+            }
         }
     }
 
     fn node(&mut self, place: usize) -> Value {
         let kinds = ["conditional", "human", "delay", "signal", "child", "parallel", "agent", "filter"];
         let kind = kinds.get(self.dice.roll(14)).copied().unwrap_or("task");
-        // A conditional node needs a node to route to.
-        let kind = if kind == "conditional" && place + 1 == self.count { "task" } else { kind };
-        let mut node = json!({"id": name(place), "type": kind, "dependents": self.later(place, 3)});
+        // What only routes needs somewhere to route to.
+        let kind = if kind == "conditional" && place + 1 == self.names.len() { "task" } else { kind };
+        let mut node = json!({"id": self.name(place), "type": kind, "dependents": self.later(place, 3)});
         match kind {
             "human" => {
                 node["rejection_path"] = json!(self.later(place, 1));
@@ -153,11 +163,12 @@ impl Draft {
             node["branch"] = json!({"rules": rules, "default": self.later(place, 2)});
         }
         if kind == "conditional" {
-            node["dependents"] = json!([name(place + 1)]);
+            node["dependents"] = json!([self.name(place + 1)]);
         }
         if self.one_in(4) {
-            // Loops back to itself, or to a node that leads here.
-            let back = name(if self.one_in(2) { place } else { self.earlier[place].unwrap_or(place) });
+            // To itself, or to one that leads here.
+            let back = if self.one_in(2) { place } else { self.earlier[place].unwrap_or(place) };
+            let back = self.name(back);
             node["loop"] = json!({"max_iterations": 1 + self.dice.roll(3), "loop_back_to": back,
                 "condition": self.condition(), "timeout_path": self.later(place, 1)});
         }
@@ -178,7 +189,7 @@ impl Draft {
         let answers = self.answers(&node);
         // Nodes of other types need no script. With one they would be compiled as another type.
         if ["task", "agent"].contains(&kind) {
-            self.tasks.insert(name(place), answers);
+            self.tasks.insert(self.name(place), answers);
         }
         self.decide(place);
         node
@@ -189,8 +200,8 @@ impl Draft {
         if node.get("branch").is_some() {
             return;
         }
-        for to in place + 1..self.count {
-            let leads = node["dependents"].as_array().is_some_and(|ids| ids.contains(&json!(name(to))));
+        for to in place + 1..self.names.len() {
+            let leads = node["dependents"].as_array().is_some_and(|ids| ids.contains(&json!(self.name(to))));
             if leads {
                 self.earlier[to] = Some(place);
             }
@@ -251,6 +262,6 @@ impl Draft {
             json!({"decision": decision, "by": "ann"})
         });
         let decisions = decisions.collect();
-        self.decisions.insert(name(place), decisions);
+        self.decisions.insert(self.name(place), decisions);
     }
 }

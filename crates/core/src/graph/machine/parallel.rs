@@ -11,7 +11,7 @@ use super::execute::{Begun, Trouble, options_of, own_input};
 use super::fan_store::{Page, Result};
 use super::look::object;
 use super::memory::{Visit, Wait};
-use super::outcome::shown;
+use super::outcome::{hurried, shown};
 use super::values::ValueId;
 use super::{Machine, Stop, Stopped};
 use crate::command::Command;
@@ -320,28 +320,34 @@ impl Machine<'_> {
         let (place, clock) = fan.close(command);
         self.commands.extend(clock.map(Command::CancelTimer));
         let config = self.look(fan.config)?;
-        if fan.of_children {
+        let failure = if fan.of_children {
             let attempt = fan.failed.get(&place).copied().unwrap_or_default() + 1;
             let plan = self.plan.clone();
             let node = plan.node(self.place(&visit.node));
-            let pause = self.pause_before_next(node, (command, attempt), failure);
-            if let Some(delay) = pause.filter(|delay| !self.is_too_late(&visit, *delay)) {
-                fan.failed.insert(place, attempt);
-                fan.pauses.insert(self.timer(self.input.at.plus(delay)), place);
-                visit.wait = Wait::Fan(fan);
-                self.memory.open.insert(visit.tokens[0].id, visit);
-                return Ok(());
+            let failed = failure.clone().with_attempts(attempt);
+            match self.pause_before_next(node, (command, attempt), failure) {
+                Some(delay) if self.is_too_late(&visit, delay) => hurried(failed),
+                Some(delay) => {
+                    fan.failed.insert(place, attempt);
+                    fan.pauses.insert(self.timer(self.input.at.plus(delay)), place);
+                    visit.wait = Wait::Fan(fan);
+                    self.memory.open.insert(visit.tokens[0].id, visit);
+                    return Ok(());
+                }
+                None => failed,
             }
-        }
+        } else {
+            self.out_of_time(&visit, command, failure)
+        };
         if config.get("settle").and_then(Value::as_bool) == Some(true) {
-            self.note_ended(&mut fan, place, Ended::Failed(failure.clone()));
+            self.note_ended(&mut fan, place, Ended::Failed(failure));
             return self.fan_on(visit, fan, command);
         }
         self.commands.extend(fan.timers().map(Command::CancelTimer));
         self.commands.extend(fan.stops());
         match fan.of_children {
-            true => self.fail_node(visit, Some(command), failure),
-            false => self.give_up(visit, Some(command), failure),
+            true => self.fail_node(visit, Some(command), &failure),
+            false => self.give_up(visit, Some(command), &failure),
         }
     }
 

@@ -130,7 +130,12 @@ impl Machine<'_> {
             match way {
                 Way::To(targets) => return self.emit(visit, command, value, &targets),
                 Way::On(next) => (at, answers) = (next, Answers::new()),
-                Way::Fail(failure) => return self.fail_node(visit, command, &failure),
+                Way::Fail(failure) => {
+                    if at == Fork::Loop {
+                        self.take_back_pass(&visit);
+                    }
+                    return self.fail_node(visit, command, &failure);
+                }
                 Way::Ask(call) => {
                     let task = self.ask_sandbox(&call);
                     let index = call.index;
@@ -172,6 +177,14 @@ impl Machine<'_> {
             (true, true) => self.leave(visit, Way::To(looping.timeout_path.clone())),
             (true, false) => Way::To(vec![looping.loop_back_to]),
         })
+    }
+
+    /// A node that is held makes the same pass again when it begins anew.
+    fn take_back_pass(&mut self, visit: &Visit) {
+        let passes = self.memory.passes.remove(&visit.node).unwrap_or_default();
+        if passes > 1 {
+            self.memory.passes.insert(visit.node.clone(), passes - 1);
+        }
     }
 
     fn leave(&mut self, visit: &Visit, way: Way) -> Way {

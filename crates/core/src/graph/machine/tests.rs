@@ -3,16 +3,19 @@
 
 mod compensation;
 mod explore;
+mod joins_in_loops;
 mod kinds;
 mod large;
 mod laws;
 mod limits;
 mod parallel;
+mod patched_work;
 mod patches;
 mod people;
 mod random;
 mod routing;
 mod session;
 mod stage;
+mod stopped_work;
 mod table;
 mod waiting;

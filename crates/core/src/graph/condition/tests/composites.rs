@@ -56,6 +56,24 @@ fn a_sandbox_is_asked_only_when_nothing_else_decides() {
 }
 
 #[test]
+fn a_question_that_is_open_goes_before_a_member_that_cannot_say() {
+    let unknown = || cel("output.missing");
+    for (operator, decides, other) in [("AND", false, true), ("OR", true, false)] {
+        for members in [vec![unknown(), sandbox("a")], vec![sandbox("a"), unknown()]] {
+            let condition = Condition::compile(&composite(operator, members)).unwrap();
+            let (output, inputs) = (json!({}), json!(null));
+            let scope = Scope { output: &output, context: Default::default(), inputs: &inputs };
+            let open = condition.evaluate(&scope, &Answers::new());
+            assert!(matches!(&open, Verdict::Ask(call) if call.code == "a"), "{operator}: {open:?}");
+            let answered =
+                |says: bool| condition.evaluate(&scope, &Answers::from([(0, Answer::of(&json!(says)))]));
+            assert_eq!(answered(decides), Verdict::of(decides), "{operator}");
+            not_evaluable(answered(other), "missing");
+        }
+    }
+}
+
+#[test]
 fn answers_are_asked_for_one_by_one_and_belong_to_their_place() {
     let source = composite("OR", vec![sandbox("a"), composite("NOT", vec![sandbox("b")])]);
     let condition = Condition::compile(&source).unwrap();

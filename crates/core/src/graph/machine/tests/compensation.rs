@@ -235,6 +235,55 @@ fn what_a_second_cancel_called_off_can_be_taken_back_later() {
     assert!(stage.state.awaiting.contains(Compensation::DONE));
 }
 
+/// Four nodes one behind the other that can be undone, and one that cannot.
+fn chain() -> Value {
+    json!({"nodes": [undoable("a", &["b"]), undoable("b", &["c"]), undoable("c", &["d"]), undoable("d", &["z"]),
+        {"id": "z", "type": "task", "dependents": []}]})
+}
+
+fn names_from(stage: &Stage, place: usize) -> Vec<&str> {
+    stage.calls[place..].iter().map(|(name, _)| name.as_str()).collect()
+}
+
+#[test]
+fn whatever_is_left_is_tried_again_the_last_thing_first_however_often() {
+    let left = ["d", "c", "a"];
+    let script = left
+        .iter()
+        .fold(script().failing("z", "X"), |script, node| script.failing(&format!("undo {node}"), "REFUND"));
+    let mut stage = played(&chain(), script);
+    let failure = stage.outcome().failure.unwrap();
+    assert_eq!(names_from(&stage, 5), ["undo_d", "undo_c", "undo_b", "undo_a"]);
+    for _ in 0..2 {
+        assert_eq!(stage.program.undoable(stage.state.snapshot.as_ref().unwrap()).unwrap(), left);
+        let asked = stage.calls.len();
+        taken_back(&mut stage, Some(failure.clone()));
+        assert_eq!(names_from(&stage, asked), ["undo_d", "undo_c", "undo_a"]);
+    }
+    left.iter().for_each(|node| stage.answers(&format!("undo {node}")));
+    let asked = stage.calls.len();
+    taken_back(&mut stage, Some(failure));
+    assert_eq!(names_from(&stage, asked), ["undo_d", "undo_c", "undo_a"]);
+    assert!(stage.state.awaiting.contains(Compensation::DONE));
+}
+
+#[test]
+fn what_is_left_when_it_is_called_off_is_tried_again_the_last_thing_first() {
+    let mut script =
+        script().silent("z").failing("undo d", "REFUND").failing("undo c", "REFUND").silent("undo b");
+    script.cancel_at = Some(10);
+    let mut stage = played(&chain(), script);
+    stage.expect(20_000, MessageId::new("again"), MessageBody::Cancel(Cancel::because("now")));
+    stage.play();
+    let undoable = |stage: &Stage| stage.program.undoable(stage.state.snapshot.as_ref().unwrap()).unwrap();
+    assert_eq!(undoable(&stage), ["d", "c", "b", "a"]);
+    ["undo d", "undo c", "undo b"].iter().for_each(|node| stage.answers(node));
+    let asked = stage.calls.len();
+    taken_back(&mut stage, None);
+    assert_eq!(names_from(&stage, asked), ["undo_d", "undo_c", "undo_b", "undo_a"]);
+    assert!(stage.state.awaiting.contains(Compensation::DONE));
+}
+
 #[test]
 fn a_run_past_its_deadline_takes_back_what_it_did_before_it_fails() {
     let mut stage = played(&order_graph(), script().silent("d").silent("undo b"));

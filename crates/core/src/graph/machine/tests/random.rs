@@ -13,7 +13,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use super::stage::{Outcome, Stage, Stored, WAYS, Way, remember};
 use crate::event::EventData;
 use crate::message::Message;
-use made::{Made, made};
+use made::{Made, strips};
 
 /// Graphs that compile and are played; four tests of so many run side by side.
 const GRAPHS: u32 = 1_250;
@@ -71,16 +71,21 @@ impl Tally {
     }
 }
 
-fn play(first: u8) {
+fn runner(graphs: u32, first: u8) -> TestRunner {
     let config = Config {
-        cases: GRAPHS,
+        cases: graphs,
         failure_persistence: None,
-        max_global_rejects: 100 * GRAPHS,
+        max_global_rejects: 100 * graphs,
         ..Config::default()
     };
-    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &[first; 32]));
+    TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &[first; 32]))
+}
+
+fn play(first: u8) {
+    let mut runner = runner(GRAPHS, first);
     let tally = std::cell::RefCell::new(Tally::default());
-    let played = runner.run(&made(), |made| {
+    let played = runner.run(&strips(), |strips| {
+        let made = strips.shuffled();
         let stored = Stored::of(&made.document);
         prop_assume!(stored.is_some());
         let stored = stored.unwrap();
@@ -106,6 +111,50 @@ fn play(first: u8) {
         assert!(tally.kinds.get(kind).copied().unwrap_or_default() >= 100, "{kind}: {tally:#?}");
     }
     assert!(tally.met >= 150, "{tally:#?}");
+}
+
+/// All there was to see of a run, with the nodes called `place0`, `place1` ... by their places.
+fn told_by_place(stage: &Stage, names: &[usize]) -> String {
+    let outcome = stage.outcome();
+    let failed = outcome.failure.as_ref().map(|failure| (&failure.code, &failure.kind));
+    let (order, waiting, patches, path) = (&outcome.order, &outcome.waiting, stage.patches(), stage.path());
+    let seen = (outcome.status, failed, order, waiting, outcome.counter, outcome.elapsed, patches, path);
+    let text = format!("{seen:?} {}", outcome.output);
+    let is_of_word = |letter: char| letter.is_ascii_alphanumeric();
+    let place_of = |word: &str| -> Option<usize> {
+        let number: usize = word.strip_prefix('n')?.parse().ok()?;
+        names.iter().position(|named| *named == number)
+    };
+    let mut told = String::new();
+    for word in text.split_inclusive(|letter| !is_of_word(letter)) {
+        let (name, rest) = word.split_at(word.find(|letter| !is_of_word(letter)).unwrap_or(word.len()));
+        match place_of(name) {
+            Some(place) => told.push_str(&format!("place{place}{rest}")),
+            None => told.push_str(word),
+        }
+    }
+    told
+}
+
+/// Nothing goes by the names of nodes: which join goes on first, least of all.
+#[test]
+fn a_run_comes_to_the_same_whatever_its_nodes_are_called() {
+    let played = runner(GRAPHS / 2, 5).run(&strips(), |strips| {
+        let (plain, shuffled) = (strips.in_order(), strips.shuffled());
+        let stored = [&plain, &shuffled].map(|made| Stored::of(&made.document));
+        let [Some(first), Some(second)] = stored else {
+            prop_assert!(stored.iter().all(Option::is_none), "only one of them compiles");
+            return Err(TestCaseError::reject("it does not compile"));
+        };
+        let in_order: Vec<usize> = (0..strips.names().len()).collect();
+        let first = perform(&first, &plain, Way::Straight);
+        let second = perform(&second, &shuffled, Way::Straight);
+        prop_assert_eq!(told_by_place(&first, &in_order), told_by_place(&second, &strips.names()));
+        Ok(())
+    });
+    if let Err(failed) = played {
+        panic!("{failed}");
+    }
 }
 
 #[test]

@@ -126,6 +126,8 @@ pub struct Stage {
     pub order: Vec<String>,
     /// Inputs of tasks, in the order they were asked for.
     pub calls: Vec<(String, Value)>,
+    /// Tasks and children that were called off one by one.
+    pub called_off: Vec<Command>,
     pub pending: Vec<(i64, Message)>,
     pub blobs: Blobs,
     pub last: Option<Advanced>,
@@ -163,6 +165,7 @@ impl Stage {
             now: 0,
             order: Vec::new(),
             calls: Vec::new(),
+            called_off: Vec::new(),
             pending: Vec::new(),
             blobs: Blobs::new(),
             last: None,
@@ -326,6 +329,9 @@ impl Stage {
             found.map_or_else(|| "?".to_owned(), |waiting| waiting.node.clone())
         };
         for command in advanced.commands.clone() {
+            if matches!(command, Command::CancelTask(_) | Command::CancelChild(_)) {
+                self.called_off.push(command.clone());
+            }
             match command {
                 Command::RunTask(task) => {
                     let node = node_of(task.task);

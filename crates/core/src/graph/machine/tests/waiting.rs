@@ -133,24 +133,35 @@ fn a_join_waits_for_the_one_who_can_send_when_another_cannot() {
 
 #[test]
 fn when_nothing_is_under_way_the_first_join_of_the_order_goes_on() {
-    // j and k wait for each other's paths: j's other dependency is only led to by k, k's only by j.
-    let graph = json!({"nodes": [
-        {"id": "a", "type": "task", "dependents": ["j", "k"]},
-        {"id": "j", "type": "task", "dependencies": ["a", "q"], "dependents": ["p"]},
-        {"id": "p", "type": "task", "dependents": ["k"]},
-        {"id": "k", "type": "task", "dependencies": ["a", "p"], "dependents": ["r"],
-            "loop": {"condition": cel("output.again"), "max_iterations": 3, "loop_back_to": "q", "break_path": ["r"]}},
-        {"id": "q", "type": "task", "dependencies": [], "dependents": ["j"]},
-        {"id": "r", "type": "task"}]});
-    let graph = {
-        // q is led to by the loop alone and is no entry.
-        let mut graph = graph;
-        graph["nodes"][4]["dependencies"] = json!(["a"]);
-        graph
-    };
-    let outcome = play(&graph, script());
-    assert_eq!((outcome.status, outcome.counter), ("completed", 0), "{outcome:?}");
-    assert_eq!(outcome.order, ["a", "j", "p", "k", "r"]);
+    // j and k wait for each other's paths: j's other dependency is only led to by k, k's only by j. q is led to by the
+    // loop alone. What they are called decides nothing.
+    for (j, k) in [("j", "k"), ("k", "j")] {
+        let graph = json!({"nodes": [
+            {"id": "a", "type": "task", "dependents": [j, k]},
+            {"id": j, "type": "task", "dependencies": ["a", "q"], "dependents": ["p"]},
+            {"id": "p", "type": "task", "dependents": [k]},
+            {"id": k, "type": "task", "dependencies": ["a", "p"], "dependents": ["r"],
+                "loop": {"condition": cel("output.again"), "max_iterations": 3, "loop_back_to": "q", "break_path": ["r"]}},
+            {"id": "q", "type": "task", "dependencies": ["a"], "dependents": [j]},
+            {"id": "r", "type": "task"}]});
+        let outcome = play(&graph, script());
+        assert_eq!((outcome.status, outcome.counter), ("completed", 0), "{outcome:?}");
+        assert_eq!(outcome.order, ["a", j, "p", k, "r"]);
+    }
+}
+
+#[test]
+fn of_two_joins_that_get_nothing_more_the_first_of_the_order_goes_on_first() {
+    // x and y are chosen by nobody, so both joins go on with what a has sent.
+    for (first, second) in [("j", "k"), ("k", "j")] {
+        let graph = json!({"nodes": [
+            {"id": "a", "type": "task", "dependents": [first, second, "c"]},
+            {"id": "c", "type": "task", "branch": {"rules": [{"condition": "false", "next_nodes": ["x", "y"]}], "default": []}},
+            {"id": "x", "type": "task", "dependents": [first]}, {"id": "y", "type": "task", "dependents": [second]},
+            {"id": first, "type": "task", "dependencies": ["a", "x"]},
+            {"id": second, "type": "task", "dependencies": ["a", "y"]}]});
+        assert_eq!(play(&graph, script()).order, ["a", "c", first, second]);
+    }
 }
 
 #[test]

@@ -19,6 +19,22 @@ const SELDOM: u8 = 25;
 /// Of so many runs one has answers that do not fit into its snapshot together.
 const LARGE: u8 = 150;
 
+/// What a graph is made of, whatever its nodes are called.
+#[derive(Clone)]
+pub struct Strips {
+    nodes: Vec<Vec<u8>>,
+    rest: Vec<u8>,
+    /// Numbers by which the names are put in another order; zeros leave it.
+    lots: Vec<u8>,
+    moves: Vec<Move>,
+}
+
+impl fmt::Debug for Strips {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.shuffled(), to)
+    }
+}
+
 #[derive(Clone)]
 pub struct Made {
     pub document: Value,
@@ -42,37 +58,68 @@ pub struct Move {
     pub again: Option<u8>,
 }
 
-pub fn made() -> impl Strategy<Value = Made> {
+pub fn strips() -> impl Strategy<Value = Strips> {
     let strip = || proptest::collection::vec(any::<u8>(), STRIP);
     let moves = proptest::collection::vec((any::<u8>(), any::<u8>(), any::<u8>()), 0..MOST_MOVES);
-    (proptest::collection::vec(strip(), 2..=MOST_NODES), strip(), moves).prop_map(|(nodes, rest, moves)| {
+    let lots = proptest::collection::vec(any::<u8>(), MOST_NODES);
+    (proptest::collection::vec(strip(), 2..=MOST_NODES), strip(), lots, moves).prop_map(
+        |(nodes, rest, lots, moves)| {
+            let moves = moves.into_iter().map(|(next, again, which)| {
+                let again = (again % 4 == 3).then_some(which);
+                Move { next, again }
+            });
+            Strips { nodes, rest, lots, moves: moves.collect() }
+        },
+    )
+}
+
+impl Strips {
+    /// Nodes are called in the order of the document.
+    pub fn in_order(&self) -> Made {
+        self.named((0..self.nodes.len()).map(name).collect())
+    }
+
+    /// Nodes are called in any order, so that what goes by name differs from what goes by place.
+    pub fn shuffled(&self) -> Made {
+        self.named(self.names().into_iter().map(name).collect())
+    }
+
+    /// The number in the name of each place.
+    pub fn names(&self) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..self.nodes.len()).collect();
+        places.sort_by_key(|place| self.lots[*place]);
+        places
+    }
+
+    fn named(&self, names: Vec<String>) -> Made {
         let mut script = script();
-        let count = nodes.len();
-        let made = nodes.into_iter().enumerate().map(|(place, bytes)| {
-            let mut draft = Draft { bytes: bytes.into_iter(), place, count };
+        let made = self.nodes.iter().enumerate().map(|(place, bytes)| {
+            let mut draft = Draft { bytes: bytes.clone().into_iter(), place, names: &names };
             let node = draft.node();
             draft.answers(&node, &mut script);
             node
         });
         let nodes: Vec<Value> = made.collect();
-        let mut draft = Draft { bytes: rest.into_iter(), place: 0, count };
+        let mut draft = Draft { bytes: self.rest.clone().into_iter(), place: 0, names: &names };
         draft.outside(&mut script);
         let document = json!({"limits": {"max_hops": 30, "wall_time": "1h"}, "nodes": nodes});
-        let moves = moves.into_iter().map(|(next, again, which)| {
-            let again = (again % 4 == 3).then_some(which);
-            Move { next, again }
-        });
-        Made { document, script, moves: moves.collect() }
-    })
+        Made { document, script, moves: self.moves.clone() }
+    }
 }
 
-struct Draft {
+struct Draft<'a> {
     bytes: std::vec::IntoIter<u8>,
     place: usize,
-    count: usize,
+    /// Of the nodes, by their place.
+    names: &'a [String],
 }
 
-impl Draft {
+impl Draft<'_> {
+    /// Conditions may look at nodes that are not there.
+    fn name(&self, place: usize) -> String {
+        self.names.get(place).cloned().unwrap_or_else(|| name(place))
+    }
+
     fn below(&mut self, limit: u8) -> u8 {
         self.bytes.next().unwrap_or_default() % limit
     }
@@ -84,19 +131,22 @@ impl Draft {
 
     /// Some of the nodes after this one.
     fn later(&mut self, most: u8) -> Vec<String> {
-        let room = self.count - self.place - 1;
+        let room = self.names.len() - self.place - 1;
         let wanted = if room == 0 { 0 } else { self.below(most + 1) };
         let mut chosen: Vec<usize> =
             (0..wanted).map(|_| self.place + 1 + usize::from(self.below(room as u8))).collect();
         chosen.sort_unstable();
         chosen.dedup();
-        chosen.into_iter().map(name).collect()
+        chosen.into_iter().map(|place| self.name(place)).collect()
     }
 
     fn condition(&mut self) -> Value {
         let expression = match self.below(8) {
             0 => "output.missing.x == 1".to_owned(),
-            1 => format!("ctx.n{}.output.n >= {}", self.below(6), self.below(3)),
+            1 => {
+                let node = usize::from(self.below(6));
+                format!("ctx.{}.output.n >= {}", self.name(node), self.below(3))
+            }
             2 => {
                 return json!({"type": "python_sandbox", "code": "def evaluate(output, context): return True"});
             }
@@ -116,7 +166,7 @@ impl Draft {
             8 => "agent",
             _ => "task",
         };
-        let mut node = json!({"id": name(self.place), "type": kind});
+        let mut node = json!({"id": self.name(self.place), "type": kind});
         let fields: &mut Map<String, Value> = node.as_object_mut().unwrap();
         let mut set = |key: &str, value: Value| drop(fields.insert(key.to_owned(), value));
         match kind {
@@ -192,7 +242,7 @@ impl Draft {
 
     fn looping(&mut self) -> Value {
         let back = usize::from(self.below(self.place as u8 + 1));
-        let mut looping = json!({"max_iterations": 1 + self.below(3), "loop_back_to": name(self.place - back),
+        let mut looping = json!({"max_iterations": 1 + self.below(3), "loop_back_to": self.name(self.place - back),
             "timeout_path": self.later(1)});
         if self.one_in(2) {
             looping["condition"] = self.condition();
@@ -207,7 +257,7 @@ impl Draft {
     }
 
     fn answers(&mut self, node: &Value, script: &mut Script) {
-        let id = name(self.place);
+        let id = self.name(self.place);
         let answers: Vec<Result<Value, Failure>> = (0..3)
             .map(|_| match self.below(12) {
                 11 => Err(Failure::permanent("X", "it broke")),
@@ -264,22 +314,25 @@ impl Draft {
             script.cancel_at = Some(i64::from(self.below(4)));
         }
         if self.one_in(LARGE) {
-            let objects = script.answers.values_mut().flatten().flatten().filter(|answer| answer.is_object());
-            for (place, answer) in objects.enumerate() {
-                answer["large"] = json!(place.to_string().repeat(30_000));
+            // By place: what the nodes are called must not matter.
+            for (place, name) in self.names.iter().enumerate() {
+                let given = script.answers.get_mut(name).into_iter().flatten().flatten();
+                for (nth, answer) in given.filter(|answer| answer.is_object()).enumerate() {
+                    answer["large"] = json!(format!("{place}{nth}").repeat(15_000));
+                }
             }
         }
     }
 
     fn operations(&mut self) -> Value {
-        let node = self.below(self.count as u8);
+        let node = self.below(self.names.len() as u8);
         let path = format!("/nodes/{node}");
         match self.below(6) {
-            0 => json!([{"op": "test", "path": "/nodes/0/id", "value": "n0"}]),
+            0 => json!([{"op": "test", "path": "/nodes/0/id", "value": self.name(0)}]),
             1 => json!([{"op": "remove", "path": path}]),
             2 => json!([{"op": "replace", "path": format!("{path}/dependents"), "value": []}]),
             3 => {
-                json!([{"op": "add", "path": format!("{path}/dependents/-"), "value": name(self.count - 1)}])
+                json!([{"op": "add", "path": format!("{path}/dependents/-"), "value": self.name(self.names.len() - 1)}])
             }
             4 => json!([{"op": "replace", "path": format!("{path}/wait_for_all"), "value": self.one_in(2)}]),
             _ => json!([{"op": "add", "path": "/nodes/-", "value": {"id": "new", "type": "task"}},
