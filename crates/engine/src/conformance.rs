@@ -301,6 +301,7 @@ macro_rules! conformance_tests {
             tasks {
                 the_same_task_again_exists
                 a_standalone_task_ends_with_its_output
+                a_task_is_known_by_its_label_and_item
                 a_retry_is_a_new_attempt_later
                 attempts_are_listed_oldest_first
                 a_redelivery_is_the_same_attempt

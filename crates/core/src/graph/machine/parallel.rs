@@ -41,7 +41,7 @@ pub struct Fan {
     /// The item each of them is about.
     pub open: BTreeMap<CommandId, usize>,
     /// They are children, not tasks.
-    of_children: bool,
+    pub(super) of_children: bool,
     pub(super) given: BTreeMap<usize, Ended>,
     /// Bytes of those that could go into a segment.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -56,7 +56,7 @@ pub struct Fan {
     clocks: BTreeMap<CommandId, CommandId>,
     /// Those that fire when an item is tried again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pauses: BTreeMap<CommandId, usize>,
+    pub(super) pauses: BTreeMap<CommandId, usize>,
     /// Of items whose child has failed, how often.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     failed: BTreeMap<usize, u32>,
@@ -105,10 +105,6 @@ impl Fan {
     /// Whether the next answer is that of the last item.
     pub fn is_last(&self) -> bool {
         self.ended() + 1 >= self.count
-    }
-
-    pub fn pauses(&self) -> impl Iterator<Item = CommandId> + '_ {
-        self.pauses.keys().copied()
     }
 
     /// An item has its answer. Gives its place, and the clock that need not run any more.
@@ -209,16 +205,16 @@ impl Machine<'_> {
         place: usize,
     ) -> Stopped {
         let deadline = self.left_of(node, since);
-        let item = self.item_text(fan, place)?;
+        let (text, item) = (self.item_text(fan, place)?, Some(place as u64));
         let number = match config.get("task").and_then(Value::as_str) {
             Some(task) => {
-                let input = object(&[("config", &config.to_string()), ("input", &item)]);
-                self.run_task(task.to_owned(), input, TaskOptions { deadline, ..options_of(node) })
+                let input = object(&[("config", &config.to_string()), ("input", &text)]);
+                self.run_task(task.to_owned(), input, TaskOptions { deadline, item, ..options_of(node) })
             }
             None => {
                 let workflow = config.get("workflow").and_then(Value::as_str).unwrap_or_default();
-                let input = Payload::parse(item).unwrap_or_default();
-                let child = self.run_child(workflow.to_owned(), input, deadline);
+                let input = Payload::parse(text).unwrap_or_default();
+                let child = self.run_child(workflow.to_owned(), input, deadline, (node, item));
                 if let Some(timeout) = node.timeout {
                     fan.clocks.insert(self.timer(self.input.at.plus(timeout)), child);
                 }
