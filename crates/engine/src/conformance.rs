@@ -389,6 +389,7 @@ macro_rules! conformance_tests {
                 a_task_finished_while_its_run_is_paused_is_not_lost
                 an_unknown_run_is_not_found
                 runs_of_a_paused_workflow_wait
+                a_queue_and_a_workflow_of_one_name_are_two_things
                 a_claim_from_before_a_workflows_pause_still_commits
                 names_may_be_paused_before_they_exist
                 an_annotation_is_one_row_of_history
