@@ -107,6 +107,14 @@ pub fn priority(text: &str) -> Result<i32, String> {
     text.parse().map_err(|_| "a priority is a whole number such as 5 or -1, higher goes first".to_owned())
 }
 
+/// What `--label` takes.
+pub fn label(text: &str) -> Result<String, String> {
+    match rhythm_core::label::fits(text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("a label has 1 to {} characters", rhythm_core::label::MAX_LABEL)),
+    }
+}
+
 /// `KEY=VALUE`.
 pub fn pair(option: &str, text: &str) -> CliResult<(String, String)> {
     match text.split_once('=') {

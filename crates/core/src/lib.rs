@@ -15,6 +15,7 @@ pub mod flow;
 pub mod fold;
 pub mod graph;
 pub mod id;
+pub mod label;
 pub mod lineage;
 pub mod message;
 pub mod payload;

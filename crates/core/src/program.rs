@@ -1,7 +1,7 @@
 //! The contract of the one idea: a program turns a snapshot and a message into the next snapshot, and says
 //! what should happen. One implementation per kind of workflow.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -97,6 +97,8 @@ pub struct Transition {
     /// more is simply no longer listed. Names that start with `@` are waits for other answers from outside
     /// (`@approval:3`), listed so that everybody can see what the run waits for.
     pub awaiting: BTreeSet<String>,
+    /// Of signals it awaits: the texts people know these waits by.
+    pub labels: BTreeMap<String, String>,
     pub progress: Progress,
     /// Contents that left the snapshot for a reference to them.
     pub blobs: Contents,

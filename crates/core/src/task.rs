@@ -55,6 +55,12 @@ pub struct TaskOptions {
     /// number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// A text for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The item of a list it is about, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<u64>,
     /// Of a fork: the task of its origin that asked for the same work. Outside services know that work by its key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stands_for: Option<TaskId>,
@@ -82,6 +88,8 @@ impl Default for TaskOptions {
             heartbeat_timeout: None,
             on_exhausted: OnExhausted::Fail,
             key: None,
+            label: None,
+            item: None,
             stands_for: None,
         }
     }

@@ -14,7 +14,7 @@ use rhythm_core::cron::{CatchUp, Cron, Overlap};
 use rhythm_core::fold::spill;
 use rhythm_core::message::{Cancel, Message, MessageBody, SignalReceived};
 use rhythm_core::{
-    Actor, Event, MessageId, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version,
+    Actor, Event, MessageId, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version, label,
 };
 
 use crate::definitions::{ReadProgram, graph};
@@ -464,6 +464,9 @@ fn check_task(name: &str, options: &TaskOptions) -> Result<(), EngineError> {
     }
     if options.queue.is_empty() || options.queue.len() > 200 {
         return Err(EngineError::Invalid("a queue's name has 1 to 200 characters".into()));
+    }
+    if options.label.as_ref().is_some_and(|label| !label::fits(label)) {
+        return Err(EngineError::Invalid("a label has 1 to 100 characters".into()));
     }
     options.policy().check().map_err(|error| EngineError::Invalid(error.to_string()))
 }

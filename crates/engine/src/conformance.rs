@@ -304,6 +304,7 @@ macro_rules! conformance_tests {
             tasks {
                 the_same_task_again_exists
                 a_standalone_task_ends_with_its_output
+                a_task_is_known_by_its_label_and_item
                 a_retry_is_a_new_attempt_later
                 attempts_are_listed_oldest_first
                 a_redelivery_is_the_same_attempt
@@ -391,6 +392,7 @@ macro_rules! conformance_tests {
                 a_task_finished_while_its_run_is_paused_is_not_lost
                 an_unknown_run_is_not_found
                 runs_of_a_paused_workflow_wait
+                a_queue_and_a_workflow_of_one_name_are_two_things
                 a_claim_from_before_a_workflows_pause_still_commits
                 names_may_be_paused_before_they_exist
                 an_annotation_is_one_row_of_history

@@ -1,7 +1,7 @@
 //! A run for people: where in its program it stands, what it waits for, and what its variables hold. Read from the
 //! snapshot alone; nothing is stepped.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Serialize, Serializer};
 
@@ -25,6 +25,8 @@ pub struct Description {
     pub source: (u32, u32),
     pub ended: bool,
     pub waiting_for: Vec<Waiting>,
+    /// Of timers under way, awaited or not, that have one.
+    pub labels: BTreeMap<CommandId, String>,
     pub variables: Variables,
 }
 
@@ -42,6 +44,12 @@ pub struct Waiting {
     /// The number of the attempt under way: a child that is tried again is another child.
     #[serde(skip)]
     pub current: CommandId,
+    /// What people know it by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The item of a list it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<u64>,
     /// When a timer fires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
@@ -84,6 +92,7 @@ pub fn describe(flow: &Flow, snapshot: &Snapshot) -> Result<Description, Program
         source: (start, end),
         ended: memory.stage == Stage::Ended,
         waiting_for: waiting_for(code, &memory),
+        labels: timer_labels(&memory),
         variables: variables(code, &memory),
     })
 }
@@ -116,9 +125,25 @@ fn waiting_for(code: &Code, memory: &Memory) -> Vec<Waiting> {
             Kind::Timeout { .. } | Kind::Group(_) | Kind::Map(_) => return None,
         };
         let line = place(code, handle.step as usize).line;
-        Some(Waiting { kind, name, line, command: CommandId(number), current: CommandId(current), until })
+        let of_map = memory.item_of(number);
+        let item = of_map.map(|(_, item)| item);
+        let label = match of_map {
+            Some((map, _)) => map.options.label.clone(),
+            None => handle.label.as_deref().map(str::to_owned),
+        };
+        let (command, current) = (CommandId(number), CommandId(current));
+        Some(Waiting { kind, name, line, command, current, label, item, until })
     };
     reached.into_iter().filter_map(describe).collect()
+}
+
+fn timer_labels(memory: &Memory) -> BTreeMap<CommandId, String> {
+    let open = memory.handles.iter().filter(|(_, handle)| handle.is_open());
+    let labels = open.filter_map(|(number, handle)| match (&handle.kind, &handle.label) {
+        (Kind::Timer { .. }, Some(label)) => Some((CommandId(*number), label.to_string())),
+        _ => None,
+    });
+    labels.collect()
 }
 
 fn variables(code: &Code, memory: &Memory) -> Variables {

@@ -53,6 +53,17 @@ pub enum Effect {
     Now,
 }
 
+impl Effect {
+    /// Which argument holds the options of work or of a wait.
+    pub fn options_at(self) -> Option<usize> {
+        match self {
+            Self::RunTask | Self::RunWorkflow | Self::MapTask | Self::MapWorkflow => Some(2),
+            Self::DelaySeconds | Self::DelayMilliseconds | Self::SignalNext | Self::SignalWhen => Some(1),
+            Self::Timeout | Self::SignalSend | Self::Group(_) | Self::Log | Self::Now => None,
+        }
+    }
+}
+
 /// How a group of handles settles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -130,12 +141,12 @@ pub const FUNCTIONS: &[Function] = &[
     effect("log", "(..)", 0, None, Effect::Log),
     effect("Task.run", "(name, inputs, options?)", 2, Some(3), Effect::RunTask),
     effect("Task.map", "(name, list, options?)", 2, Some(3), Effect::MapTask),
-    effect("Task.delay", "(milliseconds)", 1, Some(1), Effect::DelayMilliseconds),
+    effect("Task.delay", "(milliseconds, options?)", 1, Some(2), Effect::DelayMilliseconds),
     effect("Task.timeout", "(handle, duration)", 2, Some(2), Effect::Timeout),
     effect("Workflow.run", "(name, inputs, options?)", 2, Some(3), Effect::RunWorkflow),
     effect("Workflow.map", "(name, list, options?)", 2, Some(3), Effect::MapWorkflow),
-    effect("Timer.delay", "(seconds)", 1, Some(1), Effect::DelaySeconds),
-    effect("Signal.next", "(name)", 1, Some(1), Effect::SignalNext),
+    effect("Timer.delay", "(seconds, options?)", 1, Some(2), Effect::DelaySeconds),
+    effect("Signal.next", "(name, options?)", 1, Some(2), Effect::SignalNext),
     effect("Signal.when", "(name, options?)", 1, Some(2), Effect::SignalWhen),
     effect("Signal.send", "(runId, name, payload)", 3, Some(3), Effect::SignalSend),
     group("Promise.all", Combinator::All),
@@ -151,7 +162,7 @@ pub const FUNCTIONS: &[Function] = &[
     group("Task.race_kv", Combinator::RaceKv),
     group("Task.allSettled", Combinator::AllSettled),
     effect("task", "(name, inputs?, options?)", 1, Some(3), Effect::RunTask),
-    effect("sleep", "(seconds)", 1, Some(1), Effect::DelaySeconds),
+    effect("sleep", "(seconds, options?)", 1, Some(2), Effect::DelaySeconds),
     group("all", Combinator::All),
     group("any", Combinator::Any),
     group("race", Combinator::Race),

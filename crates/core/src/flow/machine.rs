@@ -281,10 +281,10 @@ impl Machine<'_> {
     }
 
     fn transition(self, snapshot: Snapshot, progress: Progress) -> Transition {
-        let (awaiting, warned) = (self.awaiting(), self.memory.warned);
+        let (awaiting, labels, warned) = (self.awaiting(), self.labels(), self.memory.warned);
         let Self { commands, events, blobs, read, .. } = self;
         let read = read.into_iter().map(CommandId).collect();
-        Transition { snapshot, commands, events, awaiting, progress, blobs, warned, read }
+        Transition { snapshot, commands, events, awaiting, labels, progress, blobs, warned, read }
     }
 }
 

@@ -28,6 +28,7 @@ pub const WORK: &[Choice] = &[
     of_tasks("queue", Takes::Anything),
     both("priority", Takes::Anything),
     of_tasks("key", Takes::Anything),
+    both("label", Takes::Anything),
     both("delay", Takes::Duration),
     of_tasks("on_exhausted", Takes::OneOf(&["fail", "hold"])),
     both("settle", Takes::Anything),
@@ -50,7 +51,10 @@ pub const RETRIES: &[Choice] = &[
 ];
 
 /// What `Signal.when` takes.
-pub const WHEN: &[Choice] = &[both("timeout", Takes::Duration)];
+pub const WHEN: &[Choice] = &[both("timeout", Takes::Duration), both("label", Takes::Anything)];
+
+/// What `Timer.delay`, `Task.delay`, `sleep` and `Signal.next` take.
+pub const LABEL: &[Choice] = &[both("label", Takes::Anything)];
 
 /// What groups of handles take.
 pub const GROUP: &[Choice] = &[both("cancel", Takes::Anything)];

@@ -53,6 +53,9 @@ fn shape(node: &Node, state: Option<State>) -> Shape {
         NodeKind::Registered(name) => (ShapeKind::Task, name.as_str()),
     };
     let mut note = title(word);
+    if node.label.is_some() {
+        note = format!("{note} {}", title(&node.id));
+    }
     if let Some(task) = node.task.as_ref().filter(|task| **task != node.id && node.kind == NodeKind::Task) {
         note = format!("{note} {}", title(task));
     }
@@ -62,7 +65,7 @@ fn shape(node: &Node, state: Option<State>) -> Shape {
     if let Some(state) = state {
         note = format!("{note}, {}", state.name());
     }
-    Shape { kind, title: title(&node.id), note, state }
+    Shape { kind, title: title(node.label.as_deref().unwrap_or(&node.id)), note, state }
 }
 
 fn edges<'n>(node: &'n Node, from: usize, places: &'n [usize]) -> impl Iterator<Item = Edge> + 'n {

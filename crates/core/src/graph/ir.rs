@@ -90,6 +90,9 @@ pub enum OnConditionError {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     pub id: String,
+    /// A text for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     #[serde(rename = "type")]
     pub kind: NodeKind,
     /// The task a worker does for it; nothing for a node that needs none of its own.

@@ -304,7 +304,8 @@ impl Machine<'_> {
             MessageBody::TaskFailed(failed) => vec![failed.task],
             _ => Vec::new(),
         };
-        Transition { snapshot, commands, events, awaiting, progress, blobs: Vec::new(), warned: false, read }
+        let (labels, blobs) = (self.signal_labels(), Vec::new());
+        Transition { snapshot, commands, events, awaiting, labels, progress, blobs, warned: false, read }
     }
 
     fn awaiting(&self) -> BTreeSet<String> {
@@ -322,14 +323,30 @@ impl Machine<'_> {
         waits.chain(proposals).collect()
     }
 
+    /// What people know the nodes by that wait for signals.
+    fn signal_labels(&self) -> BTreeMap<String, String> {
+        let waits = self.memory.open.values().rev().filter_map(|visit| match &visit.wait {
+            Wait::Signal { name, .. } => {
+                let node = self.plan.place(&visit.node).map(|place| self.plan.node(place))?;
+                Some((name.clone(), node.label.clone()?))
+            }
+            _ => None,
+        });
+        waits.collect()
+    }
+
     fn number(&mut self) -> CommandId {
         self.memory.commands += 1;
         CommandId(self.memory.commands)
     }
 
     fn timer(&mut self, fire_at: Timestamp) -> CommandId {
+        self.timer_as(fire_at, None)
+    }
+
+    fn timer_as(&mut self, fire_at: Timestamp, label: Option<String>) -> CommandId {
         let timer = self.number();
-        self.commands.push(Command::StartTimer(TimerSpec { timer, fire_at }));
+        self.commands.push(Command::StartTimer(TimerSpec { timer, fire_at, label }));
         timer
     }
 

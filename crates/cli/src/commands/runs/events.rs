@@ -150,6 +150,8 @@ mod tests {
         let scheduled = StepScheduled {
             task: CommandId(1),
             name: "t".into(),
+            label: None,
+            item: None,
             queue: "default".into(),
             input: Payload::null(),
         };

@@ -65,11 +65,9 @@ impl<'t> Checker<'t> {
             return;
         }
         let options = match call.function.effect() {
-            Some(Effect::RunTask | Effect::RunWorkflow | Effect::MapTask | Effect::MapWorkflow) => {
-                call.arguments.get(2)
-            }
-            Some(Effect::SignalWhen | Effect::Group(_)) => call.arguments.get(1),
-            _ => None,
+            Some(Effect::Group(_)) => call.arguments.get(1),
+            Some(effect) => effect.options_at().and_then(|at| call.arguments.get(at)),
+            None => None,
         };
         let Some(options) = options else { return };
         match self.constant_value(options) {

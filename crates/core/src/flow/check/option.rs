@@ -8,7 +8,7 @@ use crate::flow::codes;
 use crate::flow::diagnostic::Diagnostic;
 use crate::flow::library::{Combinator, Effect};
 use crate::flow::machine::{Unit, length_refusal, refusal};
-use crate::flow::option::{Choice, GROUP, MAP, RETRIES, Takes, WHEN, WORK};
+use crate::flow::option::{Choice, GROUP, LABEL, MAP, RETRIES, Takes, WHEN, WORK};
 use crate::flow::similar::closest;
 use crate::flow::tree::{Expression, ExpressionKind, Property, PropertyValue};
 use crate::flow::value::Value;
@@ -21,12 +21,15 @@ impl<'t> Checker<'t> {
             Some(Effect::RunTask | Effect::MapTask) => (2, WORK, any),
             Some(Effect::RunWorkflow | Effect::MapWorkflow) => (2, WORK, |choice| choice.of_children),
             Some(Effect::SignalWhen) => (1, WHEN, any),
+            Some(Effect::SignalNext) => (1, LABEL, any),
             Some(Effect::Group(combinator)) if combinator != Combinator::AllSettled => (1, GROUP, any),
             Some(Effect::DelaySeconds) => {
-                return self.duration(call.arguments.first(), Unit::Seconds, call.function.name);
+                self.duration(call.arguments.first(), Unit::Seconds, call.function.name);
+                (1, LABEL, any)
             }
             Some(Effect::DelayMilliseconds) => {
-                return self.duration(call.arguments.first(), Unit::Milliseconds, call.function.name);
+                self.duration(call.arguments.first(), Unit::Milliseconds, call.function.name);
+                (1, LABEL, any)
             }
             Some(Effect::Timeout) => {
                 return self.duration(call.arguments.get(1), Unit::Seconds, call.function.name);
@@ -181,6 +184,7 @@ fn other_name(key: &str, keys: &[&'static Choice]) -> Option<&'static str> {
         "nonRetryable" | "non_retryable" | "noRetryOn" => &["no_retry_on"],
         "idempotency_key" | "idempotencyKey" | "id" => &["key"],
         "task_queue" | "taskQueue" => &["queue"],
+        "title" | "description" | "display_name" | "displayName" => &["label"],
         "onExhausted" => &["on_exhausted"],
         "timeoutMs" | "start_to_close_timeout" => &["timeout"],
         "schedule_to_close_timeout" => &["deadline"],

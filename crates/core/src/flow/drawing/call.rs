@@ -30,6 +30,19 @@ impl<'t> Call<'t> {
         }
     }
 
+    /// The label it is given, when that is a constant.
+    pub fn label(&self) -> Option<String> {
+        let ExpressionKind::Object(options) = &bare(self.arguments.get(self.effect.options_at()?)?).kind
+        else {
+            return None;
+        };
+        let label = options.iter().rfind(|option| option.key.text == "label")?;
+        match &bare(label.value.expression()).kind {
+            ExpressionKind::Text(text) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
     /// Whether it waits where its value is a statement's.
     pub fn waits_by_itself(&self) -> bool {
         library::WAITING.contains(&self.name)

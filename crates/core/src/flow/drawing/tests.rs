@@ -81,6 +81,26 @@ fn waits_branches_loops_and_ends_are_nodes() {
 }
 
 #[test]
+fn a_constant_label_is_the_title_and_any_other_is_not() {
+    let drawing = drawn(
+        "const at = inputs.at\nawait Task.run(\"charge\", {}, { label: \"Charge the card\" })\n\
+         await Task.run(\"mail\", {}, { label: at })\nsleep(\"1h\", { label: \"Cool down\" })\n\
+         await Signal.when(\"ok\", { timeout: 5, label: \"The manager's word\" })\n\
+         await Task.map(\"pay\", inputs.bills, { label: \"Pay a bill\" })",
+    );
+    let told: Vec<_> =
+        drawing.nodes.iter().map(|node| (node.title.as_str(), node.note.as_str())).skip(1).take(5).collect();
+    let expected = [
+        ("Charge the card", "task charge, line 2"),
+        ("mail", "task, line 3"),
+        ("Cool down", "timer 1h, line 4"),
+        ("The manager's word", "signal ok, line 5"),
+        ("Pay a bill", "task for each item pay, line 6"),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
 fn edges_follow_the_program() {
     let edges = told(ORDER);
     for expected in [

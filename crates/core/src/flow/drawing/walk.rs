@@ -257,7 +257,12 @@ impl<'t> Walk<'t> {
     }
 
     fn work(&mut self, kind: NodeKind, text: String, what: String, at: &Expression, how: How) {
-        let note = format!("{what}, line {}", self.line(at.span));
+        let line = self.line(at.span);
+        // People look for its label; what it does stands below.
+        let (text, note) = match Call::of(bare(at)).and_then(|call| call.label()) {
+            Some(label) => (label, format!("{what} {}, line {line}", title(&text))),
+            None => (text, format!("{what}, line {line}")),
+        };
         let node = self.arrive(Node::new(kind, title(&text), note));
         // Time always passes.
         if how == How::Awaited && kind != NodeKind::Timer {

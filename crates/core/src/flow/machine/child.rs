@@ -73,7 +73,7 @@ impl Again {
         &self.input
     }
 
-    fn spec(&self, number: CommandId, workflow: &str, at: Timestamp) -> ChildSpec {
+    fn spec(&self, number: CommandId, workflow: &str, at: Timestamp, sign: Sign) -> ChildSpec {
         let left = self.until.map(|until| until.since(at));
         ChildSpec {
             child: number,
@@ -82,8 +82,16 @@ impl Again {
             input: self.input.clone(),
             priority: self.priority,
             deadline: [self.timeout, left].into_iter().flatten().min(),
+            label: sign.label.map(|label| label.to_string()),
+            item: sign.item,
         }
     }
+}
+
+/// What people tell a child by.
+struct Sign {
+    label: Option<Arc<str>>,
+    item: Option<u64>,
 }
 
 /// What a child is to be; see [`Options::settle_for_children`](super::options::Options::settle_for_children).
@@ -108,9 +116,10 @@ impl Machine<'_> {
         let input = self.payload(input.unwrap_or(Value::Null), "the inputs", function)?;
         self.check_open()?;
         let number = self.number();
+        let label = options.task.label.as_deref().map(Arc::from);
         let kind =
             self.begin_child(number, Sort { workflow, how: options.how, options: options.task }, input);
-        Ok(self.started(number, kind))
+        Ok(self.started_as(number, kind, label))
     }
 
     /// Starts a child, now or later.
@@ -134,7 +143,8 @@ impl Machine<'_> {
         if options.delay > Millis::ZERO {
             again.now = Now::Waiting(self.later(options.delay));
         } else {
-            self.commands.push(Command::StartChild(again.spec(number, &workflow, self.input.at)));
+            let sign = Sign { label: options.label.map(Arc::from), item: options.item };
+            self.commands.push(Command::StartChild(again.spec(number, &workflow, self.input.at, sign)));
         }
         let again = again.has_more().then(|| Box::new(again));
         Kind::Child { workflow, how, again }
@@ -196,13 +206,20 @@ impl Machine<'_> {
         }
         // The first attempt has the number of its handle.
         let next = if again.ended == 0 { CommandId(number) } else { self.number() };
-        let at = self.input.at;
+        let (at, of_map) = (self.input.at, self.sign_of_item(number));
         let handle = self.memory.handles.get_mut(&number)?;
+        let sign = of_map.unwrap_or_else(|| Sign { label: handle.label.clone(), item: None });
         let Kind::Child { workflow, again: Some(again), .. } = &mut handle.kind else { return None };
         again.now = Now::Running(next.0);
-        let spec = again.spec(next, workflow, at);
+        let spec = again.spec(next, workflow, at, sign);
         self.commands.push(Command::StartChild(spec));
         None
+    }
+
+    /// Of a child that a map has started.
+    fn sign_of_item(&self, number: u64) -> Option<Sign> {
+        let (map, item) = self.memory.item_of(number)?;
+        Some(Sign { label: map.options.label.as_deref().map(Arc::from), item: Some(item) })
     }
 
     fn again(&mut self, number: u64) -> Option<&mut Again> {
@@ -216,7 +233,7 @@ impl Machine<'_> {
     fn later(&mut self, after: Millis) -> u64 {
         let timer = self.number();
         let fire_at = self.input.at.plus(after);
-        self.commands.push(Command::StartTimer(TimerSpec { timer, fire_at }));
+        self.commands.push(Command::StartTimer(TimerSpec { timer, fire_at, label: None }));
         timer.0
     }
 }

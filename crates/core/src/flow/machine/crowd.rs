@@ -35,6 +35,8 @@ pub struct Crowd {
     #[serde(skip_serializing_if = "is_false")]
     cancelled: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<u32>,
     #[serde(skip_serializing_if = "Numbers::is_empty")]
     open: Numbers,
@@ -52,24 +54,25 @@ fn is_false(flag: &bool) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Common<'a> {
     Task(&'a str, u8, u32),
-    Child(&'a str, u8, u32),
-    Timer(Timestamp, u32),
-    Signal(&'a str, u32),
+    Child(&'a str, u8, u32, Option<&'a str>),
+    Timer(Timestamp, u32, Option<&'a str>),
+    Signal(&'a str, u32, Option<&'a str>),
     Timeout(u64, u64, u32),
     Kept { settle: bool, failed: bool },
 }
 
 impl<'a> Common<'a> {
     fn of(number: u64, handle: &'a Handle) -> Option<Self> {
+        let label = handle.label.as_deref();
         match (&handle.state, &handle.kind) {
             (State::Done(..) | State::Failed(..), _) => None,
             (State::Kept { failed }, _) => Some(Self::Kept { settle: handle.settles(), failed: *failed }),
             (State::Open, Kind::Task { name, how }) => Some(Self::Task(name, bits(*how), handle.step)),
             (State::Open, Kind::Child { workflow, how, again: None }) => {
-                Some(Self::Child(workflow, bits(*how), handle.step))
+                Some(Self::Child(workflow, bits(*how), handle.step, label))
             }
-            (State::Open, Kind::Timer { at }) => Some(Self::Timer(*at, handle.step)),
-            (State::Open, Kind::Signal { name }) => Some(Self::Signal(name, handle.step)),
+            (State::Open, Kind::Timer { at }) => Some(Self::Timer(*at, handle.step, label)),
+            (State::Open, Kind::Signal { name }) => Some(Self::Signal(name, handle.step, label)),
             (State::Open, Kind::Timeout { of, timer }) => {
                 Some(Self::Timeout(number - of, number - timer, handle.step))
             }
@@ -166,12 +169,14 @@ impl Crowd {
             Common::Task(name, how, step) => {
                 Self { task: Some(name.into()), step: Some(step), ..Self::managed(how) }
             }
-            Common::Child(name, how, step) => {
-                Self { child: Some(name.into()), step: Some(step), ..Self::managed(how) }
+            Common::Child(name, how, step, label) => {
+                Self { child: Some(name.into()), ..Self::managed(how).labelled(step, label) }
             }
-            Common::Timer(at, step) => Self { timer: Some(at), step: Some(step), ..Self::default() },
-            Common::Signal(name, step) => {
-                Self { signal: Some(name.into()), step: Some(step), ..Self::default() }
+            Common::Timer(at, step, label) => {
+                Self { timer: Some(at), ..Self::default().labelled(step, label) }
+            }
+            Common::Signal(name, step, label) => {
+                Self { signal: Some(name.into()), ..Self::default().labelled(step, label) }
             }
             Common::Timeout(of, timer, step) => {
                 Self { timeout: Some((of, timer)), step: Some(step), ..Self::default() }
@@ -185,6 +190,10 @@ impl Crowd {
 
     fn managed(how: u8) -> Self {
         Self { settle: how & 1 > 0, cancel: how & 2 > 0, cancelled: how & 4 > 0, ..Self::default() }
+    }
+
+    fn labelled(self, step: u32, label: Option<&str>) -> Self {
+        Self { step: Some(step), label: label.map(Arc::from), ..self }
     }
 
     fn is_plainly_kept(&self) -> bool {
@@ -202,10 +211,11 @@ impl Crowd {
         if self.has_kept() {
             let state = State::Kept { failed: self.failed };
             let kind = Kind::Task { name: Arc::from(""), how };
-            let handle = Handle { kind, step, state };
+            let handle = Handle { kind, step, label: None, state };
             return self.open.is_empty().then(|| self.kept.iter().map(|n| (n, handle.clone())).collect());
         }
-        let open = |kind: Kind| Handle { kind, step, state: State::Open };
+        let label = self.label;
+        let open = |kind: Kind| Handle { kind, step, label: label.clone(), state: State::Open };
         let alike = match (self.task, self.child, self.timer, self.signal, self.timeout) {
             (Some(name), None, None, None, None) => open(Kind::Task { name, how }),
             (None, Some(workflow), None, None, None) => open(Kind::Child { workflow, how, again: None }),

@@ -14,6 +14,8 @@ pub struct Handle {
     pub kind: Kind,
     /// The step that started it.
     pub step: u32,
+    /// A text for people; that of a task stands with the task.
+    pub label: Option<Arc<str>>,
     pub state: State,
 }
 

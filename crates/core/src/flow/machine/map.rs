@@ -55,6 +55,14 @@ impl Memory {
         };
         self.maps.iter().find(has_it).copied()
     }
+
+    /// That map, and the item's place in its list.
+    pub fn item_of(&self, item: u64) -> Option<(&Map, u64)> {
+        match &self.handles.get(&self.map_of(item)?)?.kind {
+            Kind::Map(map) => Some((map, *map.open.get(&item)?)),
+            _ => None,
+        }
+    }
 }
 
 impl Map {
@@ -215,8 +223,11 @@ impl Machine<'_> {
     fn start_item(&mut self, number: u64, ready: Ready) -> Evaluated<()> {
         let Some(map) = self.map_at(number) else { return Ok(()) };
         let (name, of_children, how) = (map.name.clone(), map.of_children, map.how);
-        let options =
-            TaskOptions { key: ready.key.or_else(|| map.options.key.clone()), ..map.options.clone() };
+        let options = TaskOptions {
+            key: ready.key.or_else(|| map.options.key.clone()),
+            item: Some(ready.place),
+            ..map.options.clone()
+        };
         let step = self.memory.handles.get(&number).map_or(0, |handle| handle.step);
         let item = self.number();
         let kind = if of_children {

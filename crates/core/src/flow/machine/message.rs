@@ -54,7 +54,7 @@ impl Machine<'_> {
     fn too_late(&mut self) -> Evaluated<Progress> {
         let timer = self.number();
         let fire_at = self.input.at.plus(self.flow.code.defaults.cleanup_grace());
-        self.commands.push(Command::StartTimer(TimerSpec { timer, fire_at }));
+        self.commands.push(Command::StartTimer(TimerSpec { timer, fire_at, label: None }));
         self.memory.grace = Some(timer.0);
         if self.memory.thrown.is_some() {
             return Ok(Progress::Waiting);

@@ -7,6 +7,7 @@ use crate::flow::limits::MAX_VALUE_DEPTH;
 use crate::flow::option::{Choice, RETRIES, WORK, written};
 use crate::flow::thrown::{Evaluated, Stop, short, wrong_argument};
 use crate::flow::value::{Number, Object, Value};
+use crate::label::{MAX_LABEL, fits};
 use crate::retry::{Backoff, RetryPolicy};
 use crate::task::{OnExhausted, TaskOptions};
 use crate::time::Millis;
@@ -76,6 +77,7 @@ pub fn refusal(choices: &[Choice], key: &str, value: &Value) -> Option<String> {
         Some("max_attempts") => Object::of([(key, value.clone())])
             .map_err(Stop::from)
             .and_then(|policy| retries(&mut RetryPolicy::default(), &Value::Object(policy))),
+        Some("timeout" | "label") if key == "label" => label(value).map(|_| ()),
         Some("timeout") => optional_length(value, unit_of(key).1, key).map(|_| ()),
         Some("cancel") => flag(value, key).map(|_| ()),
         Some("concurrency") => at_once(value).map(|_| ()),
@@ -137,6 +139,7 @@ impl Options {
             "delay" => task.delay = length(value, unit, key)?,
             "queue" => task.queue = word(value, key, 200)?,
             "key" => task.key = Some(word(value, key, 200)?),
+            "label" => task.label = Some(label(value)?),
             "priority" => task.priority = priority(value)?,
             "on_exhausted" => {
                 task.on_exhausted = match value {
@@ -199,7 +202,7 @@ fn rounded(millis: f64) -> Option<u64> {
     (0.0..18_446_744_073_709_551_616.0).contains(&millis).then_some(millis as u64)
 }
 
-fn optional_length(value: &Value, unit: Unit, what: &str) -> Evaluated<Option<Millis>> {
+pub fn optional_length(value: &Value, unit: Unit, what: &str) -> Evaluated<Option<Millis>> {
     match value {
         Value::Null => Ok(None),
         value => length(value, unit, what).map(Some),
@@ -218,6 +221,15 @@ pub fn flag(value: &Value, what: &str) -> Evaluated<bool> {
     match value {
         Value::Boolean(flag) => Ok(*flag),
         other => wrong_argument(format!("option `{what}` is true or false, not {}", other.described())),
+    }
+}
+
+/// A text for people.
+pub fn label(value: &Value) -> Evaluated<String> {
+    match value {
+        Value::Text(text) if fits(text) => Ok(text.to_string()),
+        Value::Text(_) => wrong_argument(format!("option `label` has 1 to {MAX_LABEL} characters")),
+        other => wrong_argument(format!("option `label` is a string, not {}", other.described())),
     }
 }
 

@@ -5,17 +5,25 @@ use std::sync::Arc;
 
 use super::Machine;
 use super::handle::{Group, Handle, Kind, State};
-use super::options::{Unit, flag, length, unit_of};
+use super::options::{Unit, flag, label, length, optional_length, unit_of};
 use crate::command::{Command, SignalSpec, TimerSpec};
 use crate::event::{EventData, Group as GroupEvent};
 use crate::flow::json::Handles;
 use crate::flow::library::{Combinator, Effect, Function};
 use crate::flow::limits::{Limit, MAX_OPEN};
+use crate::flow::option::{Choice, LABEL, WHEN};
 use crate::flow::thrown::{Evaluated, short, wrong_argument};
 use crate::flow::value::{Object, Value};
 use crate::id::{CommandId, RunId};
 use crate::task::TaskSpec;
 use crate::time::Millis;
+
+/// What a call of `Timer.delay`, `Signal.next` or `Signal.when` may say.
+#[derive(Default)]
+struct WaitOptions {
+    timeout: Option<Millis>,
+    label: Option<Arc<str>>,
+}
 
 impl Machine<'_> {
     #[inline(never)]
@@ -29,11 +37,11 @@ impl Machine<'_> {
             Effect::RunWorkflow => self.run_child(name, next(), next(), next()),
             Effect::MapTask => self.map(name, false, (next(), next(), next())),
             Effect::MapWorkflow => self.map(name, true, (next(), next(), next())),
-            Effect::DelaySeconds => self.delay(name, next(), Unit::Seconds),
-            Effect::DelayMilliseconds => self.delay(name, next(), Unit::Milliseconds),
+            Effect::DelaySeconds => self.delay(name, (next(), next()), Unit::Seconds),
+            Effect::DelayMilliseconds => self.delay(name, (next(), next()), Unit::Milliseconds),
             Effect::Timeout => self.timeout(name, next(), next()),
-            Effect::SignalNext => self.wait_for_signal(name, next()),
-            Effect::SignalWhen => self.signal_when(name, next(), next()),
+            Effect::SignalNext => self.signal(name, (next(), next()), LABEL),
+            Effect::SignalWhen => self.signal(name, (next(), next()), WHEN),
             Effect::SignalSend => self.send_signal(name, next(), next(), next()),
             Effect::Group(combinator) => self.group(name, combinator, next(), next()),
             Effect::Log => self.log(given.collect()),
@@ -60,18 +68,25 @@ impl Machine<'_> {
         Ok(self.started(task, Kind::Task { name, how: options.how }))
     }
 
-    fn delay(&mut self, function: &str, after: Option<Value>, unit: Unit) -> Evaluated {
+    fn delay(
+        &mut self,
+        function: &str,
+        (after, options): (Option<Value>, Option<Value>),
+        unit: Unit,
+    ) -> Evaluated {
         let after = self.look(after.unwrap_or(Value::Null))?;
         let after = length(&after, unit, function)?;
-        self.timer(after).map(Value::Handle)
+        let wait = self.wait_options(function, LABEL, options)?;
+        self.timer(after, wait.label).map(Value::Handle)
     }
 
-    fn timer(&mut self, after: Millis) -> Evaluated<u64> {
+    fn timer(&mut self, after: Millis, label: Option<Arc<str>>) -> Evaluated<u64> {
         let timer = self.number();
         let fire_at = self.input.at.plus(after);
         self.meter.output(16)?;
-        self.commands.push(Command::StartTimer(TimerSpec { timer, fire_at }));
-        self.started(timer, Kind::Timer { at: fire_at });
+        let spec = TimerSpec { timer, fire_at, label: label.as_deref().map(str::to_owned) };
+        self.commands.push(Command::StartTimer(spec));
+        self.started_as(timer, Kind::Timer { at: fire_at }, label);
         Ok(timer.0)
     }
 
@@ -94,41 +109,52 @@ impl Machine<'_> {
         if self.memory.handles.get(&of).is_some_and(|handle| !handle.is_open()) {
             return Ok(Value::Handle(of));
         }
-        let timer = self.timer(after)?;
+        let timer = self.timer(after, None)?;
         let number = self.number();
         Ok(self.started(number, Kind::Timeout { of, timer }))
     }
 
-    fn wait_for_signal(&mut self, function: &str, name: Option<Value>) -> Evaluated {
+    fn signal(
+        &mut self,
+        function: &str,
+        (name, options): (Option<Value>, Option<Value>),
+        choices: &[Choice],
+    ) -> Evaluated {
+        let wait = self.wait_options(function, choices, options)?;
         let name = self.named(function, "name", name)?;
         if name.starts_with('@') {
             return wrong_argument(format!("the name of a signal cannot begin with `@`: {name:?}"));
         }
         let number = self.number();
         self.meter.output(16)?;
-        Ok(self.started(number, Kind::Signal { name }))
+        let handle = self.started_as(number, Kind::Signal { name }, wait.label);
+        match wait.timeout {
+            Some(after) => self.limit_time(number.0, after),
+            None => Ok(handle),
+        }
     }
 
-    fn signal_when(&mut self, function: &str, name: Option<Value>, options: Option<Value>) -> Evaluated {
-        let options = self.option_object(function, options)?;
-        let mut timeout = None;
-        for (key, value) in options.iter().flat_map(Object::iter) {
-            match unit_of(key) {
-                ("timeout", _) if matches!(value, Value::Null) => {}
-                ("timeout", unit) => timeout = Some(length(value, unit, key)?),
+    fn wait_options(
+        &mut self,
+        function: &str,
+        choices: &[Choice],
+        given: Option<Value>,
+    ) -> Evaluated<WaitOptions> {
+        let given = self.option_object(function, given)?;
+        let mut options = WaitOptions::default();
+        for (key, value) in given.iter().flat_map(Object::iter) {
+            let choice = choices.iter().find(|choice| choice.is_written(key));
+            match (choice.map(|choice| choice.key), unit_of(key).1) {
+                (Some("timeout"), unit) => options.timeout = optional_length(value, unit, key)?,
+                (Some("label"), _) => options.label = Some(label(value)?.into()),
                 _ => {
-                    return wrong_argument(format!(
-                        "{function} takes no option `{}`; it takes timeout",
-                        short(key)
-                    ));
+                    let taken: Vec<&str> = choices.iter().map(|choice| choice.key).collect();
+                    let (key, taken) = (short(key), taken.join(", "));
+                    return wrong_argument(format!("{function} takes no option `{key}`; it takes {taken}"));
                 }
             }
         }
-        let wait = self.wait_for_signal(function, name)?;
-        match (wait, timeout) {
-            (Value::Handle(signal), Some(after)) => self.limit_time(signal, after),
-            (wait, _) => Ok(wait),
-        }
+        Ok(options)
     }
 
     fn send_signal(
@@ -221,13 +247,17 @@ impl Machine<'_> {
     }
 
     pub fn started(&mut self, number: CommandId, kind: Kind) -> Value {
+        self.started_as(number, kind, None)
+    }
+
+    pub fn started_as(&mut self, number: CommandId, kind: Kind, label: Option<Arc<str>>) -> Value {
         let step = u32::try_from(self.memory.position).unwrap_or(u32::MAX);
         match kind {
             Kind::Map(_) => drop(self.memory.maps.insert(number.0)),
             Kind::Task { .. } | Kind::Child { .. } => self.under_way.iter_mut().for_each(|count| *count += 1),
             _ => {}
         }
-        self.memory.handles.insert(number.0, Handle { kind, step, state: State::Open });
+        self.memory.handles.insert(number.0, Handle { kind, step, label, state: State::Open });
         Value::Handle(number.0)
     }
 }

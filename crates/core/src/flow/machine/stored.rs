@@ -115,6 +115,10 @@ fn write_handles(handles: &[(u64, &Handle)], out: &mut Vec<u8>) {
             State::Kept { .. } => {}
             State::Open => {
                 write_kind(&handle.kind, out);
+                if let Some(label) = &handle.label {
+                    out.extend_from_slice(b",\"label\":");
+                    write_text(label, out);
+                }
                 put(out, format_args!(",\"step\":{}", handle.step));
             }
             State::Done(value, order) => {
@@ -277,6 +281,8 @@ struct StoredHandle {
     #[serde(default)]
     step: u32,
     #[serde(default)]
+    label: Option<Arc<str>>,
+    #[serde(default)]
     order: u64,
     #[serde(default)]
     task: Option<Arc<str>>,
@@ -391,7 +397,7 @@ impl StoredHandle {
         if let Some(map) = self.map {
             let is_open = matches!(state, State::Open);
             let map = map.into_map(number).filter(|_| is_open).ok_or_else(bad)?;
-            return Ok(Handle { kind: Kind::Map(Box::new(map)), step: self.step, state });
+            return Ok(Handle { kind: Kind::Map(Box::new(map)), step: self.step, label: None, state });
         }
         let kind = match (self.task, self.child, self.timer, self.signal, self.timeout, self.group) {
             (Some(name), None, None, None, None, None) => Kind::Task { name, how },
@@ -416,7 +422,7 @@ impl StoredHandle {
             }
             _ => return Err(bad()),
         };
-        Ok(Handle { kind, step: self.step, state })
+        Ok(Handle { kind, step: self.step, label: self.label, state })
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a waiting program cannot reach any more is let go: variables out of scope, outcomes nobody can await,
 //! timers nobody would notice, and waits for signals, which must not swallow a signal meant for somebody else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Machine;
 use super::handle::{Kind, State};
@@ -62,6 +62,16 @@ impl Machine<'_> {
             }
         }
         reached
+    }
+
+    /// Of these signals, the texts people know them by; where several waits share a name, that of the first.
+    pub fn labels(&self) -> BTreeMap<String, String> {
+        let open = self.memory.handles.values().rev().filter(|handle| handle.is_open());
+        let labels = open.filter_map(|handle| match (&handle.kind, &handle.label) {
+            (Kind::Signal { name }, Some(label)) => Some((name.to_string(), label.to_string())),
+            _ => None,
+        });
+        labels.collect()
     }
 
     /// The signals somebody who can be reached waits for.

@@ -6,6 +6,7 @@ mod deadline;
 mod depth;
 mod fan_out;
 mod gathered;
+mod labels;
 mod map;
 mod messages;
 mod options;

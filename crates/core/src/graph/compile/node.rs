@@ -8,6 +8,7 @@ use crate::flow::tree::Span;
 use crate::graph::codes;
 use crate::graph::ir::{Config, Human, Node, NodeIndex, NodeKind, NodeLimits, OnConditionError};
 use crate::graph::node_type::NodeType;
+use crate::label::{self, MAX_LABEL};
 use crate::task::OnExhausted;
 use serde_json::Value;
 
@@ -62,6 +63,7 @@ impl<'d, 'c> Compiler<'d, 'c> {
         let config_is_input = takes_config(&ir_kind, found.tree(), task.as_deref());
         let mut node = Node {
             id: id.to_owned(),
+            label: self.label(tree),
             task,
             queue: self.queue(tree, kind),
             config: self.prepared(&ir_kind, found.value(), found.tree()),
@@ -143,6 +145,16 @@ impl<'d, 'c> Compiler<'d, 'c> {
             self.report.wrong(codes::UNKNOWN_TYPE, span, "is not known", title, &help);
         }
         found
+    }
+
+    fn label(&mut self, tree: &Tree) -> Option<String> {
+        let label = self.report.text(tree, "label")?;
+        if !label::fits(label) {
+            let node = given(tree, "label")?;
+            let title = format!("`label` has at most {MAX_LABEL} characters");
+            self.report.misfit(node, title, "write a few words; `description` has room for more");
+        }
+        Some(label.to_owned())
     }
 
     fn task(&mut self, kind: &NodeKind, tree: &'d Tree, config: Option<&Tree>, id: &str) -> Option<String> {

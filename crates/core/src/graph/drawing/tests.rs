@@ -52,6 +52,14 @@ fn every_way_a_token_can_take_is_an_edge() {
 }
 
 #[test]
+fn a_node_with_a_label_shows_it_above_its_id() {
+    let source = "nodes: [{id: pay, label: Charge the card, config: {task: charge}}, {id: mail}]";
+    let nodes = drawn(source, &[]).nodes;
+    let told: Vec<_> = nodes.iter().skip(1).map(|node| (node.title.as_str(), node.note.as_str())).collect();
+    assert_eq!(told, [("Charge the card", "task pay charge"), ("mail", "task")]);
+}
+
+#[test]
 fn a_run_is_laid_over_its_graph_in_every_format() {
     use State::{Done, Failed, Running, Skipped, Waiting};
     let states = [Some(Done), Some(Done), Some(Waiting), Some(Running), None, Some(Skipped), Some(Failed)];

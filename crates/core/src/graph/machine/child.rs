@@ -30,7 +30,7 @@ impl Machine<'_> {
             Some(inputs) => Payload::of(inputs).expect("values always serialise"),
             None => self.memory.values.get(input).cloned().unwrap_or_default(),
         };
-        let child = self.run_child(workflow.to_owned(), inputs, self.left_of(node, since));
+        let child = self.run_child(workflow.to_owned(), inputs, self.left_of(node, since), (node, None));
         let timer = node.timeout.map(|timeout| self.timer(self.input.at.plus(timeout)));
         Ok(Wait::Child { child, timer, attempt })
     }
@@ -42,9 +42,16 @@ impl Machine<'_> {
         Some(deadline.saturating_sub(self.input.at.since(since)).max(Millis(1)))
     }
 
-    pub fn run_child(&mut self, workflow: String, input: Payload, deadline: Option<Millis>) -> CommandId {
-        let child = self.number();
-        let spec = ChildSpec { child, workflow, version: None, input, priority: 0, deadline };
+    /// Starts a child for a node, or for an item of its list.
+    pub fn run_child(
+        &mut self,
+        workflow: String,
+        input: Payload,
+        deadline: Option<Millis>,
+        (node, item): (&Node, Option<u64>),
+    ) -> CommandId {
+        let (child, label) = (self.number(), node.label.clone());
+        let spec = ChildSpec { child, workflow, version: None, input, priority: 0, deadline, label, item };
         self.commands.push(Command::StartChild(spec));
         child
     }

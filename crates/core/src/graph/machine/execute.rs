@@ -86,7 +86,7 @@ impl Machine<'_> {
                 let given_up = node.patience().map(|patience| self.input.at.plus(patience));
                 Begun::Waits(match given_up.filter(|given_up| *given_up < fire_at) {
                     Some(given_up) => Wait::InVain(self.timer(given_up)),
-                    None => Wait::Timer(self.timer(fire_at)),
+                    None => Wait::Timer(self.timer_as(fire_at, node.label.clone())),
                 })
             }
             NodeKind::Signal => Begun::Waits(self.wait_for_signal(node, &config)?),
@@ -241,6 +241,7 @@ pub fn options_of(node: &Node) -> TaskOptions {
         timeout: node.timeout,
         deadline: node.limits.deadline,
         on_exhausted: node.on_exhausted,
+        label: node.label.clone(),
         ..TaskOptions::default()
     }
 }

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::memory::{Memory, NodeId, Stage, Wait};
 use super::{GraphProgram, Stop};
-use crate::command::Command;
 use crate::event::EventData;
 use crate::graph::ir::Graph;
 use crate::graph::patch::{self, Changed, Refused, type_name};
@@ -20,6 +19,8 @@ pub struct Waiting {
     pub what: WaitingFor,
     /// Absent for tokens at a join, and for what waits for its turn.
     pub command: Option<CommandId>,
+    /// The item of the node's list it is about.
+    pub item: Option<u64>,
     /// Those it took or, at a join, those that are there; none for a compensator.
     pub tokens: Vec<u64>,
     /// Those that would end the wait, or change it, without an answer.
@@ -77,10 +78,12 @@ impl GraphProgram {
         let mut all = Vec::new();
         for visit in memory.open.values() {
             let tokens: Vec<u64> = visit.tokens.iter().map(|token| token.id).collect();
-            let mut say = |what: WaitingFor, command| {
+            let mut say_of = |what: WaitingFor, command, item: Option<usize>| {
                 let (node, tokens, since) = (visit.node.to_string(), tokens.clone(), Some(visit.since));
-                all.push(Waiting { node, what, command, tokens, timers: visit.wait.timers(), since });
+                let (timers, item) = (visit.wait.timers(), item.map(|item| item as u64));
+                all.push(Waiting { node, what, command, item, tokens, timers, since });
             };
+            let mut say = |what: WaitingFor, command| say_of(what, command, None);
             match &visit.wait {
                 Wait::Nothing => {}
                 Wait::Turn => {
@@ -100,19 +103,20 @@ impl GraphProgram {
                 Wait::Sifting(sifting) => say(WaitingFor::Routing, Some(sifting.task)),
                 Wait::Held { held, why } => say(WaitingFor::Held(why.clone()), Some(*held)),
                 Wait::Fan(fan) => {
-                    fan.stops().into_iter().for_each(|stop| match stop {
-                        Command::CancelChild(child) => say(WaitingFor::Child, Some(child)),
-                        Command::CancelTask(task) => say(WaitingFor::Task, Some(task)),
-                        _ => {}
-                    });
-                    fan.pauses().for_each(|pause| say(WaitingFor::Timer, Some(pause)));
+                    for (command, item) in &fan.open {
+                        let what = if fan.of_children { WaitingFor::Child } else { WaitingFor::Task };
+                        say_of(what, Some(*command), Some(*item));
+                    }
+                    for (pause, item) in &fan.pauses {
+                        say_of(WaitingFor::Timer, Some(*pause), Some(*item));
+                    }
                 }
             }
         }
         for (approval, proposal) in &memory.proposals {
             let (node, command) = (proposal.node.to_string(), Some(*approval));
             let (what, tokens, timers) = (WaitingFor::Approval, Vec::new(), Vec::new());
-            all.push(Waiting { node, what, command, tokens, timers, since: None });
+            all.push(Waiting { node, what, command, item: None, tokens, timers, since: None });
         }
         for (node, tokens) in &memory.parked {
             let senders =
@@ -120,12 +124,12 @@ impl GraphProgram {
             let since = tokens.first().map(|token| token.at);
             let (node, what) = (node.to_string(), WaitingFor::Join(senders));
             let tokens = tokens.iter().map(|token| token.id).collect();
-            all.push(Waiting { node, what, command: None, tokens, timers: Vec::new(), since });
+            all.push(Waiting { node, what, command: None, item: None, tokens, timers: Vec::new(), since });
         }
         if let Stage::Undoing(undoing) = &memory.stage {
             let (node, command) = (undoing.node.to_string(), Some(undoing.task));
             let (what, tokens, timers) = (WaitingFor::Compensation, Vec::new(), Vec::new());
-            all.push(Waiting { node, what, command, tokens, timers, since: None });
+            all.push(Waiting { node, what, command, item: None, tokens, timers, since: None });
         }
         Ok(all)
     }

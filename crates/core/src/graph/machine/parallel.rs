@@ -46,7 +46,7 @@ pub struct Fan {
     /// The item each of them is about.
     pub open: BTreeMap<CommandId, usize>,
     /// They are children, not tasks.
-    of_children: bool,
+    pub(super) of_children: bool,
     pub(super) given: BTreeMap<usize, Ended>,
     /// Bytes of those that could go into a segment.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -61,7 +61,7 @@ pub struct Fan {
     clocks: BTreeMap<CommandId, CommandId>,
     /// Those that fire when an item is tried again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pauses: BTreeMap<CommandId, usize>,
+    pub(super) pauses: BTreeMap<CommandId, usize>,
     /// Of items whose child has failed, how often.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     failed: BTreeMap<usize, u32>,
@@ -116,10 +116,6 @@ impl Fan {
     /// Whether the next answer is that of the last item.
     pub fn is_last(&self) -> bool {
         self.ended() + 1 >= self.count
-    }
-
-    pub fn pauses(&self) -> impl Iterator<Item = CommandId> + '_ {
-        self.pauses.keys().copied()
     }
 
     /// An item has its answer. Gives its place, and the clock that need not run any more.
@@ -235,12 +231,13 @@ impl Machine<'_> {
         place: usize,
     ) -> std::result::Result<(), Trouble> {
         let deadline = self.left_of(node, since);
-        let item = self.item_text(fan, place)?;
+        let text = self.item_text(fan, place)?;
+        let item = Some(place as u64);
         let full;
         let config = match fan.of_items.clone() {
             None => config,
             Some(of) => {
-                full = self.with_item(config, of, &item)?;
+                full = self.with_item(config, of, &text)?;
                 &full
             }
         };
@@ -248,14 +245,14 @@ impl Machine<'_> {
             Some(task) => {
                 let input = match node.config_is_input {
                     true => own_input(Some(task), config.clone()),
-                    false => object(&[("config", &config.to_string()), ("input", &item)]),
+                    false => object(&[("config", &config.to_string()), ("input", &text)]),
                 };
-                self.run_task(task.to_owned(), input, TaskOptions { deadline, ..options_of(node) })
+                self.run_task(task.to_owned(), input, TaskOptions { deadline, item, ..options_of(node) })
             }
             None => {
                 let workflow = config.get("workflow").and_then(Value::as_str).unwrap_or_default();
-                let input = Payload::parse(item).unwrap_or_default();
-                let child = self.run_child(workflow.to_owned(), input, deadline);
+                let input = Payload::parse(text).unwrap_or_default();
+                let child = self.run_child(workflow.to_owned(), input, deadline, (node, item));
                 if let Some(timeout) = node.timeout {
                     fan.clocks.insert(self.timer(self.input.at.plus(timeout)), child);
                 }

@@ -15,7 +15,7 @@ fn every_option_of_a_task_reaches_it() {
     let source = r#"await Task.run("t", {}, {
             retries: { max_attempts: 5, backoff: "linear", initial_delay: 2, max_delay: "1m", multiplier: 1.5, no_retry_on: ["Bad"], jitter: 0 },
             timeout: 30, deadline: "1h", queue: "slow", priority: -2, key: "k-1", delay: "5s", on_exhausted: "hold",
-            heartbeat_timeout: 4, settle: false, cancel: false
+            heartbeat_timeout: 4, label: "Charge the card", settle: false, cancel: false
         })"#;
     for choice in WORK.iter().chain(RETRIES) {
         assert!(source.contains(&format!("{}:", choice.key)), "{} is not tried", choice.key);
@@ -40,6 +40,8 @@ fn every_option_of_a_task_reaches_it() {
         heartbeat_timeout: Some(Millis::from_secs(4)),
         on_exhausted: OnExhausted::Hold,
         key: Some("k-1".into()),
+        label: Some("Charge the card".into()),
+        item: None,
         stands_for: None,
     };
     assert_eq!(found, expected);

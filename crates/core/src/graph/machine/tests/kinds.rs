@@ -44,6 +44,42 @@ fn what_governs_attempts_is_that_of_the_node() {
 }
 
 #[test]
+fn a_label_of_a_node_names_what_the_node_starts() {
+    let graph = json!({"nodes": [
+        {"id": "pay", "type": "task", "label": "Charge the card", "config": {"task": "charge"}, "dependents": ["rest"]},
+        {"id": "rest", "type": "delay", "label": "Cool down", "config": {"for": "1s"}, "dependents": ["ask"]},
+        {"id": "ask", "type": "signal", "label": "The manager's word", "config": {"name": "ok"}, "dependents": ["kids"]},
+        {"id": "kids", "type": "parallel", "label": "Ship", "config": {"items": [7, 8], "workflow": "ship"}, "dependents": ["each"]},
+        {"id": "each", "type": "parallel", "config": {"items": [1, 2], "task": "mail"}}]});
+    let mut script = script().with("kids", [json!(1), json!(2)]).with("each", [json!(1), json!(2)]);
+    script.signals.push((5_000, "ok".to_owned(), json!(null)));
+    let stage = stage(&graph, script);
+    stage.check();
+    let label = |label: &Option<String>| label.clone().unwrap_or_default();
+    let started: Vec<(String, Option<u64>)> = stage
+        .history
+        .iter()
+        .filter_map(|event| match &event.data {
+            EventData::StepScheduled(step) => Some((label(&step.label), step.item)),
+            EventData::TimerScheduled(timer) => Some((label(&timer.label), None)),
+            EventData::SignalRequested(signal) => Some((label(&signal.label), None)),
+            EventData::ChildStarted(child) => Some((label(&child.label), child.item)),
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        ("Charge the card", None),
+        ("Cool down", None),
+        ("The manager's word", None),
+        ("Ship", Some(0)),
+        ("Ship", Some(1)),
+        ("", Some(0)),
+        ("", Some(1)),
+    ];
+    assert_eq!(started, expected.map(|(label, item)| (label.to_owned(), item)));
+}
+
+#[test]
 fn references_become_what_they_lead_to() {
     let graph = json!({"nodes": [
         {"id": "a", "type": "task", "dependents": ["b"]},
