@@ -248,7 +248,7 @@ fn world_of_one(runtime: &Runtime) -> MemoryWorld {
 
 fn claim_run(runtime: &Runtime, world: &MemoryWorld) -> ClaimedRun {
     let request = ClaimRuns {
-            of: None,
+        of: None,
         tenant: TenantId::default(),
         worker: "w1".into(),
         kinds: vec![WorkflowKind::Flow],
@@ -301,7 +301,7 @@ fn claim(times: u64) {
         claim: false,
     };
     let tasks = ClaimTasks {
-            of: None,
+        of: None,
         tenant: TenantId::default(),
         worker: "w1".into(),
         queues: vec![("default".into(), 1)],

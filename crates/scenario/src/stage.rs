@@ -287,8 +287,7 @@ impl Stage {
     ) -> Result<Result<String, Vec<Rejection>>, String> {
         let (content, programs) = (scenario.content(), read_program as ReadProgram);
         let registry = scenario.registry()?;
-        let around =
-            Surroundings { content, programs, registry, sure_to_throw: true, ..Surroundings::default() };
+        let around = Surroundings { content, programs, registry, sure_to_throw: true };
         let mut defined = match define_with(&subject.name, subject.kind, &subject.source, &around) {
             Ok(defined) => defined,
             Err(refused) => return Ok(Err(rejections(refused))),

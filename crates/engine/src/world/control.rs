@@ -217,6 +217,10 @@ pub struct Schedule {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "schedules are few, and this one is taken apart where it fires"
+)]
 pub enum ScheduleTarget {
     Workflow { workflow: String, input: Payload },
     Task { name: String, input: Payload, options: TaskOptions },

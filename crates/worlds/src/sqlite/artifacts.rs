@@ -2,8 +2,8 @@
 
 use rhythm_core::{Actor, TenantId};
 use rhythm_engine::world::{
-    ArtifactRow, Controlled, Definition, NewArtifact, NewTagMove, NewWorkflowPatch, NumberedVersion, Register,
-    TagMove, TagTarget, WorkflowPatch, WorldError, WorldResult, moved_meanwhile,
+    ArtifactRow, Controlled, Definition, NewArtifact, NewTagMove, NewWorkflowPatch, NumberedVersion,
+    Register, TagMove, TagTarget, WorkflowPatch, WorldError, WorldResult, moved_meanwhile,
 };
 use rusqlite::params;
 
