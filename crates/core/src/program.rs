@@ -176,13 +176,13 @@ pub trait Program: Send + Sync {
         None
     }
 
-    /// The blobs a snapshot refers to, in order and each once. A program whose snapshots hold no references has none.
     /// Whether what a history folds to is what is stored. An earlier build may have written the run in part, and it did not keep
     /// all that this one keeps: only what both keep is compared then.
     fn is_same(&self, folded: &Snapshot, stored: &Snapshot) -> bool {
         folded == stored
     }
 
+    /// The blobs a snapshot refers to, in order and each once. A program whose snapshots hold no references has none.
     fn blob_refs(&self, snapshot: &Snapshot) -> Result<Vec<BlobRef>, ProgramError> {
         let _ = snapshot;
         Ok(Vec::new())
