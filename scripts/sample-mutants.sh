@@ -29,8 +29,8 @@ done | LC_ALL=C sort -z >"$home/files"
 # world runs is test code, though it is compiled as a library.
 cargo mutants --no-shuffle --colors never -d "$tree" --list --diff \
   -f 'crates/engine/src/**' -e 'crates/engine/src/conformance/**' -e 'crates/engine/src/conformance.rs' \
-  -f 'crates/core/src/flow/**' -f 'crates/core/src/flow.rs' \
-  -f 'crates/core/src/graph/**' -f 'crates/core/src/graph.rs' >"$home/all"
+  -f 'crates/flow/src/**' -f 'crates/flow/src/lib.rs' \
+  -f 'crates/graph/src/**' -f 'crates/graph/src/lib.rs' >"$home/all"
 
 # Each fault draws a lot; those with the lowest are tried. The same seed gives the same sample of the same sources.
 grep -E '^crates/[^ ]+\.rs:[0-9]+:[0-9]+: ' "$home/all" >"$home/names"

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;
 
-use rhythm_core::flow::{Defaults, Flow, compile, examine};
 use rhythm_core::fold::{Advance, RunState, advance};
 use rhythm_core::message::{Message, MessageBody, Start, TaskCompleted};
 use rhythm_core::program::{Program, RunFacts, Step, StepInput};
@@ -26,6 +25,7 @@ use rhythm_engine::world::{
     ClaimRuns, ClaimTasks, ClaimedRun, Commit, CommitItem, CommitOutcome, CreateRuns, EnqueueTasks, Fence,
     NewRun, NewTask, RunRow, World,
 };
+use rhythm_flow::{Defaults, Flow, compile, examine};
 use tokio::runtime::Runtime;
 
 /// Does it so many times.

@@ -4,8 +4,8 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use rhythm_core::WorkflowKind;
-use rhythm_core::flow::Diagnostic;
-use rhythm_core::flow::render::{Style, render};
+use rhythm_syntax::Diagnostic;
+use rhythm_syntax::render::{Style, render};
 
 use crate::errors::{CliError, CliResult, color_wanted};
 use crate::input;

@@ -1,6 +1,7 @@
 //! The contract of the one idea: a program turns a snapshot and a message into the next snapshot, and says
 //! what should happen. One implementation per kind of workflow.
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -8,8 +9,6 @@ use std::sync::Arc;
 use crate::command::Command;
 use crate::event::EventData;
 use crate::failure::Failure;
-use crate::flow::Flow;
-use crate::graph::GraphProgram;
 use crate::id::{CommandId, RunId, TenantId, Version};
 use crate::message::{Message, VersionChanged};
 use crate::payload::{BlobRef, Blobs, Contents, Payload};
@@ -166,15 +165,8 @@ pub trait Program: Send + Sync {
         Err(ProgramError::Misfit { code: "other_kind".to_owned(), message })
     }
 
-    /// This program, when it is a flow.
-    fn as_flow(&self) -> Option<&Flow> {
-        None
-    }
-
-    /// This program, when it is a graph.
-    fn as_graph(&self) -> Option<&GraphProgram> {
-        None
-    }
+    /// For programs that look at the other version of a workflow, which is of their own kind.
+    fn as_any(&self) -> &dyn Any;
 
     /// Whether what a history folds to is what is stored. An earlier build may have written the run in part, and it did not keep
     /// all that this one keeps: only what both keep is compared then.

@@ -8,6 +8,9 @@ use crate::payload::Payload;
 use crate::retry::RetryPolicy;
 use crate::time::Millis;
 
+/// Tasks and children of one run under way at a time.
+pub const MAX_OPEN: usize = 50_000;
+
 /// The queue of tasks that name none.
 pub const DEFAULT_QUEUE: &str = "default";
 /// How long one attempt may take unless the task says otherwise.

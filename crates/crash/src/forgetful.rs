@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rhythm::Event;
-use rhythm_core::graph::NodeType;
 use rhythm_core::{BlobRef, CommandId, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::*;
+use rhythm_graph::NodeType;
 
 use crate::losses::{BEATS, CALLS, CLAIMS, Losses, OTHERS, RESULTS, TRANSITIONS};
 

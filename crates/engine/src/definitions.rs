@@ -3,11 +3,12 @@
 pub mod beside;
 pub mod graph;
 
-use rhythm_core::flow::check::Mention;
-use rhythm_core::flow::front_matter::place_of;
-use rhythm_core::flow::{self, Defaults, Diagnostic, Examined, Settings, Severity, codes};
-use rhythm_core::schema::{self, Schema};
 use rhythm_core::{BlobRef, Version, WorkflowKind};
+use rhythm_flow::check::Mention;
+use rhythm_flow::front_matter::place_of;
+use rhythm_flow::{Defaults, Examined, Settings, codes};
+use rhythm_syntax::schema::{self, Schema};
+use rhythm_syntax::{Diagnostic, Severity};
 use serde_json::json;
 
 use crate::inputs::{self, Misfit};
@@ -70,7 +71,7 @@ pub fn define_with(
 
 /// Reads and checks a flow, the schema of its inputs too.
 pub fn examine(source: &str, strict: bool) -> Examined {
-    let mut examined = flow::examine(source, strict);
+    let mut examined = rhythm_flow::examine(source, strict);
     if let Some(wrong) = check_schema(&examined) {
         examined.checked.diagnostics.push(wrong);
         examined.checked.diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.severity));
@@ -111,7 +112,7 @@ fn define_flow(plain: Definition, around: &Surroundings) -> Result<Defined, Refu
     }
     let defaults = Defaults::from(&settings);
     // What the checker passes can be compiled; a gap between the two is refused like any other error.
-    let code = flow::compile(&file, &plain.source, defaults).map_err(|error| Refused {
+    let code = rhythm_flow::compile(&file, &plain.source, defaults).map_err(|error| Refused {
         diagnostics: vec![Diagnostic {
             code: codes::UNEXPECTED.id,
             severity: Severity::Error,

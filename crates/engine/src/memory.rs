@@ -18,8 +18,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use rhythm_core::event::Event;
-use rhythm_core::graph::NodeType;
 use rhythm_core::{BlobRef, CommandId, RunId, TaskId, TenantId, Timestamp};
+use rhythm_graph::NodeType;
 
 use self::state::State;
 use crate::world::*;

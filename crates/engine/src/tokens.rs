@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use rhythm_core::flow::drawing::State;
-use rhythm_core::graph::machine::{Waiting, WaitingFor, codes};
-use rhythm_core::graph::{Graph, GraphProgram};
 use rhythm_core::{CommandId, Event, EventData, RunId, Snapshot, Status, Timestamp, WorkflowKind};
+use rhythm_graph::machine::{Waiting, WaitingFor, codes};
+use rhythm_graph::{Graph, GraphProgram};
+use rhythm_syntax::drawing::State;
 use serde::Serialize;
 
 use crate::client::Client;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rhythm_core::flow::Flow;
-use rhythm_core::flow::inspect::{Variables, Waiting, describe};
 use rhythm_core::fold::RunState;
 use rhythm_core::message::{Message, MessageBody};
 use rhythm_core::program::{RunFacts, StepInput};
 use rhythm_core::{Blobs, CommandId, Snapshot, Status, Timestamp, WorkflowKind};
+use rhythm_flow::Flow;
+use rhythm_flow::inspect::{Variables, Waiting, describe};
 use serde::Serialize;
 
 use crate::client::Client;

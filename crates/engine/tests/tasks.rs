@@ -7,14 +7,15 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use rhythm_core::cron::{CatchUp, Overlap};
-use rhythm_core::graph::NodeType;
 use rhythm_core::{BlobRef, Millis, Payload, Status, TenantId, Timestamp, WorkflowKind};
 use rhythm_engine::client::NewSchedule;
 use rhythm_engine::config::Config;
 use rhythm_engine::worker::{Cancellation, Finished};
 use rhythm_engine::world::*;
-use rig::{Rig, failing, task};
+use rhythm_graph::NodeType;
 use serde_json::json;
+
+use rig::{Rig, failing, task};
 
 async fn state(rig: &Rig, task: &rhythm_core::TaskId) -> TaskState {
     rig.client.world().task(rig.client.tenant(), task).await.unwrap().unwrap().state

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rhythm_core::WorkflowKind;
-use rhythm_core::flow::similar::closest;
-use rhythm_core::graph::{Context, NodeType, Registry, compile, document};
 use rhythm_engine::definitions::beside;
+use rhythm_graph::{Context, NodeType, Registry, compile, document};
+use rhythm_syntax::did_you_mean::closest;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};

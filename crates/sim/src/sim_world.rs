@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rhythm_core::event::Event;
-use rhythm_core::graph::NodeType;
 use rhythm_core::{BlobRef, CommandId, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::*;
+use rhythm_graph::NodeType;
 
 use crate::checks::Applied;
 use crate::former;

@@ -1,12 +1,13 @@
 use clap::Args;
 use rhythm_core::WorkflowKind;
-use rhythm_core::flow::code::{Place, Step};
-use rhythm_core::flow::render::locate;
-use rhythm_core::flow::{Checked, Code, Diagnostic, Severity};
-use rhythm_core::graph::{Compiled, Context, Registry, compile};
 use rhythm_engine::definitions::beside::{Gathered, gather};
 use rhythm_engine::definitions::{define, examine};
+use rhythm_flow::code::{Place, Step};
+use rhythm_flow::{Checked, Code};
+use rhythm_graph::{Compiled, Context, Registry, compile};
 use rhythm_sandbox::read_program;
+use rhythm_syntax::render::locate;
+use rhythm_syntax::{Diagnostic, Severity};
 use serde_json::{Value, json};
 
 use crate::config::Settings;

@@ -1,10 +1,10 @@
 use clap::{Args, ValueEnum};
-use rhythm_core::flow::drawing::{Drawing, State, to_dot, to_mermaid, to_svg};
-use rhythm_core::flow::{drawing, examine};
-use rhythm_core::graph::{Compiled, Context, Graph as Ir, compile};
-use rhythm_core::{RunId, WorkflowKind, graph};
+use rhythm_core::{RunId, WorkflowKind};
 use rhythm_engine::definitions::{Content, beside};
 use rhythm_engine::tokens::states;
+use rhythm_flow::{drawing, examine};
+use rhythm_graph::{Compiled, Context, Graph as Ir, compile};
+use rhythm_syntax::drawing::{Drawing, State, to_dot, to_mermaid, to_svg};
 use serde_json::json;
 
 use crate::commands::workflows::versions::definition;
@@ -133,7 +133,7 @@ impl Graph {
 
 fn draw_graph(name: String, graph: &Ir, states: &[Option<State>]) -> (String, Drawing) {
     let name = graph.metadata.name.clone().unwrap_or(name);
-    let drawing = graph::drawing::draw(&name, graph, states);
+    let drawing = rhythm_graph::drawing::draw(&name, graph, states);
     (name, drawing)
 }
 

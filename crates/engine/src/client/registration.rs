@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use rhythm_core::cron::{CatchUp, Cron, Overlap};
-use rhythm_core::flow::render::{Style, render};
-use rhythm_core::graph::{NodeType, Registry};
 use rhythm_core::{BlobRef, Payload, Timestamp, Version, WorkflowKind};
+use rhythm_graph::{NodeType, Registry};
+use rhythm_syntax::render::{Style, render};
 use serde_json::Value;
 
 use super::Client;

@@ -4,10 +4,10 @@
 use std::path::{Component, Path};
 
 use rhythm_core::BlobRef;
-use rhythm_core::flow::Diagnostic;
-use rhythm_core::flow::diagnostic::excerpt;
-use rhythm_core::graph::codes::FILE;
-use rhythm_core::graph::{Context, compile, file_references};
+use rhythm_graph::codes::FILE;
+use rhythm_graph::{Context, compile, file_references};
+use rhythm_syntax::Diagnostic;
+use rhythm_syntax::diagnostic::excerpt;
 use serde_json::Value;
 
 use super::{Content, Refused};

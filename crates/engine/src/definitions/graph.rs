@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use rhythm_core::flow::Settings;
-use rhythm_core::flow::check::Mention;
-use rhythm_core::flow::tree::Span;
-use rhythm_core::graph::ir::{Graph, NodeKind};
-use rhythm_core::graph::{Compiled, Context, GraphProgram, Language, Registry, compile};
 use rhythm_core::{ProgramError, Version};
+use rhythm_flow::Settings;
+use rhythm_flow::check::Mention;
+use rhythm_graph::ir::{Graph, NodeKind};
+use rhythm_graph::{Compiled, Context, GraphProgram, Language, Registry, compile};
+use rhythm_syntax::Span;
 use serde_json::Value;
 
 use super::{Defined, Refused};

@@ -1,7 +1,7 @@
 //! Reasons of a flow, told by the lines of its source.
 
-use rhythm_core::flow::inspect::{Waiting, WaitingKind};
 use rhythm_core::{Status, label};
+use rhythm_flow::inspect::{Waiting, WaitingKind};
 
 use super::{About, Explanation, Reason, quoted};
 use crate::whereabouts::Whereabouts;

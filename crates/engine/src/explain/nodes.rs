@@ -144,7 +144,7 @@ mod tests {
             place("ask", WaitsFor::Approval, Some(5)),
             place("ship", join, None),
         ];
-        let graph = rhythm_core::graph::compile("nodes: [{id: a}]", &Default::default()).graph.unwrap();
+        let graph = rhythm_graph::compile("nodes: [{id: a}]", &Default::default()).graph.unwrap();
         tell(&mut explanation, &Standing { graph, counter: 3, places });
         let said: Vec<&str> = explanation.reasons.iter().map(|reason| reason.what.as_str()).collect();
         assert_eq!(

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rhythm_core::graph::NodeType;
 use rhythm_core::message::{Message, MessageBody};
 use rhythm_core::run::Change;
 use rhythm_core::{
     Actor, Blocked, CommandId, CommitId, Failure, MessageId, Millis, Payload, RunId, Status, TaskId,
     TenantId, Timestamp, Version, WorkerId,
 };
+use rhythm_graph::NodeType;
 
 use crate::world::*;
 

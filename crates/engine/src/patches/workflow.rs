@@ -1,10 +1,10 @@
 //! Patches of workflows: a version made of another one, with who made it and why, and what undoes it. Every version keeps
 //! its whole document, so none is ever put together from a chain of patches.
 
-use rhythm_core::flow::diagnostic::Diagnostic;
-use rhythm_core::graph::patch::{self, Changes, Refused};
-use rhythm_core::graph::{Graph, document};
 use rhythm_core::{Payload, Version, WorkflowKind};
+use rhythm_graph::patch::{self, Changes, Refused};
+use rhythm_graph::{Graph, document};
+use rhythm_syntax::diagnostic::Diagnostic;
 use serde_json::Value;
 
 use crate::client::Client;

@@ -2,11 +2,11 @@
 
 use rhythm_core::cron::{CatchUp, Overlap};
 use rhythm_core::event::EventData;
-use rhythm_core::graph::NodeType;
 use rhythm_core::message::Message;
 use rhythm_core::{
     Actor, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version, WorkflowKind,
 };
+use rhythm_graph::NodeType;
 use serde::{Deserialize, Serialize};
 
 use super::WorldError;

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use rhythm_core::event::Event;
-use rhythm_core::graph::NodeType;
 use rhythm_core::message::Message;
 use rhythm_core::{
     Actor, Blocked, CommandId, Compensation, Failure, Payload, RunId, Status, TaskId, TaskOptions, TenantId,
     Timestamp, Version, WorkflowKind,
 };
+use rhythm_graph::NodeType;
 use serde::{Deserialize, Serialize};
 
 use super::approvals::{ApprovalQuery, ApprovalRow};

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use rhythm_core::flow::similar::closest;
+use rhythm_syntax::did_you_mean::closest;
 use serde_json::Value as Json;
 use starlark::PrintHandler;
 use starlark::analysis::AstModuleLint;

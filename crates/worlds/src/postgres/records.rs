@@ -9,7 +9,6 @@ mod picture;
 
 use async_trait::async_trait;
 use rhythm_core::event::Event;
-use rhythm_core::graph::NodeType;
 use rhythm_core::{CommandId, RunId, TaskId, TenantId};
 use rhythm_engine::world::{
     ApprovalQuery, ApprovalRow, ArtifactRow, AttemptRow, Damage, DamageQuery, DeadLetter, DeadQuery, Health,
@@ -17,6 +16,7 @@ use rhythm_engine::world::{
     Schedule, TagMove, TaskQuery, TaskSummary, VersionRow, WorkerRow, WorkflowPatch, WorkflowRow,
     WorldResult,
 };
+use rhythm_graph::NodeType;
 
 pub use self::lists::fate;
 use super::{PostgresWorld, artifacts};

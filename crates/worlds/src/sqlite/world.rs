@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rhythm_core::event::Event;
-use rhythm_core::graph::NodeType;
 use rhythm_core::{BlobRef, CommandId, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::*;
+use rhythm_graph::NodeType;
 
 use super::clock::WorldClock;
 use super::connect::{Access, Place};

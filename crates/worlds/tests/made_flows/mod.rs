@@ -1,16 +1,16 @@
 //! Generated programs and schedules of answers, which give the same result on every world.
 
-#[path = "../../../core/tests/language/made.rs"]
+#[path = "../../../flow/tests/language/made.rs"]
 mod made;
 
 use std::sync::Arc;
 
-use made::{Dice, Reply, Schedule};
 use rhythm_engine::world::{ManualClock, World};
 use rhythm_scenario::Scenario;
 use serde_json::{Value, json};
 
 use crate::agreeing::{self, NOON};
+use made::{Dice, Reply, Schedule};
 
 /// Number of programs per world; `RHYTHM_WORLD_PROGRAMS` overrides it.
 const PROGRAMS: u64 = 100;

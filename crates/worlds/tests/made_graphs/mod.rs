@@ -2,19 +2,19 @@
 //! nodes only, except loops. A node with several edges to it is a join, so most graphs have a join that gets
 //! only part of its inputs.
 
-#[path = "../../../core/tests/language/made.rs"]
+#[path = "../../../flow/tests/language/made.rs"]
 #[expect(dead_code, reason = "only its dice are needed here")]
 mod made;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use made::Dice;
 use rhythm_engine::world::{ManualClock, World};
 use rhythm_scenario::{Outcome, Scenario};
 use serde_json::{Map, Value, json};
 
 use crate::agreeing::{self, NOON};
+use made::Dice;
 
 /// Number of graphs per world; `RHYTHM_WORLD_GRAPHS` overrides it.
 const GRAPHS: u64 = 60;

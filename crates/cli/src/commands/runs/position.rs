@@ -1,8 +1,8 @@
 //! Where a flow's run stands, with its variables, as a screen shows it.
 
-use rhythm_core::flow::inspect::{Waiting, WaitingKind};
 use rhythm_core::{Status, label};
 use rhythm_engine::whereabouts::Whereabouts;
+use rhythm_flow::inspect::{Waiting, WaitingKind};
 
 use crate::errors::CliResult;
 use crate::output::{Table, short};

@@ -1,8 +1,8 @@
 use std::path::Path;
 
 use clap::Args;
-use rhythm_core::graph::document;
 use rhythm_engine::definitions::beside::gather;
+use rhythm_graph::document;
 use serde_json::json;
 use similar::{ChangeTag, TextDiff};
 

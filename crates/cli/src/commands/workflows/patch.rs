@@ -73,7 +73,7 @@ impl Patch {
         let wish = PatchWorkflow { workflow, tag: self.tag.clone(), expected, change, reason };
         let proposal = client.propose_version(wish).await?;
         if !session.out.is_json() && !session.out.is_quiet() && !proposal.remarks.is_empty() {
-            let told = rhythm_core::graph::patch::told(&proposal.source, &proposal.remarks);
+            let told = rhythm_graph::patch::told(&proposal.source, &proposal.remarks);
             session.out.complain(&told);
         }
         let told = Told::of(&proposal, self.tag);

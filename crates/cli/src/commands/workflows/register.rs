@@ -3,11 +3,11 @@ use std::path::Path;
 
 use clap::Args;
 use rhythm_core::drill::Drill;
-use rhythm_core::flow::render::locate;
 use rhythm_core::{Timestamp, WorkflowKind};
 use rhythm_engine::client::Rescheduled;
 use rhythm_engine::definitions::{Defined, Refused, define};
 use rhythm_engine::world::Definition;
+use rhythm_syntax::render::locate;
 use serde_json::json;
 
 use super::versions::numbered;

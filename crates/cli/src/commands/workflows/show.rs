@@ -1,13 +1,13 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
-use rhythm_core::flow::check::Mention;
-use rhythm_core::flow::front_matter::Failures;
-use rhythm_core::flow::{Settings as FrontMatter, examine};
-use rhythm_core::graph::Graph;
-use rhythm_core::graph::ir::{Config, NodeKind};
 use rhythm_core::{Timestamp, WorkflowKind};
 use rhythm_engine::world::{Definition, VersionRow};
+use rhythm_flow::check::Mention;
+use rhythm_flow::front_matter::Failures;
+use rhythm_flow::{Settings as FrontMatter, examine};
+use rhythm_graph::Graph;
+use rhythm_graph::ir::{Config, NodeKind};
 use serde_json::{Value, json};
 
 use super::versions::{all, definition, short_version};

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use rhythm_core::event::Event;
-use rhythm_core::graph::NodeType;
 use rhythm_core::{Blocked, CommandId, Compensation, RunId, Status, TaskId, TenantId, Version};
 use rhythm_engine::world::{
     AttemptRow, DeadLetter, DeadQuery, Fate, HistoryQuery, LetterStatus, Need, Page, Parent, QueueRow,
     ReadyWork, RunQuery, RunSummary, Schedule, TaskQuery, TaskSummary, VersionRow, WorkerRow, WorkflowRow,
     WorldError, WorldResult,
 };
+use rhythm_graph::NodeType;
 use tokio_postgres::Row;
 
 use crate::postgres::columns::number;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use rhythm_core::graph::NodeType;
 use rhythm_core::{TenantId, Timestamp, WorkflowKind};
 use rhythm_engine::world::{
     Need, QueueRow, ReadyWork, Schedule, VersionRow, WorkerRow, WorkflowRow, WorldResult,
 };
+use rhythm_graph::NodeType;
 use rusqlite::params;
 
 use crate::sqlite::rows;
