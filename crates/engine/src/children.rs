@@ -1,4 +1,4 @@
-//! Starting children: which version, whether the input fits it, and the run that is to be.
+//! Starts children: chooses the version, checks the input, and builds the run.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use rhythm_core::{Actor, ChildSpec, Failure, Millis, RunId, TenantId};
 use crate::inputs::Schemas;
 use crate::world::*;
 
-/// The version a child starts with, or why it cannot start.
+/// Returns the version a child starts with, or why it cannot start.
 pub async fn pin(
     world: &dyn World,
     tenant: &TenantId,

@@ -1,4 +1,4 @@
-//! From a text to a definition that can be stored: read, checked, compiled once, and never again on the way of a run.
+//! Turns a text into a definition to store: parsed, checked and compiled once, so that no run has to.
 
 pub mod graph;
 
@@ -14,11 +14,11 @@ use crate::world::Definition;
 
 pub use graph::{Content, ReadProgram, Surroundings};
 
-/// A definition, and what its author may want to know about it.
+/// A definition with remarks for its author.
 #[derive(Clone, Debug)]
 pub struct Defined {
     pub definition: Definition,
-    /// What a flow's front matter says.
+    /// Settings in a flow's front matter.
     pub settings: Settings,
     /// Warnings and hints.
     pub remarks: Vec<Diagnostic>,
@@ -26,20 +26,21 @@ pub struct Defined {
     pub tasks: Vec<Mention>,
 }
 
-/// Why a text is no workflow.
+/// Why a text is not a valid workflow.
 #[derive(Clone, Debug)]
 pub struct Refused {
-    /// All errors of the text, with warnings and hints among them.
+    /// All errors of the text, with its warnings and hints.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Makes a definition of a text. The name is the one given, unless a flow's front matter or a graph's metadata has
-/// another. Flows and graphs are compiled; other kinds are read when they are loaded.
+/// Builds a definition from a text. The name is the given one, unless a flow's front matter or a graph's
+/// metadata has another. Flows and graphs are compiled; other kinds are parsed when loaded. `Refused` lists
+/// the errors.
 pub fn define(workflow: &str, kind: WorkflowKind, source: &str) -> Result<Defined, Refused> {
     define_with(workflow, kind, source, &Surroundings::default())
 }
 
-/// The same for a text that refers to content, or has nodes of registered types.
+/// Like [`define`], for a text that refers to content or has nodes of registered types.
 pub fn define_with(
     workflow: &str,
     kind: WorkflowKind,
@@ -64,7 +65,7 @@ pub fn define_with(
     }
 }
 
-/// Reads and checks a flow, the schema of its inputs too.
+/// Parses and checks a flow, including the schema of its inputs.
 pub fn examine(source: &str, strict: bool) -> Examined {
     let mut examined = flow::examine(source, strict);
     if let Some(wrong) = check_schema(&examined) {
@@ -106,7 +107,7 @@ fn define_flow(plain: Definition, around: &Surroundings) -> Result<Defined, Refu
         return Err(Refused { diagnostics: checked.diagnostics });
     }
     let defaults = Defaults::from(&settings);
-    // What the checker passes can be compiled; a gap between the two is refused like any other error.
+    // Checked code should compile; if it does not, that is refused like any other error.
     let code = flow::compile(&file, &plain.source, defaults).map_err(|error| Refused {
         diagnostics: vec![Diagnostic {
             code: codes::UNEXPECTED.id,

@@ -1,4 +1,5 @@
-//! Registering workflows: graphs with the content they refer to, flows with the schedules their front matter declares.
+//! Registers workflows: graphs with the content they refer to, flows with the schedules in their front
+//! matter.
 
 use rhythm_core::cron::{CatchUp, Cron, Overlap};
 use rhythm_core::flow::render::{Style, render};
@@ -13,7 +14,7 @@ use crate::error::EngineError;
 use crate::world::*;
 
 impl Client {
-    /// Registers a workflow and makes this version of it current. A flow is read, checked and compiled first.
+    /// Registers a workflow and makes this version current. Fails if the text does not compile.
     pub async fn register(
         &self,
         workflow: &str,
@@ -29,7 +30,8 @@ impl Client {
         Ok(version)
     }
 
-    /// Makes a definition of a text, with the content it refers to as far as it is among the tenant's blobs.
+    /// Builds a definition from a text, with the content it refers to that is among the tenant's blobs.
+    /// Returns `Refused` with diagnostics if the text has errors; fails if the world fails.
     pub async fn define(
         &self,
         workflow: &str,
@@ -48,11 +50,11 @@ impl Client {
         Ok(define_with(workflow, kind, source, &around))
     }
 
-    /// Every type a node of a graph may have: those built in, and those that were registered.
+    /// Returns every node type available to graphs: built-in and registered.
     pub async fn node_types(&self) -> Result<Registry, EngineError> {
         let mut registry = Registry::default();
         for kind in self.world.node_types(&self.tenant).await? {
-            // One that has been built in since is that one now.
+            // A registered name that became built in later means the built-in type.
             if let Err(bad) = registry.add(kind) {
                 tracing::warn!(%bad, "a registered node type is passed over");
             }
@@ -60,14 +62,15 @@ impl Client {
         Ok(registry)
     }
 
-    /// Registers a type of node, or another form of one. Graphs that are registered already keep the form they were
-    /// compiled with.
+    /// Registers a node type or replaces it. Registered graphs keep the form they were compiled with. Fails
+    /// if the type is invalid or built in.
     pub async fn put_node_type(&self, kind: NodeType) -> Result<Controlled, EngineError> {
         Registry::default().add(kind.clone()).map_err(|bad| EngineError::Invalid(bad.to_string()))?;
         self.control(Control::PutNodeType(kind)).await
     }
 
-    /// What a reference such as `cas://sha256:..` leads to; content that is no JSON is a text.
+    /// Returns the content of a reference such as `cas://sha256:..`; content that is not JSON is a text.
+    /// `None` if it is missing.
     async fn content(&self, reference: &str) -> Result<Option<Value>, EngineError> {
         let Some(hash) = reference.strip_prefix("cas://") else { return Ok(None) };
         let blob = BlobRef { hash: hash.to_owned(), bytes: BlobRef::UNKNOWN_SIZE };
@@ -80,11 +83,11 @@ impl Client {
         Ok(Some(serde_json::from_slice(&bytes).unwrap_or_else(|_| text())))
     }
 
-    /// Registers what [`define`](crate::definitions::define) made of a text and makes it current; its schedule comes,
-    /// changes or goes with it.
+    /// Registers a definition made by [`define`](crate::definitions::define) and makes it current; adds,
+    /// changes or removes its schedule. Fails if a schedule of that name was added by hand.
     ///
-    /// Version and schedule are two writes. Whoever dies between them leaves the schedule as it was, which starts the
-    /// new version; registering the same text again brings it up to date.
+    /// Version and schedule are two writes. After a crash between them, the old schedule starts the new
+    /// version; registering the same text again updates the schedule.
     pub async fn register_defined(&self, defined: Defined) -> Result<(), EngineError> {
         let Defined { definition, settings, .. } = defined;
         let name = definition.workflow.clone();
@@ -106,7 +109,7 @@ impl Client {
         Ok(())
     }
 
-    /// What a schedule has done so far, and whether it is paused, outlives a change of its rule.
+    /// A changed rule keeps the schedule's statistics and whether it is paused.
     async fn declare(&self, name: &str, cron: &Cron, known: Option<Schedule>) -> Result<(), EngineError> {
         let next_at = cron.next_after(self.world.now().await?);
         let nothing = Payload::parse("{}".to_owned()).unwrap_or_default();
@@ -134,7 +137,7 @@ impl Client {
 
     async fn withdraw_schedule(&self, name: String) -> Result<(), EngineError> {
         match self.control(Control::RemoveSchedule { name }).await {
-            // Somebody else was faster.
+            // Another process removed it already.
             Ok(_) | Err(EngineError::World(WorldError::NotFound(_))) => Ok(()),
             Err(error) => Err(error),
         }

@@ -1,15 +1,15 @@
-//! What does not fit, in words: where in the input, what was expected, what was given.
+//! Describes what does not fit: where in the input, what was expected, what was given.
 
 use std::fmt;
 
 use rhythm_core::schema::{self, TOLD};
 
-/// How an input does not fit.
+/// Why an input does not fit its schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
     /// `inputs.items[0].price: expected a number, given "ten"`
     pub problems: Vec<String>,
-    /// How many more there are.
+    /// Number of further problems not listed.
     pub untold: usize,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// A path as programs write it.
+/// Formats a path like an expression.
 fn shown_path(path: &[String]) -> String {
     let mut text = "inputs".to_owned();
     for part in path {
