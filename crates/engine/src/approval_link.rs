@@ -31,6 +31,7 @@ pub struct ApprovalLink {
 pub struct LinkKey(hmac::Key);
 
 impl LinkKey {
+    /// Creates a key. Fails if the secret is `None` or shorter than 32 characters.
     pub fn new(secret: Option<&str>) -> Result<Self, EngineError> {
         let secret = secret.ok_or(EngineError::LinkKey("is not set"))?;
         if secret.chars().count() < MIN_KEY {
@@ -39,6 +40,7 @@ impl LinkKey {
         Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes())))
     }
 
+    /// Returns the link's token: its content and signature, safe in a URL.
     pub fn seal(&self, link: &ApprovalLink) -> String {
         let said = serde_json::to_vec(link).expect("links always serialise");
         let said = URL_SAFE_NO_PAD.encode(said);

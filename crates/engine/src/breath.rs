@@ -8,6 +8,7 @@ use crate::time::WorldTime;
 /// Longest time without a yield, besides the current step.
 const LENGTH: Millis = Millis(10);
 
+/// Yields the thread when the loop has run for 10 ms.
 pub struct Breath<'a> {
     time: &'a WorldTime,
     since: u64,

@@ -28,6 +28,7 @@ pub async fn pin(
     }))
 }
 
+/// Returns the run of a child that starts with this definition.
 pub fn new_child(parent: &RunId, child: ChildSpec, definition: Definition) -> NewRun {
     NewRun {
         id: parent.child(child.child),

@@ -86,6 +86,7 @@ pub struct NewSchedule {
 }
 
 impl Client {
+    /// Creates a client that acts as `actor` for one tenant.
     pub fn new(world: Arc<dyn World>, tenant: TenantId, actor: Actor) -> Self {
         Self {
             world,
@@ -209,6 +210,7 @@ impl Client {
         Ok(run)
     }
 
+    /// Starts one run and returns its id. Fails as [`Self::start_runs`] does.
     pub async fn start_run(&self, start: StartRun) -> Result<RunId, EngineError> {
         Ok(self.start_runs(vec![start]).await?.remove(0))
     }
@@ -273,12 +275,14 @@ impl Client {
         }
     }
 
+    /// Enqueues one standalone task and returns its id. Fails as [`Self::enqueue_tasks`] does.
     pub async fn enqueue_task(&self, task: EnqueueTask) -> Result<TaskId, EngineError> {
         Ok(self.enqueue_tasks(vec![task]).await?.remove(0))
     }
 
     /// Signals a run. With `id`, a repeated call has no further effect; without it, every call is another
-    /// signal. Fails if the run is unknown or has ended, or its inbox is full.
+    /// signal. Fails if the run is unknown, completed or cancelled, or its inbox is full. A failed run keeps
+    /// the signal until it is reopened.
     pub async fn signal(
         &self,
         run: &RunId,
@@ -332,6 +336,7 @@ impl Client {
         Ok(self.world.deliver(request).await?.pop().unwrap_or(Delivered::NotFound))
     }
 
+    /// Sends one operator request. Fails with the world's error, as [`Control`] describes.
     pub async fn control(&self, control: Control) -> Result<Controlled, EngineError> {
         let (tenant, actor) = (self.tenant.clone(), self.actor.clone());
         Ok(self.world.control(ControlRequest { tenant, actor, control }).await?)
@@ -359,8 +364,8 @@ impl Client {
         }
     }
 
-    /// Creates or replaces a schedule. Fails if the rule or the target is invalid, or the workflow is
-    /// unknown.
+    /// Creates or replaces a schedule. Fails if the rule or the target is invalid, the workflow is unknown,
+    /// or the input does not fit it. A replaced schedule starts with new statistics.
     pub async fn put_schedule(&self, new: NewSchedule) -> Result<Schedule, EngineError> {
         let cron =
             Cron::parse(&new.cron, &new.zone).map_err(|error| EngineError::Invalid(error.to_string()))?;

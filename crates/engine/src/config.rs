@@ -37,7 +37,7 @@ pub struct Config {
     pub results: Batches,
 }
 
-/// How results are batched for the world.
+/// Batch sizes of results.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Batches {
     /// Largest number of results per batch.
@@ -60,6 +60,7 @@ impl Default for Batches {
 }
 
 impl Config {
+    /// Returns the default configuration of a worker.
     pub fn new(worker: WorkerId) -> Self {
         Self {
             tenant: TenantId::default(),

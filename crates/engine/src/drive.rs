@@ -1,6 +1,6 @@
-//! The only file that spawns, sleeps or selects, always through its [`Host`]. Turns the ticks of engine,
-//! worker and upkeep into a process that runs until it is stopped. Every select is `biased`, so that the
-//! simulator can replay it.
+//! The only file that spawns, sleeps or selects. Turns the ticks of engine, worker and upkeep into a process
+//! that runs until it is stopped. The driver does all of this through its [`Host`], with `biased` selects, so
+//! that the simulator can replay it. The functions that wait for a client use tokio directly.
 
 mod line;
 mod pace;
@@ -59,6 +59,7 @@ impl Monotonic for HostClock {
 pub struct Stopper(Arc<watch::Sender<bool>>);
 
 impl Stopper {
+    /// Starts the graceful shutdown of the process.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }
@@ -105,6 +106,7 @@ impl Driver {
         Self::on(Arc::new(Tokio), process, worker)
     }
 
+    /// Creates a process on the given runtime.
     pub fn on(host: Arc<dyn Host>, process: Arc<Process>, worker: Arc<Worker>) -> Arc<Self> {
         let (results, inbox) = mpsc::unbounded_channel();
         Arc::new(Self {
@@ -124,6 +126,7 @@ impl Driver {
         })
     }
 
+    /// Returns a handle that stops the process.
     pub fn stopper(&self) -> Stopper {
         Stopper(self.stop.clone())
     }

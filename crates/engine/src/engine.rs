@@ -23,6 +23,8 @@ const RETRY_VERSION: Millis = Millis::from_secs(10);
 /// Time after which a run becomes ready again that could not be stepped because the world failed.
 const RETRY_TROUBLE: Millis = Millis::from_secs(1);
 
+/// Steps the runs of one process. A tick claims at most `run_batch` runs and commits them together, so that a
+/// single process does not take all work from the others.
 pub struct Engine {
     process: Arc<Process>,
     /// Claims new tasks of the runs together with their commit.

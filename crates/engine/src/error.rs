@@ -6,6 +6,7 @@ use thiserror::Error;
 use crate::inputs::Misfit;
 use crate::world::{ApprovalRow, ApprovalState, WorldError};
 
+/// Error of a request through the client.
 #[derive(Debug, Error)]
 pub enum EngineError {
     #[error(transparent)]
@@ -106,7 +107,7 @@ fn but(failed: Option<&str>) -> String {
     failed.map(|node| format!(": {node} is")).unwrap_or_default()
 }
 
-/// Describes the decision: by whom, what and when, or why there is none.
+/// Describes the decision with its author and time, or why there is none.
 fn what_became(row: &ApprovalRow) -> String {
     let at = row.decided_at.map(|at| format!(" at {at}")).unwrap_or_default();
     match row.state {
@@ -165,6 +166,7 @@ impl EngineError {
         }
     }
 
+    /// Returns advice for the user.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::World(error) => error.advice(),

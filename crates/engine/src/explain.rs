@@ -58,6 +58,7 @@ enum About {
     Approval(CommandId),
 }
 
+/// Explains one run. Fails if it is unknown or the world fails.
 pub async fn explain(client: &Client, run: &RunId) -> Result<Explanation, EngineError> {
     let picture = client.picture(run).await?;
     let world = client.world();
@@ -353,7 +354,7 @@ fn last_words(row: &WorkerRow) -> String {
     format!("worker {}, which is gone: its last heartbeat was at {}", row.card.id, row.beat_at)
 }
 
-/// How the claim of a dead worker is freed: by any live process of the world, if there is one.
+/// Describes how the claim of a dead worker is freed: by any live process of the world, if there is one.
 fn taken_over(somebody: bool, command: String) -> (&'static str, Option<String>) {
     match somebody {
         true => ("its claim is taken back and another worker takes it over, in a few seconds", None),

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::world::{Commit, CommitOutcome, Committed};
 
+/// Counters of what one process has written.
 #[derive(Debug, Default)]
 pub struct Meter {
     commits: AtomicU64,
@@ -46,6 +47,7 @@ impl Meter {
         self.sweeps.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Returns the totals so far.
     pub fn written(&self) -> Written {
         Written {
             commits: self.commits.load(Ordering::Relaxed),

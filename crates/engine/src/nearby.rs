@@ -19,6 +19,7 @@ pub struct Nearby {
 }
 
 impl Nearby {
+    /// Connects the worker of this process.
     pub fn move_in(&self, driver: &Arc<Driver>) {
         *lock(&self.worker) = Some(Arc::downgrade(driver));
     }
@@ -32,6 +33,7 @@ impl Nearby {
         lock(&self.seen).get(&(tenant.clone(), workflow.to_owned())).cloned()
     }
 
+    /// Remembers the current version of a workflow, if there is a worker.
     pub fn saw(&self, tenant: &TenantId, current: &Definition) {
         let known = self.last_seen(tenant, &current.workflow);
         if self.driver().is_some() && known.is_none_or(|known| known.version != current.version) {

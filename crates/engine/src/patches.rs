@@ -118,6 +118,7 @@ pub enum Considered {
     Failed,
 }
 
+/// Returns the outcome of the patch that the message `id` brought.
 pub async fn patch_of(client: &Client, run: &RunId, id: &MessageId) -> Result<Considered, EngineError> {
     let history = client.history(run).await?;
     let found = told(&history).into_iter().find(|patch| patch.message.as_ref() == Some(id));

@@ -22,6 +22,7 @@ use crate::world::*;
 /// Timers up to this length wake their run without a sweep.
 const SHORT: Millis = Millis(100);
 
+/// State shared by the engine and the worker of one process.
 pub struct Process {
     pub world: Arc<dyn World>,
     pub config: Config,
@@ -143,6 +144,7 @@ impl Process {
         Ok(())
     }
 
+    /// Builds a commit of this process from items, released claims and follow-ups.
     pub fn batch(&self, items: Vec<CommitItem>, released: Vec<ReleasedRun>, after: Vec<Aftermath>) -> Batch {
         let commit = Commit {
             tenant: self.config.tenant.clone(),
@@ -269,6 +271,7 @@ impl Process {
         }
     }
 
+    /// Whether commits without an answer wait to be sent again.
     pub fn has_unsettled(&self) -> bool {
         !self.unsettled.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }

@@ -63,6 +63,7 @@ impl Programs {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
     }
 
+    /// Returns the program of a version, loading it if needed. Fails if the world fails.
     pub async fn load(
         &self,
         world: &dyn World,

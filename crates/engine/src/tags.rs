@@ -65,8 +65,8 @@ impl Client {
         self.send_move(NewTagMove { tag, to: Some(to), reason, expected }).await
     }
 
-    /// Moves a tag to its target before the last move. That is a move too: two rollbacks restore the target.
-    /// Fails if the tag is unknown.
+    /// Moves a tag to its target before the last move. A rollback is a move too: two rollbacks restore the
+    /// target. Fails if the tag is unknown.
     pub async fn rollback_tag(&self, tag: &str, reason: &str) -> Result<Option<TagTarget>, EngineError> {
         let last = self.last_move(tag).await?.ok_or_else(|| EngineError::UnknownTag(tag.to_owned()))?;
         let to = last.from.clone();

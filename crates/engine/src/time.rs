@@ -43,6 +43,7 @@ struct Anchor {
 }
 
 impl WorldTime {
+    /// Starts at time 0; [`Self::observe`] sets the time from the first answer.
     pub fn new(source: Arc<dyn Monotonic>) -> Self {
         Self { source, anchors: Arc::default() }
     }
@@ -69,6 +70,7 @@ impl WorldTime {
         }
     }
 
+    /// Returns the world's time, as estimated now.
     pub fn now(&self) -> Timestamp {
         extrapolate(self.lock().latest, self.source.millis())
     }
@@ -167,6 +169,7 @@ impl Agenda {
         [dues.next.take(), short].into_iter().flatten().min()
     }
 
+    /// Returns the next due time, if one is known.
     pub fn next(&self) -> Option<Timestamp> {
         let dues = self.lock();
         [dues.next, dues.short.first().copied()].into_iter().flatten().min()

@@ -1,10 +1,9 @@
-//! Time travel: the state of a run after any event, and forks that continue from there.
-//!
-//! A fork has the history of its origin up to an event, folded again under its own id, so that `fold(history)
-//! == snapshot` holds for it too. Open work at that point is started again: tasks with all their attempts,
-//! children with the version current now, timers for the time they were set to. A task that asks for the same
-//! work as one of the origin's has its key. What had been asked to stop is answered as cancelled. Signals
-//! already sent are not sent again, and signals in the origin's inbox stay there.
+//! Time travel: the state of a run after any event, and forks that continue from there. A fork has the
+//! history of its origin up to an event, folded again under its own id, so that `fold(history) == snapshot`
+//! holds for it too. Open work at that point is started again: tasks with all their attempts, children with
+//! the current version, timers for the time they were set to. A task that asks for the same work as one of
+//! the origin's has its key. Tasks and children being cancelled get the answer cancelled. Signals are not
+//! sent again, and those in the origin's inbox stay there.
 
 mod acted;
 pub(crate) mod past;
@@ -85,6 +84,7 @@ pub fn origin(run: &RunSummary) -> Option<Forked> {
     origin_by_tags(&run.tags)
 }
 
+/// Returns the origin that a run's tags name.
 pub fn origin_by_tags(tags: &BTreeMap<String, String>) -> Option<Forked> {
     let (from, seq) = tags.get(ORIGIN_TAG)?.rsplit_once('@')?;
     Some(Forked { from: RunId::new(from), at_seq: seq.parse().ok()? })
@@ -125,7 +125,8 @@ pub async fn repeated(
 }
 
 /// Creates a new run from the beginning of a run's history and returns its id. With a key, a repeated call
-/// returns the first fork. Fails if the run or event is unknown, or the options do not fit.
+/// returns the first fork. Fails if the run or event is unknown, if the run ended with that event, or if the
+/// options do not fit.
 pub async fn fork(
     client: &Client,
     programs: &Programs,

@@ -30,6 +30,7 @@ enum Broken {
     NeedBlobs(Vec<BlobRef>),
 }
 
+/// Verifies one run. A mismatch is in [`Verified::problem`]. Fails if the run is unknown or the world fails.
 pub async fn verify(client: &Client, programs: &Programs, run: &RunId) -> Result<Verified, EngineError> {
     let picture = client.picture(run).await?;
     let history = client.history(run).await?;

@@ -12,6 +12,7 @@ use crate::client::Client;
 use crate::error::EngineError;
 use crate::world::*;
 
+/// Source position and variables of a flow run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Whereabouts {
     pub line: u32,

@@ -25,6 +25,7 @@ use self::running::{Running, RunningTasks};
 use crate::process::{Process, Settled};
 use crate::world::*;
 
+/// Performs the tasks of one process. It claims no more tasks than it has free slots.
 pub struct Worker {
     process: Arc<Process>,
     handlers: Handlers,
@@ -104,6 +105,7 @@ fn released(task: &ClaimedTask) -> FinishedTask {
 }
 
 impl Worker {
+    /// Creates a worker with these handlers. `host` and `pid` are shown to operators.
     pub fn new(process: Arc<Process>, handlers: Handlers, host: String, pid: u32) -> Self {
         let config = &process.config;
         let card = WorkerCard {
@@ -248,6 +250,7 @@ impl Worker {
         self.backlog.load(Ordering::SeqCst)
     }
 
+    /// Whether at least one task could be claimed now.
     pub fn has_room(&self) -> bool {
         !self.slots().wanted(0).is_empty()
     }

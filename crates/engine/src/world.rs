@@ -89,14 +89,15 @@ pub trait World: Records {
     /// Returns sleeping runs whose timer is due, without writing or claiming. The caller steps such a run and
     /// commits under [`Fence::Fused`] with the timer among `fired`; in a timer burst that costs less than a
     /// sweep, a claim and a commit. Reads the first due timers of all tenants and kinds. Returns only runs
-    /// that could be claimed if they were ready and that have no earlier due timer; a sweep handles the
-    /// others.
+    /// that this caller could claim if they were ready and that have no earlier due timer; a sweep handles
+    /// the others.
     async fn find_due(&self, request: FindDue) -> WorldResult<FoundDue>;
 
     /// Claims ready tasks, or with `overdue` tasks whose deadline has passed.
     async fn claim_tasks(&self, request: ClaimTasks) -> WorldResult<ClaimedTasks>;
 
-    /// Writes transitions, each fenced and atomic. No other method steps a run.
+    /// Writes transitions, each fenced and atomic. Besides it only [`Control::ChangeVersion`] and
+    /// [`Control::Fork`] step a run.
     async fn commit(&self, request: Arc<Commit>) -> WorldResult<Committed>;
 
     /// Ends attempts without stepping their runs. A claim that is not current gets `Stale`.
@@ -111,7 +112,8 @@ pub trait World: Records {
     /// Stores immutable content under its hash. Idempotent.
     async fn put_blob(&self, tenant: &TenantId, blob: &BlobRef, content: &[u8]) -> WorldResult<()>;
 
-    /// Returns content by hash, verified against the hash. The size in `blob` need not be right.
+    /// Returns content by hash. The size in `blob` may be unknown. Fails with `NotFound` if there is no such
+    /// blob, and with `Corrupt` if the content does not match the hash.
     async fn read_blob(&self, tenant: &TenantId, blob: &BlobRef) -> WorldResult<Arc<[u8]>>;
 
     /// Returns the counters of wake-ups. Wake-ups are hints: they may be lost or doubled.
@@ -149,6 +151,7 @@ impl Default for WakeupSenders {
 }
 
 impl WakeupSenders {
+    /// Returns receivers of these counters.
     pub fn subscribe(&self) -> Wakeups {
         Wakeups {
             runs: self.runs.subscribe(),
@@ -157,6 +160,7 @@ impl WakeupSenders {
         }
     }
 
+    /// Changes the counters of the announced kinds of work.
     pub fn send(&self, hint: Hint) {
         let bump = |sender: &watch::Sender<u64>| sender.send_modify(|count| *count = count.wrapping_add(1));
         if hint.runs {
@@ -186,6 +190,7 @@ impl Hint {
         self == Hint::default()
     }
 
+    /// Returns a hint that announces the work of both.
     pub fn and(self, other: Hint) -> Hint {
         Hint {
             runs: self.runs || other.runs,
@@ -205,6 +210,7 @@ pub trait Clock: Send + Sync {
 pub struct ManualClock(std::sync::atomic::AtomicI64);
 
 impl ManualClock {
+    /// Creates a clock that shows `start`.
     pub fn at(start: Timestamp) -> Arc<Self> {
         Arc::new(Self(std::sync::atomic::AtomicI64::new(start.millis())))
     }

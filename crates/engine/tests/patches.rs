@@ -156,9 +156,9 @@ async fn of_two_patches_of_one_version_the_other_is_told_which_won() {
     assert!(matches!(client.propose_version(late).await, Err(EngineError::Moved { .. })));
 }
 
-/// Rounds of each race, more than 10,000 in all; every round must have exactly one outcome.
+/// Rounds of each race in one world, more than 10,000 in all; every round must have exactly one outcome.
 const ROUNDS: u64 = 100;
-/// A new, empty world after every ROUNDS rounds, so that no round is slower than the first.
+/// Number of worlds for each race. Each begins empty, so that no round is slower than the first.
 const WORLDS: u64 = 35;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

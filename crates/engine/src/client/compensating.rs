@@ -21,7 +21,8 @@ pub struct TakingBack {
 impl Client {
     /// Runs the compensators of a run. An ended run is reopened for them; afterwards it ends as before, or as
     /// failed if a compensator failed. A live run is cancelled, which runs them too. Calling again retries
-    /// the compensators that failed. Fails if everything is compensated already.
+    /// the compensators that failed. Fails if the run is compensated, is compensating now, or has nothing to
+    /// compensate.
     pub async fn compensate(&self, run: &RunId, reason: &str) -> Result<TakingBack, EngineError> {
         let picture = self.picture(run).await?;
         let summary = &picture.summary;

@@ -7,6 +7,7 @@ use super::Client;
 use crate::error::EngineError;
 use crate::world::*;
 
+/// Decision of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     Approve,
@@ -46,6 +47,7 @@ pub struct Decide {
 }
 
 impl Decide {
+    /// Returns an answer in the client's own name, without comments and data.
     pub fn new(run: RunId, approval: CommandId, decision: Decision) -> Self {
         let (identity, comments, data) = (Identity::Own, String::new(), Payload::null());
         Self { run, approval, decision, identity, comments, data }
@@ -131,6 +133,7 @@ impl Client {
         self.send(run, MessageId::approval(decided.approval), MessageBody::ApprovalDecided(decided)).await
     }
 
+    /// Returns one approval. Fails if it is unknown.
     pub async fn approval(&self, run: &RunId, approval: CommandId) -> Result<ApprovalRow, EngineError> {
         if let Some(row) = self.world.approval(&self.tenant, run, approval).await? {
             return Ok(row);

@@ -18,7 +18,7 @@ use crate::world::*;
 /// Largest number of inbox messages a picture shows.
 const MOST_ANSWERS: usize = 100;
 
-/// How a failed run is reopened.
+/// Request to reopen a failed run.
 #[derive(Clone, Debug, Default)]
 pub struct RetryRun {
     pub reason: String,
@@ -34,6 +34,7 @@ impl Client {
         self.retry_run_with(run, RetryRun { reason: reason.to_owned(), deadline: None }).await
     }
 
+    /// Like [`Self::retry_run`], with a new deadline if `wish` has one; a live run gets none.
     pub async fn retry_run_with(&self, run: &RunId, wish: RetryRun) -> Result<(), EngineError> {
         let mut chain = vec![run.clone()];
         let mut place = 0;

@@ -20,7 +20,7 @@ pub struct RetryNode {
     pub reason: String,
 }
 
-/// How a node stopped its run.
+/// Way in which a node stopped its run.
 enum Stopped {
     /// The node's failure failed the run.
     Failed,
@@ -32,8 +32,8 @@ enum Stopped {
 
 impl Client {
     /// Retries the node that failed a run, or that a run is held for. With a config, the node starts again
-    /// with its tokens; without one, its requests are repeated unchanged. Fails if the node is unknown or the
-    /// run is not stopped at it.
+    /// with its tokens; without one, its requests are repeated unchanged. Fails if the node is unknown, the
+    /// run is not stopped at it, or the config would be refused as a patch.
     pub async fn retry_node(&self, run: &RunId, wish: RetryNode) -> Result<(), EngineError> {
         let picture = self.picture(run).await?;
         let program = program_of(self, &picture.row).await?;

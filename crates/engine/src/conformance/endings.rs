@@ -1,4 +1,4 @@
-//! How runs end, and what stays and what is removed.
+//! Ends of runs: which of their rows stay and which are removed.
 
 use rhythm_core::fold::End;
 use rhythm_core::{Failure, Status};

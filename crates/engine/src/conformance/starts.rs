@@ -1,4 +1,4 @@
-//! How runs begin: definitions, creation, the start message.
+//! Beginnings of runs: definitions, creation, the start message.
 
 use std::collections::BTreeMap;
 

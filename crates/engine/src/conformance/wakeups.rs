@@ -9,7 +9,7 @@ use super::Stage;
 use super::play::*;
 use crate::world::*;
 
-/// How long a wake-up may take before the test fails; usually it takes milliseconds.
+/// Limit for the delivery of a wake-up; usually it takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 async fn hears(receiver: &mut watch::Receiver<u64>, what: &str) {

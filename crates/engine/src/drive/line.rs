@@ -9,6 +9,7 @@ use rhythm_core::RunId;
 use crate::config::Batches;
 use crate::worker::Finished;
 
+/// Results of one process that wait to be sent.
 pub struct Line {
     sizes: Batches,
     /// Results that can be sent, in order of arrival.
@@ -23,6 +24,7 @@ impl Line {
         Self { sizes, free: VecDeque::new(), behind: HashMap::new(), under_way: 0 }
     }
 
+    /// Adds results. A result waits if its run has one in flight.
     pub fn add(&mut self, results: impl IntoIterator<Item = Finished>) {
         for result in results {
             match result.run().and_then(|run| self.behind.get_mut(run)) {

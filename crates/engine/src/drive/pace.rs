@@ -8,6 +8,7 @@ const RUNS_A_SECOND: u64 = 3_700;
 /// the other processes too.
 const MADE_UP: Millis = Millis(50);
 
+/// Rate limit of one timer burst.
 #[derive(Default)]
 pub struct Pace {
     /// When the next batch may go, in microseconds of the process's own counter.

@@ -6,6 +6,7 @@ use rhythm_core::flow::inspect::{Waiting, WaitingKind};
 use super::{About, Explanation, Reason, quoted};
 use crate::whereabouts::Whereabouts;
 
+/// Adds the source lines of a flow to its reasons.
 pub fn tell(explanation: &mut Explanation, place: &Whereabouts) {
     if explanation.status.is_final() {
         return tell_end(explanation, place);

@@ -5,6 +5,7 @@ use rhythm_core::RunId;
 use super::{About, Explanation, Reason, TRIED_AGAIN, reason, try_again};
 use crate::tokens::{Place, Standing, Unclear, WaitsFor};
 
+/// Adds the nodes of a graph to its reasons.
 pub fn tell(explanation: &mut Explanation, standing: &Standing) {
     if explanation.status.is_final() {
         return;

@@ -14,6 +14,7 @@ pub struct Misfit {
 }
 
 impl Misfit {
+    /// Describes the first of these misfits and counts the rest.
     pub fn of(misfits: &[schema::Misfit]) -> Self {
         let problem = |misfit: &schema::Misfit| format!("{}: {}", shown_path(&misfit.path), misfit.reason);
         let problems: Vec<String> = misfits.iter().take(TOLD).map(problem).collect();

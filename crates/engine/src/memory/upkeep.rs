@@ -10,7 +10,7 @@ use rhythm_core::{
 use super::state::{Ended, State, Tenant};
 use crate::world::*;
 
-/// How long a handle must be missing before its workers are given up.
+/// Time a handle must be missing before its workers are given up.
 const GRACE: Millis = Millis(1_000);
 
 impl State {

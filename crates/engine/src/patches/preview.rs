@@ -18,10 +18,11 @@ use crate::world::*;
 pub struct Preview {
     /// `None` if it would be adopted.
     pub refused: Option<WouldRefuse>,
-    /// What it changes, if it can be applied.
+    /// Its changes, if it can be applied.
     pub changes: Changes,
 }
 
+/// Reason why a patch would be refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WouldRefuse {
     pub code: String,

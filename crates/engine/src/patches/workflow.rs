@@ -25,6 +25,7 @@ pub struct PatchWorkflow {
     pub reason: String,
 }
 
+/// Change of a workflow's document.
 #[derive(Clone, Debug)]
 pub enum Change {
     /// RFC 6902 operations on the document.

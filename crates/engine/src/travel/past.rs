@@ -22,6 +22,8 @@ pub struct Prefix<'a> {
     pub is_start: bool,
 }
 
+/// Returns the history up to the end of the transition that wrote event `seq`. Fails if there is no such
+/// event.
 pub fn prefix<'a>(history: &'a [Event], run: &RunId, seq: u64) -> Result<Prefix<'a>, EngineError> {
     let count = history.len();
     let missing = || EngineError::UnknownEvent { run: run.to_string(), event: seq, count };

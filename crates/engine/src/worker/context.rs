@@ -104,6 +104,7 @@ impl TaskContext {
         self.0.claim
     }
 
+    /// Deadline of the whole task, over all attempts.
     pub fn deadline_at(&self) -> Option<Timestamp> {
         self.0.deadline_at
     }
@@ -147,6 +148,7 @@ impl TaskContext {
         *self.0.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
     }
 
+    /// Whether the attempt should stop.
     pub fn is_cancelled(&self) -> bool {
         self.0.cancel.borrow().is_some()
     }

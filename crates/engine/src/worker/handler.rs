@@ -41,6 +41,7 @@ impl Handlers {
         self.handlers.get(name).cloned()
     }
 
+    /// Returns the names of all tasks with a handler.
     pub fn names(&self) -> Vec<String> {
         self.handlers.keys().cloned().collect()
     }

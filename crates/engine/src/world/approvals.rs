@@ -33,6 +33,7 @@ impl ApprovalState {
     }
 }
 
+/// Selects approvals. Fields that are `None` do not restrict.
 #[derive(Clone, Debug, Default)]
 pub struct ApprovalQuery {
     pub tenant: TenantId,
@@ -44,6 +45,7 @@ pub struct ApprovalQuery {
     pub limit: usize,
 }
 
+/// One approval with its state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalRow {
     pub run: RunId,
@@ -51,7 +53,7 @@ pub struct ApprovalRow {
     /// Number of the approval within its run.
     pub approval: CommandId,
     pub node: String,
-    /// How many times the node has requested an approval, including this one.
+    /// Number of approvals the node has requested, including this one.
     pub visit: u32,
     /// Names that may decide, including those it was escalated to. Empty: anyone may.
     pub approvers: Vec<String>,
@@ -188,12 +190,14 @@ impl<'q> ApprovalPage<'q> {
         self.rows.len() > self.query.limit
     }
 
+    /// Adds a row if it matches the query and the page is not full.
     pub fn offer(&mut self, cursor: String, row: ApprovalRow) {
         if !self.is_full() && self.query.wants(&row) {
             self.rows.push((cursor, row));
         }
     }
 
+    /// Returns the page, with the next cursor if there are more rows.
     pub fn close(mut self) -> Page<ApprovalRow> {
         let more = self.is_full();
         self.rows.truncate(self.query.limit);

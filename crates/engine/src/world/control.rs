@@ -14,6 +14,7 @@ use super::artifacts::{NewTagMove, NewWorkflowPatch};
 use super::runs::{CommitItem, NewRun};
 use super::tasks::NewTask;
 
+/// One request of an operator.
 #[derive(Clone, Debug)]
 pub struct ControlRequest {
     pub tenant: TenantId,
@@ -21,6 +22,8 @@ pub struct ControlRequest {
     pub control: Control,
 }
 
+/// Requests of operators. Those about a run, letter, schedule or version that does not exist fail with
+/// `NotFound`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Control {
     /// Pauses a run at once: it is not stepped until it is resumed. Writes history and bumps the revision, so
@@ -161,7 +164,7 @@ pub enum Control {
     PatchWorkflow(Box<NewWorkflowPatch>),
 }
 
-/// How a failed run is reopened; the fields are those of [`Control::Reopen`].
+/// Parameters for reopening a failed run, as in [`Control::Reopen`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Opening {
     pub reason: String,
@@ -292,8 +295,8 @@ pub enum Upkeep {
     /// says whether there is work. `runs` and `tasks` limit how many are ready afterwards (`room_beside`). A
     /// sweep does not look for live runs that lost their place in the run queue.
     Sweep { runs: usize, tasks: usize },
-    /// Removes runs and tasks that ended longer than `keep` ago. Where rows are deleted one by one, at most
-    /// `limit` runs and tasks; worlds with partitions drop whole partitions. Failed runs stay for
+    /// Removes runs and tasks that ended longer than `keep` ago. Worlds that delete rows one by one remove at
+    /// most `limit` runs and tasks; worlds with partitions drop whole partitions. Failed runs stay for
     /// `keep_failed`, if that is longer, unless dismissed. Pending letters stay, each with its run and the
     /// ancestors of that run (`a_pending_letter_keeps_its_run_and_the_runs_above_it`,
     /// `a_failed_run_is_kept_longer_unless_it_is_dismissed`,
@@ -326,6 +329,7 @@ impl Upkeep {
     }
 }
 
+/// Result of a background duty. Each duty sets only the fields it is about.
 #[derive(Clone, Debug, Default)]
 pub struct UpkeepReport {
     pub at: Timestamp,

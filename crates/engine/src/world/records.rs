@@ -27,7 +27,7 @@ pub trait Records: Send + Sync {
     async fn picture(&self, tenant: &TenantId, run: &RunId) -> WorldResult<Option<Picture>>;
     /// Returns history rows after `after`, oldest first.
     async fn history(&self, query: HistoryQuery) -> WorldResult<Vec<Event>>;
-    /// Returns ended attempts of a run's tasks that were followed by another attempt, oldest first.
+    /// Returns the attempts of a run's tasks that failed and led to a retry, oldest first.
     async fn attempts(&self, tenant: &TenantId, run: &RunId) -> WorldResult<Vec<AttemptRow>>;
     /// Returns open and finished standalone tasks, and open tasks of runs; newest first.
     async fn list_tasks(&self, query: TaskQuery) -> WorldResult<Page<TaskSummary>>;
@@ -83,6 +83,7 @@ pub struct Page<T> {
     pub next: Option<String>,
 }
 
+/// Selects runs. Fields that are `None` do not restrict.
 #[derive(Clone, Debug, Default)]
 pub struct RunQuery {
     pub tenant: TenantId,
@@ -154,6 +155,7 @@ impl Picture {
     }
 }
 
+/// An open timer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimerRow {
     /// `None` for the run's own deadline and delayed start.
@@ -162,6 +164,7 @@ pub struct TimerRow {
     pub due_at: Timestamp,
 }
 
+/// Selects rows of one run's history.
 #[derive(Clone, Debug)]
 pub struct HistoryQuery {
     pub tenant: TenantId,
@@ -170,6 +173,7 @@ pub struct HistoryQuery {
     pub limit: usize,
 }
 
+/// A failed attempt that was followed by a retry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AttemptRow {
     pub task: TaskId,
@@ -195,6 +199,7 @@ pub enum TaskState {
     Cancelled,
 }
 
+/// Selects tasks. Fields that are `None` do not restrict.
 #[derive(Clone, Debug, Default)]
 pub struct TaskQuery {
     pub tenant: TenantId,
@@ -226,6 +231,7 @@ pub struct TaskSummary {
     pub failure: Option<Failure>,
 }
 
+/// Selects failures of tasks. Fields that are `None` do not restrict.
 #[derive(Clone, Debug, Default)]
 pub struct DeadQuery {
     pub tenant: TenantId,
@@ -315,6 +321,7 @@ pub struct LetterChange {
     pub by: Option<Actor>,
 }
 
+/// The record of a task that ran out of attempts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeadLetter {
     pub task: TaskId,
@@ -335,6 +342,7 @@ pub struct DeadLetter {
     pub history: Vec<LetterChange>,
 }
 
+/// A registered worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkerRow {
     pub card: WorkerCard,
@@ -361,6 +369,7 @@ pub enum Need {
 }
 
 impl Need {
+    /// Whether this worker can do the work.
     pub fn is_met_by(&self, card: &WorkerCard) -> bool {
         match self {
             Self::Run { kind, workflow } => card.kinds.contains(kind) || card.workflows.contains(workflow),
@@ -378,6 +387,7 @@ pub struct ReadyWork {
     pub oldest: Timestamp,
 }
 
+/// Counts of one task queue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueueRow {
     pub name: String,
@@ -390,6 +400,7 @@ pub struct QueueRow {
     pub workers: u64,
 }
 
+/// A workflow with its current version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkflowRow {
     pub workflow: String,
@@ -419,6 +430,7 @@ pub enum Stored {
     Blobs,
 }
 
+/// Selects stored content to check.
 #[derive(Clone, Debug)]
 pub struct DamageQuery {
     pub stored: Stored,

@@ -19,6 +19,7 @@ pub const MESSAGES_PER_COMMIT: usize = 1_000;
 /// Largest number of messages from outside that may wait in the inbox of one run.
 pub const INBOX_LIMIT: u64 = 10_000;
 
+/// Workflow versions to register.
 #[derive(Clone, Debug)]
 pub struct Register {
     pub tenant: TenantId,
@@ -37,6 +38,7 @@ pub struct Definition {
     pub format: u32,
 }
 
+/// Names a version of a workflow; without `version`, the current one.
 #[derive(Clone, Debug)]
 pub struct DefinitionQuery {
     pub tenant: TenantId,
@@ -76,8 +78,8 @@ impl CreateRuns {
 }
 
 impl NewRun {
-    /// Fails with `Invalid` if the chosen id contains `.` or `:`. Children are named parent`.`n and tasks
-    /// run`:`n, so such an id could collide with one of them
+    /// Fails with `Invalid` if the chosen id contains `.` or `:`. Children are named `PARENT.N` and tasks
+    /// `RUN:N`, so such an id could collide with one of them
     /// (`a_chosen_run_id_cannot_be_that_of_a_child_or_task`).
     pub fn check(&self) -> WorldResult<()> {
         if self.parent.is_none() && self.id.as_str().contains(['.', ':']) {
@@ -123,6 +125,7 @@ pub enum Creation {
     Conflict,
 }
 
+/// Messages from outside to deliver.
 #[derive(Clone, Debug)]
 pub struct Deliver {
     pub tenant: TenantId,
@@ -136,6 +139,7 @@ pub struct Delivery {
     pub message: Message,
 }
 
+/// Result of one delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivered {
     Accepted,
@@ -190,12 +194,14 @@ pub struct Ask {
     pub again: bool,
 }
 
+/// Runs claimed by one call, with the world's time.
 #[derive(Clone, Debug)]
 pub struct ClaimedRuns {
     pub at: Timestamp,
     pub runs: Vec<ClaimedRun>,
 }
 
+/// A claimed run with its waiting messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimedRun {
     pub run: RunRow,
@@ -222,6 +228,7 @@ pub struct FindDue {
     pub limit: usize,
 }
 
+/// Sleeping runs whose timer is due, with the world's time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundDue {
     pub at: Timestamp,
@@ -229,12 +236,14 @@ pub struct FoundDue {
     pub runs: Vec<DueRun>,
 }
 
+/// A sleeping run and its due timer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DueRun {
     pub run: RunRow,
     pub timer: CommandId,
 }
 
+/// Transitions to write and claims to give back. Each item is atomic by itself.
 #[derive(Clone, Debug)]
 pub struct Commit {
     pub tenant: TenantId,
@@ -357,6 +366,7 @@ impl CommitItem {
     }
 }
 
+/// A claim on a run that is given back without a transition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReleasedRun {
     pub run: RunId,
@@ -364,6 +374,7 @@ pub struct ReleasedRun {
     pub outcome: ReleaseOutcome,
 }
 
+/// Next state of a run whose claim is given back.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReleaseOutcome {
     /// Nothing to do before the next delivery. The run stays ready if its `arrived` is larger than this
@@ -375,6 +386,7 @@ pub enum ReleaseOutcome {
     Aside(Blocked),
 }
 
+/// Results of a commit, with the world's time.
 #[derive(Clone, Debug)]
 pub struct Committed {
     pub at: Timestamp,
@@ -382,6 +394,7 @@ pub struct Committed {
     pub outcomes: Vec<CommitOutcome>,
 }
 
+/// Result of one item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommitOutcome {
     Done(Done),
@@ -398,6 +411,7 @@ impl CommitOutcome {
     }
 }
 
+/// State of the run after a written item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Done {
     pub revision: u64,
@@ -408,6 +422,7 @@ pub struct Done {
 }
 
 impl RunRow {
+    /// Returns the facts a program may read about its run.
     pub fn facts(&self) -> rhythm_core::program::RunFacts {
         rhythm_core::program::RunFacts {
             run: self.id.clone(),
@@ -422,6 +437,7 @@ impl RunRow {
         self.state.snapshot.as_ref()
     }
 
+    /// Returns the names of signals and marks the run awaits.
     pub fn awaiting(&self) -> &BTreeSet<String> {
         &self.state.awaiting
     }

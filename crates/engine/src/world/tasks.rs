@@ -60,6 +60,7 @@ pub struct ClaimTasks {
     pub ask: Ask,
 }
 
+/// Tasks claimed by one call, with the world's time.
 #[derive(Clone, Debug)]
 pub struct ClaimedTasks {
     pub at: Timestamp,
@@ -68,6 +69,7 @@ pub struct ClaimedTasks {
     pub runs: Vec<RunRow>,
 }
 
+/// A claimed task, with everything needed to perform one attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimedTask {
     pub id: TaskId,
@@ -87,6 +89,7 @@ pub struct ClaimedTask {
     pub trace: Option<String>,
 }
 
+/// Ended attempts to write.
 #[derive(Clone, Debug)]
 pub struct FinishTasks {
     pub tenant: TenantId,
@@ -94,6 +97,7 @@ pub struct FinishTasks {
     pub finished: Vec<FinishedTask>,
 }
 
+/// An ended attempt. It is written only if `claim` is current.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FinishedTask {
     pub task: TaskId,
@@ -127,6 +131,7 @@ pub enum TaskOutcome {
     Released,
 }
 
+/// Result of ending one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
     Done,
@@ -150,6 +155,7 @@ pub struct WorkerCard {
     pub silence: Millis,
 }
 
+/// A heartbeat.
 #[derive(Clone, Debug)]
 pub struct Extend {
     pub tenant: TenantId,
@@ -162,12 +168,14 @@ pub struct Extend {
     pub leaving: bool,
 }
 
+/// Heartbeat of one running task, with its latest progress.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Beat {
     pub claim: TaskClaim,
     pub progress: Option<Payload>,
 }
 
+/// Answer to a heartbeat, with the world's time.
 #[derive(Clone, Debug)]
 pub struct Extended {
     pub at: Timestamp,

@@ -30,7 +30,7 @@ pub struct Track {
     dice: u64,
 }
 
-/// How often each side won.
+/// Number of races each side won.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub first: usize,
