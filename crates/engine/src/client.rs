@@ -365,7 +365,7 @@ impl Client {
     }
 
     /// Creates or replaces a schedule. Fails if the rule or the target is invalid, the workflow is unknown,
-    /// or the input does not fit it. A replaced schedule starts with new statistics.
+    /// or the input does not fit it.
     pub async fn put_schedule(&self, new: NewSchedule) -> Result<Schedule, EngineError> {
         let cron =
             Cron::parse(&new.cron, &new.zone).map_err(|error| EngineError::Invalid(error.to_string()))?;

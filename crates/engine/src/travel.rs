@@ -2,8 +2,8 @@
 //! history of its origin up to an event, folded again under its own id, so that `fold(history) == snapshot`
 //! holds for it too. Open work at that point is started again: tasks with all their attempts, children with
 //! the current version, timers for the time they were set to. A task that asks for the same work as one of
-//! the origin's has its key. Tasks and children being cancelled get the answer cancelled. Signals are not
-//! sent again, and those in the origin's inbox stay there.
+//! the origin's has its key. Tasks and children that were being cancelled are answered as cancelled. Signals
+//! are not sent again, and those in the origin's inbox stay there.
 
 mod acted;
 pub(crate) mod past;

@@ -34,7 +34,8 @@ impl Client {
         self.retry_run_with(run, RetryRun { reason: reason.to_owned(), deadline: None }).await
     }
 
-    /// Like [`Self::retry_run`], with a new deadline if `wish` has one; a live run gets none.
+    /// Like [`Self::retry_run`], with a new deadline if `wish` has one. Fails also if it has one and the run
+    /// has not failed.
     pub async fn retry_run_with(&self, run: &RunId, wish: RetryRun) -> Result<(), EngineError> {
         let mut chain = vec![run.clone()];
         let mut place = 0;
@@ -183,8 +184,8 @@ impl Client {
         let answers: BTreeMap<&MessageId, &MessageBody> =
             picture.inbox.iter().map(|message| (&message.id, &message.body)).collect();
         let answer = |id: MessageId| answers.get(&id).copied();
-        // A child ended with its run and cannot be started again, unless its result already waits in the
-        // inbox.
+        // A child that ended with the run cannot be started again. One that completed before has its answer
+        // in the inbox.
         let finished = |child: &CommandId| {
             matches!(answer(MessageId::child(*child)), Some(MessageBody::ChildCompleted(_)))
         };

@@ -361,7 +361,7 @@ impl WorkerRow {
     }
 }
 
-/// The worker some work needs.
+/// Ability a worker needs for some work.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
     Run { kind: WorkflowKind, workflow: String },

@@ -16,7 +16,7 @@ use super::{WorldError, WorldResult};
 
 /// Largest number of messages in one claim and in one commit.
 pub const MESSAGES_PER_COMMIT: usize = 1_000;
-/// Largest number of messages from outside that may wait in the inbox of one run.
+/// Number of messages in a run's inbox from which on signals are refused. Other messages are still accepted.
 pub const INBOX_LIMIT: u64 = 10_000;
 
 /// Workflow versions to register.
@@ -148,7 +148,7 @@ pub enum Delivered {
     NotFound,
     /// The run has ended.
     Ended,
-    /// The run's inbox holds [`INBOX_LIMIT`] messages.
+    /// The message is a signal, and the run's inbox holds [`INBOX_LIMIT`] messages.
     Full,
 }
 

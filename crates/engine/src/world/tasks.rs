@@ -135,7 +135,7 @@ pub enum TaskOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
     Done,
-    /// The claim was taken over; nothing was written.
+    /// The claim is not current; nothing was written.
     Stale,
 }
 
