@@ -14,7 +14,7 @@ use crate::world::{Definition, World, WorldResult};
 
 pub use misfit::Misfit;
 
-/// Checks an input against a schema; the error lists what does not fit.
+/// Checks an input against a schema; the error lists the problems.
 pub fn check(schema: &Schema, input: &Value) -> Result<(), Misfit> {
     match schema.misfits(input).as_slice() {
         [] => Ok(()),

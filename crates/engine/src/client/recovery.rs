@@ -27,9 +27,9 @@ pub struct RetryRun {
 }
 
 impl Client {
-    /// Reopens a failed run and tries again what failed it. If a child failed it, the child is reopened too.
-    /// Fails if the run is unknown, has not failed and is not blocked, was compensated, or cannot continue
-    /// past its deadline.
+    /// Reopens a failed run and retries the task or message that failed it. A child that failed it is
+    /// reopened too. Fails if the run is unknown, has not failed and is not blocked, was compensated, or
+    /// cannot continue past its deadline.
     pub async fn retry_run(&self, run: &RunId, reason: &str) -> Result<(), EngineError> {
         self.retry_run_with(run, RetryRun { reason: reason.to_owned(), deadline: None }).await
     }
@@ -105,7 +105,7 @@ impl Client {
         Ok(())
     }
 
-    /// Collects what failed a run, to be tried again.
+    /// Collects the tasks and messages that failed a run, to be tried again.
     async fn opening(&self, picture: &Picture, wish: RetryRun) -> Result<Opening, EngineError> {
         let run = &picture.summary.id;
         let (mut requeue, mut redeliver, mut tasks) = (Vec::new(), Vec::new(), Vec::new());

@@ -330,7 +330,7 @@ impl Worker {
     }
 }
 
-/// Decides the outcome of an attempt: what the world writes and the message for the run.
+/// Decides the outcome of an attempt: the write to the world and the message for the run.
 pub fn last_word(
     task: &ClaimedTask,
     result: Result<Payload, Failure>,
