@@ -241,7 +241,7 @@ pub async fn a_patch_of_a_tagged_version_leaves_the_current_one(stage: &dyn Stag
     assert_eq!(play.current().await, version("two"));
     assert_eq!(play.moves("live").await[0].to, Some(at("one and more")));
     assert_eq!(play.patches().await[0].tag.as_deref(), Some("live"));
-    // Refused whole: neither the version nor the patch is kept.
+    // Refused completely: neither the version nor the patch is kept.
     let stale = play.control(patching("one", "never", Some(("live", 1)))).await;
     assert!(is_conflict(&stale), "{stale:?}");
     let missing = DefinitionQuery {
@@ -251,7 +251,7 @@ pub async fn a_patch_of_a_tagged_version_leaves_the_current_one(stage: &dyn Stag
     };
     assert_eq!(play.world.definition(missing).await.unwrap(), None);
     assert_eq!((play.patches().await.len(), play.moves("live").await.len()), (1, 2));
-    // A version nobody made current can become so.
+    // A version that never was current can become current.
     play.register(&["one and more"]).await;
     assert_eq!(play.current().await, version("one and more"));
 }
@@ -267,7 +267,7 @@ pub async fn a_repeated_patch_of_a_workflow_is_one(stage: &dyn Stage) {
     assert_eq!((play.patches().await.len(), play.moves("live").await.len()), (2, 2));
 }
 
-/// Two at once, again and again; gives how often each side won.
+/// Races two moves, repeatedly; returns how often each side won.
 async fn race(play: &Play<'_>, other: &dyn World, tag: Option<&str>) {
     let mut base = "one".to_owned();
     for round in 0..20 {
@@ -322,7 +322,7 @@ pub async fn what_was_registered_meanwhile_is_not_overwritten(stage: &dyn Stage)
         let registered = other.register(Register { tenant: play.tenant.clone(), definitions });
         let (here, there) = tokio::join!(play.control(patching(&base, &patched, None)), registered);
         there.unwrap();
-        // Registering asks nobody: it is current whether it came first or second.
+        // Registering checks nothing: its version is current whether it came first or second.
         assert!(here == Ok(Controlled::Done) || is_conflict(&here), "{here:?}");
         assert_eq!(play.current().await, version(&plain), "{here:?}");
         base = plain;

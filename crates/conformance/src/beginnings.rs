@@ -7,7 +7,8 @@ use rhythm_engine::world::*;
 use super::Stage;
 use super::play::*;
 
-/// The first commit of a run that is not there yet: it consumes the start and asks for tasks 1 and 2, the first for itself.
+/// The first commit of a run that does not exist yet: consumes the start, creates tasks 1 and 2, and claims
+/// task 1.
 async fn beginning(play: &Play<'_>, new: NewRun) -> Draft {
     let created_at = play.now().await;
     let row = new.row(&play.tenant, created_at);
@@ -23,7 +24,7 @@ pub async fn a_run_begins_with_its_first_commit(stage: &dyn Stage) {
     let new = NewRun { priority: 3, deadline: Some(secs(60)), ..new_run("r") };
     let draft = beginning(&play, new.clone()).await;
     let created_at = play.now().await;
-    // What the caller says counts: it has folded with it.
+    // The caller's creation time counts: it has folded with it.
     stage.clock().advance(secs(2));
     let done = play.done(&draft).await;
     assert_eq!((done.revision, done.arrived), (1, 0));
@@ -61,7 +62,7 @@ pub async fn a_repeated_first_commit_gets_the_original_answer(stage: &dyn Stage)
     assert_eq!(play.picture(&"ends".into()).await.summary.status, Status::Completed);
 }
 
-/// Whatever is known under that id is left alone: a run that waits for its first claim, one that is held, one that has ended.
+/// An existing run with that id is left unchanged: unclaimed, claimed or ended.
 pub async fn a_first_commit_of_a_known_run_is_refused(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.start("r").await;
@@ -83,7 +84,7 @@ pub async fn a_first_commit_of_a_known_run_is_refused(stage: &dyn Stage) {
     play.nothing_to_take().await;
 }
 
-/// Those of other runs in the same request are not concerned.
+/// Other items of the same request are not affected.
 pub async fn a_refused_first_commit_leaves_the_others_alone(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.start("known").await;
@@ -119,7 +120,7 @@ pub async fn of_two_who_begin_a_run_one_does(stage: &dyn Stage) {
     }
 }
 
-/// Whoever knows a workflow from earlier need not look again: its commit does.
+/// A process that knows a workflow need not read it again: the commit checks the version.
 pub async fn a_run_may_begin_with_the_current_version_only(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let [one, two] = ["one", "two"].map(|source| definition("drill", source));

@@ -48,7 +48,7 @@ pub async fn an_unknown_blob_is_not_found(stage: &dyn Stage) {
     assert!(matches!(answer, Err(WorldError::NotFound(_))), "{answer:?}");
 }
 
-/// The world keeps the reference as it is; it never puts the content in its place.
+/// The world keeps the reference; it never inlines the content.
 pub async fn a_large_value_travels_by_reference(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let content = format!("\"{}\"", "x".repeat(1 << 20));

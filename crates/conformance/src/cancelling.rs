@@ -7,7 +7,7 @@ use rhythm_engine::world::*;
 use super::Stage;
 use super::play::*;
 
-/// A run `r` that has these tasks cancelled by the step that consumes a cancel message.
+/// A run `r` whose step cancels these tasks when it consumes a cancel message.
 async fn cancel_tasks(play: &Play<'_>, tasks: &[&str]) -> Done {
     cancel_tasks_of(play, "r", tasks).await
 }
@@ -29,7 +29,7 @@ pub async fn a_queued_task_is_removed_and_answers_cancelled(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let later = |task| NewTask { options: delayed(secs(5)), ..task };
     play.waiting("r", |draft| draft.task(1).task_as(2, later).task(3)).await;
-    // An unknown id is no error: the task may have ended a moment ago.
+    // An unknown id is no error: the task may have just ended.
     let done = cancel_tasks(&play, &["r:1", "r:2", "r:99"]).await;
     assert_eq!(done.arrived, 3, "the cancel message and two answers");
     let claimed = play.claim().await;
@@ -64,7 +64,7 @@ pub async fn a_running_task_is_asked_to_stop(stage: &dyn Stage) {
     assert_eq!((play.find_task(&task.id).await, play.dead().await), (None, vec![]));
 }
 
-/// Asking to stop is not forgotten when the attempt ends otherwise first: nobody wants another try.
+/// A cancel request is kept when the attempt ends otherwise first: there is no further attempt.
 pub async fn a_cancelled_task_is_not_tried_again(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let outcomes = [
@@ -86,7 +86,7 @@ pub async fn a_cancelled_task_is_not_tried_again(stage: &dyn Stage) {
     }
 }
 
-/// Nor is it when the worker dies with the attempt.
+/// The same when the worker dies with the attempt.
 pub async fn a_cancelled_task_whose_worker_is_gone_is_cancelled(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.waiting("r", |draft| draft.task(1)).await;
@@ -133,7 +133,8 @@ pub async fn cancelling_all_reaches_open_tasks_and_live_children(stage: &dyn Sta
     assert_eq!(ready, ["r", "r.4"]);
 }
 
-/// `cancel_open` comes before what the same commit asks for: clean-up work is not cancelled with the rest.
+/// `cancel_open` is applied before the new work of the same commit: clean-up work is not cancelled with the
+/// rest.
 pub async fn cancelling_all_spares_what_the_same_commit_starts(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.task(1).child(2)).await;
@@ -172,7 +173,7 @@ pub async fn a_running_standalone_task_is_asked_to_stop(stage: &dyn Stage) {
     assert_eq!(play.dead().await, []);
 }
 
-/// A failed run may be reopened: it must not wait for a task that is gone.
+/// A failed run may be reopened: it must not wait for a task that does not exist.
 pub async fn a_task_cancelled_after_its_run_failed_still_answers(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.awaiting(&["go"]).task(1)).await;
@@ -192,7 +193,7 @@ pub async fn a_task_cancelled_after_its_run_failed_still_answers(stage: &dyn Sta
     assert_eq!(ids(&play.claim().await.messages), ["task:1"]);
 }
 
-/// In one order in every world, so that the same run has the same history everywhere.
+/// The same order in every world, so that the same run has the same history everywhere.
 pub async fn cancelled_tasks_answer_in_one_order(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| (1..=15).fold(draft.awaiting(&["go"]), Draft::task)).await;

@@ -1,5 +1,5 @@
-//! How the conformance tests speak: one process with a worker in it, and short words for what it asks of the
-//! world. What it puts into its requests is in `play/forms.rs`, the making of a commit in `play/draft.rs`.
+//! Vocabulary of the conformance tests: one process with a worker, and short methods for its requests to the
+//! world. Values for requests are in `play/forms.rs`, commits in `play/draft.rs`.
 
 mod draft;
 mod forms;
@@ -17,9 +17,9 @@ pub use forms::*;
 use super::Stage;
 use rhythm_engine::world::*;
 
-/// How long a claim holds unless a test says otherwise.
+/// Duration of a claim unless a test sets another one.
 pub const HOLD: Millis = Millis::from_secs(30);
-/// So long that no worker of a test is ever silent by accident.
+/// A heartbeat timeout that never expires in a test.
 pub const EVER: Millis = Millis::from_secs(50 * 365 * 24 * 3600);
 
 /// One process on the stage: a handle of its own and one registered worker.
@@ -36,7 +36,7 @@ impl<'a> Play<'a> {
         Self::enter(stage, TenantId::default(), "w1").await
     }
 
-    /// Another process with a worker of this name. Dropping it lets the process die.
+    /// Another process with a worker of this name. Dropping it simulates its death.
     pub async fn another(&self, worker: &str) -> Play<'a> {
         Self::enter(self.stage, self.tenant.clone(), worker).await
     }
@@ -70,7 +70,7 @@ impl Play<'_> {
         self.upkeep(Upkeep::sweep(1_000)).await
     }
 
-    /// Lets time pass and sweeps.
+    /// Advances the clock and sweeps.
     pub async fn pass(&self, length: Millis) -> UpkeepReport {
         self.stage.clock().advance(length);
         self.sweep().await
@@ -85,7 +85,7 @@ impl Play<'_> {
         self.world.control(ControlRequest { tenant: self.tenant.clone(), actor, control }).await
     }
 
-    /// A control request that must change something.
+    /// Sends a control request that must change something.
     pub async fn order(&self, control: Control) {
         assert_eq!(self.control(control.clone()).await, Ok(Controlled::Done), "{control:?}");
     }
@@ -97,7 +97,7 @@ impl Play<'_> {
         self.world.create_runs(CreateRuns { tenant: self.tenant.clone(), runs }).await.unwrap()
     }
 
-    /// A new run, ready to be claimed.
+    /// Creates a run, ready to be claimed.
     pub async fn start(&self, id: &str) -> RunId {
         self.start_as(new_run(id)).await
     }
@@ -108,7 +108,7 @@ impl Play<'_> {
         id
     }
 
-    /// A run that consumed its start and waits, having asked for what `ask` adds to its first commit.
+    /// Creates a run that has consumed its start and waits; `ask` extends its first commit.
     pub async fn waiting(&self, id: &str, ask: impl FnOnce(Draft) -> Draft) -> RunId {
         let run = self.start(id).await;
         let claimed = self.claim().await;
@@ -139,12 +139,12 @@ impl Play<'_> {
         FindDue { tenant: self.tenant.clone(), kinds, workflows: vec![], skip: 0, limit }
     }
 
-    /// Runs that sleep until a timer which is due.
+    /// Sleeping runs whose timer is due.
     pub async fn due(&self, limit: usize) -> Vec<DueRun> {
         self.world.find_due(self.due_request(limit)).await.unwrap().runs
     }
 
-    /// Claims the one run that comes first.
+    /// Claims the first ready run.
     pub async fn claim(&self) -> ClaimedRun {
         self.claims(1).await.pop().expect("a run is ready")
     }
@@ -166,7 +166,7 @@ impl Play<'_> {
         }
     }
 
-    /// A commit that must be stale and leave everything as it was.
+    /// A commit that must be stale and change nothing.
     pub async fn refused(&self, draft: &Draft) {
         let before = self.stored(&draft.item.run).await;
         assert_eq!(self.commit(&[draft]).await, [CommitOutcome::Stale]);
@@ -221,7 +221,7 @@ impl Play<'_> {
         self.world.enqueue_tasks(EnqueueTasks { tenant: self.tenant.clone(), tasks }).await.unwrap()
     }
 
-    /// A new standalone task.
+    /// Creates a standalone task.
     pub async fn queue(&self, task: NewTask) -> TaskId {
         let id = task.id.clone();
         assert_eq!(self.enqueue(vec![task]).await, [Creation::Created]);
@@ -246,12 +246,12 @@ impl Play<'_> {
         self.world.claim_tasks(self.take_request(limit)).await.unwrap().tasks
     }
 
-    /// Claims the one task of the default queue that comes first.
+    /// Claims the first ready task of the default queue.
     pub async fn take(&self) -> ClaimedTask {
         self.takes(1).await.pop().expect("a task is ready")
     }
 
-    /// Claims a task together with the row of its run, as a worker does that hopes to fuse.
+    /// Claims a task together with the row of its run, as for a fused commit.
     pub async fn take_with_run(&self) -> (ClaimedTask, RunRow) {
         let request = ClaimTasks { with_runs: true, ..self.take_request(1) };
         let mut claimed = self.world.claim_tasks(request).await.unwrap();
@@ -273,7 +273,7 @@ impl Play<'_> {
         self.finish_all(vec![finished]).await[0]
     }
 
-    /// Completes a task of a run and tells the run.
+    /// Completes a task of a run and delivers the answer.
     pub async fn complete(&self, task: &ClaimedTask) -> Finish {
         self.finish_all(vec![completed(task)]).await[0]
     }
@@ -286,7 +286,7 @@ impl Play<'_> {
         self.world.task(&self.tenant, task).await.unwrap()
     }
 
-    /// Everything that ever failed, whatever became of it.
+    /// Every failure, whatever its status.
     pub async fn failures(&self) -> Vec<DeadLetter> {
         let statuses = LetterStatus::ALL.into();
         let query = DeadQuery { tenant: self.tenant.clone(), statuses, limit: 100, ..DeadQuery::default() };

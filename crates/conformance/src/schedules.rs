@@ -1,4 +1,4 @@
-//! Schedules: kept, due, fired once for each time whoever tries.
+//! Schedules: stored, due, and fired once for each time by whichever process comes first.
 
 use rhythm_engine::world::*;
 
@@ -137,7 +137,7 @@ pub async fn an_unknown_schedule_is_not_found(stage: &dyn Stage) {
         let answer = play.control(order).await;
         assert!(matches!(answer, Err(WorldError::NotFound(_))), "{answer:?}");
     }
-    // A fire that raced with a removal starts nothing, however the world words it.
+    // A fire that raced with a removal starts nothing, whichever error the world returns.
     let answer = play.control(fire("nothing", now, vec![new_run("r")])).await;
     assert!(matches!(answer, Ok(Controlled::Unchanged) | Err(WorldError::NotFound(_))), "{answer:?}");
     play.nothing_to_claim().await;

@@ -69,14 +69,15 @@ pub async fn a_cancelled_timer_never_fires(stage: &dyn Stage) {
     let due = play.now().await.plus(secs(10));
     let run = play.waiting("r", |draft| draft.timer(1, due).timer(2, due).awaiting(&["go"])).await;
     play.deliver(&run, signal("s1", "go")).await;
-    // A number nobody knows is no error: the timer may have been consumed before.
+    // An unknown number is no error: the timer may have been consumed before.
     let cancelled = vec![CommandId(1), CommandId(77)];
     play.done(&Draft::of(&play.claim().await).with(|item| item.cancel_timers = cancelled)).await;
     play.pass(secs(20)).await;
     assert_eq!(ids(&play.claim().await.messages), ["timer:2"]);
 }
 
-/// It fired while its run was claimed: the step that cancels it has not seen it, and no later step shall.
+/// The timer fired while its run was claimed: the step that cancels it has not seen it, and no later step
+/// may.
 pub async fn a_timer_that_fired_unseen_is_cancelled_too(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let due = play.now().await.plus(secs(10));
@@ -103,7 +104,7 @@ pub async fn timers_fire_in_order_of_their_time(stage: &dyn Stage) {
     assert_eq!(ids(&play.claim().await.messages), ["timer:2", "timer:3", "timer:1"]);
 }
 
-/// One sweep does a bounded amount of work, so nothing else starves behind it.
+/// One sweep does a bounded amount of work, so that other work does not starve.
 pub async fn thousands_of_due_timers_move_in_bounded_batches(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let due = play.now().await.plus(secs(1));

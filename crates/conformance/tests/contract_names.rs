@@ -1,4 +1,4 @@
-//! The contract names its tests and the suite lists them: neither may speak of tests that are not there.
+//! The contract names its tests and the suite lists them: neither may name a test that does not exist.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! The reference world plays the game against itself: the same moves give the same answers, and histories without
-//! gaps.
+//! The reference world against itself: the same moves must give the same answers, and histories without gaps.
 
 #[path = "memory_stage/mod.rs"]
 mod memory_stage;

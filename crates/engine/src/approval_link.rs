@@ -1,5 +1,5 @@
-//! Links that let one person answer one approval: who, what and until when, sealed with a key. Looking at one decides
-//! nothing. What is wrong with a link that is not ours is never told, and found out in the same time wherever it is wrong.
+//! Signed links that let one person answer one approval, with an expiry time. Opening a link decides nothing.
+//! The error for a forged link gives no reason and takes the same time wherever the forgery is.
 
 use aws_lc_rs::hmac;
 use base64::Engine as _;
@@ -11,12 +11,12 @@ use crate::error::EngineError;
 
 /// Shorter keys could be guessed.
 const MIN_KEY: usize = 32;
-/// Nobody makes longer ones.
+/// Longer tokens are never made.
 const MAX_TOKEN: usize = 4_096;
-/// Nothing else signed with the same key can pass for a link.
+/// Domain separation: nothing else signed with the same key passes for a link.
 const PURPOSE: &[u8] = b"rhythm approval link 1\n";
 
-/// What a link says.
+/// Content of a link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalLink {
     pub tenant: TenantId,
@@ -27,10 +27,11 @@ pub struct ApprovalLink {
     pub expires_at: Timestamp,
 }
 
-/// Seals links and opens them.
+/// Signs links and verifies them.
 pub struct LinkKey(hmac::Key);
 
 impl LinkKey {
+    /// Creates a key. Fails if the secret is `None` or shorter than 32 characters.
     pub fn new(secret: Option<&str>) -> Result<Self, EngineError> {
         let secret = secret.ok_or(EngineError::LinkKey("is not set"))?;
         if secret.chars().count() < MIN_KEY {
@@ -39,6 +40,7 @@ impl LinkKey {
         Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes())))
     }
 
+    /// Returns the link's token: its content and signature, safe in a URL.
     pub fn seal(&self, link: &ApprovalLink) -> String {
         let said = serde_json::to_vec(link).expect("links always serialise");
         let said = URL_SAFE_NO_PAD.encode(said);
@@ -46,7 +48,8 @@ impl LinkKey {
         format!("{said}.{}", URL_SAFE_NO_PAD.encode(seal))
     }
 
-    /// What a link of this tenant says, while it holds. Nothing is read before its seal has been checked.
+    /// Returns the content of a link. Fails if the signature, tenant or expiry is wrong; the content is
+    /// parsed only after the signature was checked.
     pub fn open(&self, token: &str, tenant: &TenantId, now: Timestamp) -> Result<ApprovalLink, EngineError> {
         if token.len() > MAX_TOKEN {
             return Err(EngineError::BadLink);
@@ -119,7 +122,7 @@ mod tests {
         refused(&key(SECRET), &format!("{token}A"), &ours);
         refused(&key("another key of thirty-two letters"), &token, &ours);
         refused(&key(SECRET), &token, &TenantId::new("other"));
-        // A later expiry under the old seal.
+        // A later expiry under the old signature.
         let later = ApprovalLink { expires_at: Timestamp(i64::MAX), ..link() };
         let said = URL_SAFE_NO_PAD.encode(serde_json::to_vec(&later).unwrap());
         refused(&key(SECRET), &format!("{said}.{}", token.split_once('.').unwrap().1), &ours);

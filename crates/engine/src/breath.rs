@@ -1,12 +1,14 @@
-//! A pause in loops that reckon much. Heartbeats, answers of the database and other runs may wait for the same thread.
+//! Cooperative yield in long CPU-bound loops. Heartbeats, database answers and other runs may wait for the
+//! same thread.
 
 use rhythm_core::Millis;
 
 use crate::time::WorldTime;
 
-/// So long others wait at most, and for one step.
+/// Longest time without a yield, besides the current step.
 const LENGTH: Millis = Millis(10);
 
+/// Yields the thread when the loop has run for 10 ms.
 pub struct Breath<'a> {
     time: &'a WorldTime,
     since: u64,
@@ -17,7 +19,7 @@ impl<'a> Breath<'a> {
         Self { time, since: time.own_millis() }
     }
 
-    /// Lets others have the thread, if they have waited for long.
+    /// Yields the thread if the loop has run for that long.
     pub async fn take(&mut self) {
         if self.time.own_millis().saturating_sub(self.since) >= LENGTH.as_u64() {
             tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! Starting children: which version, whether the input fits it, and the run that is to be.
+//! Starts children: chooses the version, checks the input, and builds the run.
 
 use rhythm_core::failure::codes;
 use rhythm_core::{Actor, ChildSpec, Failure, Millis, RunId, TenantId, label};
@@ -6,7 +6,7 @@ use rhythm_core::{Actor, ChildSpec, Failure, Millis, RunId, TenantId, label};
 use crate::inputs::Schemas;
 use crate::world::*;
 
-/// The version a child starts with, or why it cannot start.
+/// Returns the version a child starts with, or why it cannot start.
 pub async fn pin(
     world: &dyn World,
     tenant: &TenantId,
@@ -26,6 +26,7 @@ pub async fn pin(
     }))
 }
 
+/// Returns the run of a child that starts with this definition.
 pub fn new_child(parent: &RunId, child: ChildSpec, definition: Definition) -> NewRun {
     NewRun {
         id: parent.child(child.child),

@@ -1,5 +1,5 @@
-//! What programs and people ask for: start, signal, cancel, decide, pause, retry, dead letters, schedules. Every call
-//! that names a key or id can be repeated safely when its answer was lost.
+//! Requests of programs and users: start, signal, cancel, decide, pause, retry, dead letters, schedules. A
+//! call that names a key or id can be repeated safely when its answer was lost.
 
 mod compensating;
 mod deciding;
@@ -42,7 +42,7 @@ pub struct Client {
     programs: ReadProgram,
 }
 
-/// Where names come from that the caller did not choose. The simulator derives them from its seed.
+/// Source of names the caller did not choose. The simulator derives them from its seed.
 type Ids = Arc<dyn Fn() -> String + Send + Sync>;
 
 /// A run to start.
@@ -50,12 +50,12 @@ type Ids = Arc<dyn Fn() -> String + Send + Sync>;
 pub struct StartRun {
     pub workflow: String,
     pub version: Option<Version>,
-    /// Starts the version this tag points at; the workflow may be left empty then.
+    /// Starts the version this tag points at; the workflow may be empty then.
     pub tag: Option<String>,
     pub input: Payload,
-    /// The same key always names the same run.
+    /// Idempotency key: the same key always names the same run.
     pub key: Option<String>,
-    /// Chosen by the caller; derived from the key or fresh when absent.
+    /// Id of the run. By default it is derived from the key, or fresh.
     pub id: Option<RunId>,
     pub priority: i32,
     pub delay: Millis,
@@ -90,6 +90,7 @@ pub struct NewSchedule {
 }
 
 impl Client {
+    /// Creates a client that acts as `actor` for one tenant.
     pub fn new(world: Arc<dyn World>, tenant: TenantId, actor: Actor) -> Self {
         Self {
             world,
@@ -102,17 +103,17 @@ impl Client {
         }
     }
 
-    /// The same client, which refuses graphs with programs that cannot be read.
+    /// Returns this client with a check that refuses graphs whose programs cannot be parsed.
     pub fn reading(self, programs: ReadProgram) -> Self {
         Self { programs, ..self }
     }
 
-    /// The same client with another source of names; each call must give a new one.
+    /// Returns this client with another source of names; each call of `ids` must return a new one.
     pub fn with_ids(self, ids: impl Fn() -> String + Send + Sync + 'static) -> Self {
         Self { ids: Arc::new(ids), ..self }
     }
 
-    /// The same client beside the worker that moves in there.
+    /// Returns this client connected to the worker of the same process.
     pub fn beside(self, nearby: Arc<Nearby>) -> Self {
         Self { nearby, ..self }
     }
@@ -137,13 +138,14 @@ impl Client {
         &self.schemas
     }
 
-    /// A name nobody has chosen.
+    /// Returns a fresh name.
     pub(crate) fn fresh_id(&self) -> String {
         (self.ids)()
     }
 
-    /// Starts runs; gives their ids in order. A key that was used before with the same input gives the run
-    /// it started then.
+    /// Starts runs and returns their ids in order. A key that was used before with the same input returns the
+    /// run started then. Fails if a workflow, version or tag does not exist, if an input does not fit its
+    /// schema, or if the key or id belongs to a different run.
     pub async fn start_runs(&self, starts: Vec<StartRun>) -> Result<Vec<RunId>, EngineError> {
         if let [only] = &starts[..]
             && let Some(run) = self.start_nearby(only).await?
@@ -208,7 +210,7 @@ impl Client {
         let plain = start.tag.is_none() && start.version.is_none() && start.delay == Millis::ZERO;
         let seen = plain.then(|| self.nearby.last_seen(&self.tenant, &start.workflow)).flatten();
         let Some(definition) = seen else { return Ok(None) };
-        // Another version may take what this one does not.
+        // The current version may accept an input that this one refuses.
         if self.check_input(&definition, &start.input).await.is_err() {
             return Ok(None);
         }
@@ -232,11 +234,12 @@ impl Client {
             actor: self.actor.clone(),
             trace: start.trace,
         };
-        // One that begins in this process is not seen by `create_runs`.
+        // `create_runs` makes this check, but a run that begins in this process does not go through it.
         run.check()?;
         Ok(run)
     }
 
+    /// Starts one run and returns its id. Fails as [`Self::start_runs`] does.
     pub async fn start_run(&self, start: StartRun) -> Result<RunId, EngineError> {
         Ok(self.start_runs(vec![start]).await?.remove(0))
     }
@@ -250,7 +253,7 @@ impl Client {
         }
     }
 
-    /// Whether it is the workflow or only the version that is not there.
+    /// Distinguishes an unknown workflow from an unknown version.
     async fn no_definition(
         &self,
         workflow: &str,
@@ -274,7 +277,8 @@ impl Client {
         checked.map_err(|misfit| EngineError::Misfit { workflow: definition.workflow.clone(), misfit })
     }
 
-    /// Enqueues standalone tasks; gives their ids in order.
+    /// Enqueues standalone tasks and returns their ids in order. Fails if a task is invalid or its key or id
+    /// belongs to a different task.
     pub async fn enqueue_tasks(&self, tasks: Vec<EnqueueTask>) -> Result<Vec<TaskId>, EngineError> {
         let mut new = Vec::with_capacity(tasks.len());
         for task in tasks {
@@ -300,11 +304,14 @@ impl Client {
         }
     }
 
+    /// Enqueues one standalone task and returns its id. Fails as [`Self::enqueue_tasks`] does.
     pub async fn enqueue_task(&self, task: EnqueueTask) -> Result<TaskId, EngineError> {
         Ok(self.enqueue_tasks(vec![task]).await?.remove(0))
     }
 
-    /// Signals a run. `id` makes a repeated call harmless; without one every call is another signal.
+    /// Signals a run. With `id`, a repeated call has no further effect; without it, every call is another
+    /// signal. Fails if the run is unknown, completed or cancelled, or its inbox is full. A failed run keeps
+    /// the signal until it is reopened.
     pub async fn signal(
         &self,
         run: &RunId,
@@ -320,9 +327,10 @@ impl Client {
         self.send(run, id, MessageBody::Signal(SignalReceived { name: name.to_owned(), payload })).await
     }
 
-    /// Asks a run to stop: once to let it clean up, twice to end it at once.
+    /// Asks a run to stop. A second call ends it at once, without clean-up. Fails if the run is unknown or
+    /// has ended.
     pub async fn cancel(&self, run: &RunId, reason: &str) -> Result<(), EngineError> {
-        // A failed run would keep the message for the case that it is opened again: not what is meant here.
+        // A failed run would keep the message until it is reopened, which the caller does not want.
         if self.picture(run).await?.summary.status.is_final() {
             return Err(EngineError::Ended(run.to_string()));
         }
@@ -357,18 +365,19 @@ impl Client {
         Ok(self.world.deliver(request).await?.pop().unwrap_or(Delivered::NotFound))
     }
 
+    /// Sends one operator request. Fails with the world's error, as [`Control`] describes.
     pub async fn control(&self, control: Control) -> Result<Controlled, EngineError> {
         let (tenant, actor) = (self.tenant.clone(), self.actor.clone());
         Ok(self.world.control(ControlRequest { tenant, actor, control }).await?)
     }
 
-    /// Everything about one run.
+    /// Returns everything about one run. Fails if it is unknown.
     pub async fn picture(&self, run: &RunId) -> Result<Picture, EngineError> {
         let found = self.world.picture(&self.tenant, run).await?;
         found.ok_or_else(|| EngineError::UnknownRun(run.to_string()))
     }
 
-    /// Every row of a run's history, oldest first.
+    /// Returns every row of a run's history, oldest first; empty for an unknown run.
     pub async fn history(&self, run: &RunId) -> Result<Vec<Event>, EngineError> {
         const PAGE: usize = 1_000;
         let mut history: Vec<Event> = Vec::new();
@@ -384,7 +393,8 @@ impl Client {
         }
     }
 
-    /// Creates or replaces a schedule.
+    /// Creates or replaces a schedule. Fails if the rule or the target is invalid, the workflow is unknown,
+    /// or the input does not fit it.
     pub async fn put_schedule(&self, new: NewSchedule) -> Result<Schedule, EngineError> {
         let cron =
             Cron::parse(&new.cron, &new.zone).map_err(|error| EngineError::Invalid(error.to_string()))?;
@@ -423,7 +433,8 @@ impl Client {
         Ok(schedule)
     }
 
-    /// Lets a paused schedule go on with its next time from now; what it missed meanwhile is passed over.
+    /// Resumes a paused schedule with its next time from now; fire times missed since are skipped. Fails if
+    /// it is unknown.
     pub async fn resume_schedule(&self, name: &str) -> Result<Controlled, EngineError> {
         let schedules = self.world.schedules(&self.tenant).await?;
         let schedule = schedules.into_iter().find(|schedule| schedule.name == name);
@@ -434,7 +445,7 @@ impl Client {
         self.control(Control::ResumeSchedule { name: name.to_owned(), next_at }).await
     }
 
-    /// Checks a value's size and moves large ones into blobs.
+    /// Checks a value's size and moves a large one into a blob. Fails if it exceeds `MAX_PAYLOAD_BYTES`.
     pub async fn store(&self, payload: Payload) -> Result<Payload, EngineError> {
         let size = payload.size();
         if size > MAX_PAYLOAD_BYTES {
@@ -445,7 +456,7 @@ impl Client {
         Ok(Payload::Blob(blob))
     }
 
-    /// The bytes of a value, wherever it lives, as JSON text.
+    /// Returns a value as JSON text, inline or from its blob. Fails if the blob is missing or damaged.
     pub async fn load(&self, payload: &Payload) -> Result<String, EngineError> {
         match payload {
             Payload::Inline(raw) => Ok(raw.get().to_owned()),
@@ -471,7 +482,7 @@ fn check_task(name: &str, options: &TaskOptions) -> Result<(), EngineError> {
     options.policy().check().map_err(|error| EngineError::Invalid(error.to_string()))
 }
 
-/// Ids sort by time of creation.
+/// Returns a fresh id. Ids sort by time of creation.
 pub fn fresh_id() -> String {
     uuid::Uuid::now_v7().to_string()
 }

@@ -1,9 +1,9 @@
-//! How one process takes part.
+//! Configuration of one process.
 
 use rhythm_core::{Millis, RunId, TenantId, WorkerId};
 use serde::{Deserialize, Serialize};
 
-/// What a process claims, and how fast it beats.
+/// Limits, intervals and retention times of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub tenant: TenantId,
@@ -12,41 +12,45 @@ pub struct Config {
     pub only: Option<RunId>,
     /// This life of the worker; unique even when its name is used again.
     pub incarnation: String,
-    /// Queues to take tasks from, each with the most to run at once here.
+    /// Queues to take tasks from, each with the largest number of tasks to run at once here.
     pub queues: Vec<(String, usize)>,
-    /// The most tasks to run at once over all queues.
+    /// Largest number of tasks to run at once over all queues.
     pub concurrency: usize,
-    /// Claims hold this long unless renewed.
+    /// Duration of a claim unless it is renewed.
     pub hold: Millis,
     /// Time between heartbeats.
     pub beat: Millis,
-    /// When this worker has not been heard of for so long it is given up.
+    /// Heartbeat timeout: without one for this long, the worker is given up.
     pub silence: Millis,
-    /// The safety net behind wake-ups.
+    /// Longest pause between polls, in case wake-ups are lost.
     pub poll: Millis,
-    /// The most runs claimed at once. With more, a few claims would take all there is while other processes have none.
+    /// Largest number of runs per claim. A larger one would let a few processes claim all runs while others
+    /// idle.
     pub run_batch: usize,
-    /// How long a cancelled attempt may take to stop by itself.
+    /// Time a cancelled attempt has to stop by itself.
     pub grace: Millis,
-    /// Ended runs and tasks are kept this long.
+    /// Retention time of ended runs and tasks.
     pub keep: Millis,
-    /// Failed runs that nobody dismissed are kept this long.
+    /// Retention time of failed runs that were not dismissed.
     pub keep_failed: Millis,
-    /// Blobs that nothing names are kept this long: who has stored one may be about to name it.
+    /// Retention time of blobs without references: the process that stored one may be about to commit a
+    /// reference.
     pub blob_grace: Millis,
     pub results: Batches,
 }
 
-/// How results are put together on their way into the world.
+/// Batch sizes of results.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Batches {
-    /// The most results in one.
+    /// Largest number of results per batch.
     pub most: usize,
-    /// The most under way at once.
+    /// Largest number of batches in flight.
     pub at_once: usize,
-    /// One beside others is worth its start from so many results on; the first goes at once, however small.
+    /// Smallest size of a batch sent while others are in flight. Without others, a batch of any size goes at
+    /// once.
     pub beside: usize,
-    /// Whoever has fewer tasks in hand sends one batch at a time: two small ones cost more than waiting for each other.
+    /// A process with fewer tasks in hand sends one batch at a time: two small batches cost more than waiting
+    /// for one.
     #[serde(default)]
     pub few: usize,
 }
@@ -58,6 +62,7 @@ impl Default for Batches {
 }
 
 impl Config {
+    /// Returns the default configuration of a worker.
     pub fn new(worker: WorkerId) -> Self {
         Self {
             tenant: TenantId::default(),
@@ -90,7 +95,7 @@ impl Config {
     }
 }
 
-/// Of one worker: its random part may be short, and it is stored with every commit.
+/// Unique id of one worker process. It is short, because it is stored with every commit.
 fn incarnation(worker: &WorkerId) -> String {
     let id = crate::client::fresh_id();
     let random = id.rsplit('-').next().unwrap_or(&id);

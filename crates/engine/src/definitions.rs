@@ -1,4 +1,4 @@
-//! From a text to a definition that can be stored: read, checked, compiled once, and never again on the way of a run.
+//! Turns a text into a definition to store: parsed, checked and compiled once, so that no run has to.
 
 pub mod beside;
 pub mod graph;
@@ -16,11 +16,11 @@ use crate::world::Definition;
 
 pub use graph::{Content, ReadProgram, Surroundings};
 
-/// A definition, and what its author may want to know about it.
+/// A definition with remarks for its author.
 #[derive(Clone, Debug)]
 pub struct Defined {
     pub definition: Definition,
-    /// What a flow's front matter says.
+    /// Settings in a flow's front matter.
     pub settings: Settings,
     /// Warnings and hints.
     pub remarks: Vec<Diagnostic>,
@@ -30,20 +30,21 @@ pub struct Defined {
     pub files: Vec<(BlobRef, Vec<u8>)>,
 }
 
-/// Why a text is no workflow.
+/// Why a text is not a valid workflow.
 #[derive(Clone, Debug)]
 pub struct Refused {
-    /// All errors of the text, with warnings and hints among them.
+    /// All errors of the text, with its warnings and hints.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Makes a definition of a text. The name is the one given, unless a flow's front matter or a graph's metadata has
-/// another. Flows and graphs are compiled; other kinds are read when they are loaded.
+/// Builds a definition from a text. The name is the given one, unless a flow's front matter or a graph's
+/// metadata has another. Flows and graphs are compiled; other kinds are parsed when loaded. `Refused` lists
+/// the errors.
 pub fn define(workflow: &str, kind: WorkflowKind, source: &str) -> Result<Defined, Refused> {
     define_with(workflow, kind, source, &Surroundings::default())
 }
 
-/// The same for a text that refers to content, or has nodes of registered types.
+/// Like [`define`], for a text that refers to content or has nodes of registered types.
 pub fn define_with(
     workflow: &str,
     kind: WorkflowKind,
@@ -69,7 +70,7 @@ pub fn define_with(
     }
 }
 
-/// Reads and checks a flow, the schema of its inputs too.
+/// Parses and checks a flow, including the schema of its inputs.
 pub fn examine(source: &str, strict: bool) -> Examined {
     let mut examined = rhythm_flow::examine(source, strict);
     if let Some(wrong) = check_schema(&examined) {

@@ -1,6 +1,6 @@
-//! The only file that spawns, sleeps or selects, all by way of its [`Host`]: turns the ticks of engine, worker
-//! and upkeep into a process that runs until it is told to stop. Branches of a select are `biased`, so that the
-//! simulator can replay them.
+//! The only file that spawns, sleeps or selects. Turns the ticks of engine, worker and upkeep into a process
+//! that runs until it is stopped. The driver does all of this through its [`Host`], with `biased` selects, so
+//! that the simulator can replay it. The functions that wait for a client use tokio directly.
 
 mod line;
 mod pace;
@@ -28,15 +28,15 @@ use crate::upkeep::Upkeep;
 use crate::worker::{Attempt, Cancellation, Finished, Watch, Worker};
 use crate::world::*;
 
-/// How often running attempts are looked at for timeouts.
+/// Interval at which running attempts are checked for timeouts.
 const WATCH_EVERY: Millis = Millis(100);
 /// The shortest pause between two sweeps while timers fall due all the time.
 const MIN_SWEEP_PAUSE: Millis = Millis(10);
-/// How often it is swept while more is due than one sweep takes.
+/// Interval of sweeps while more is due than one sweep takes.
 const SWEEP_IN_STORM: Millis = Millis(50);
-/// Processes that want the same line look for one in so many.
+/// Number of batch positions among which processes that collide on the same due timers spread.
 const CROWD: u64 = 7;
-/// The time between two attempts that may be what kills their workers.
+/// Pause between claims while attempts that may crash their worker are tried one by one.
 const SUSPECT_PAUSE: Millis = Millis(100);
 
 /// The host's monotonic clock.
@@ -59,12 +59,13 @@ impl Monotonic for HostClock {
 pub struct Stopper(Arc<watch::Sender<bool>>);
 
 impl Stopper {
+    /// Starts the graceful shutdown of the process.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }
 }
 
-/// Runs one process: claims, steps, does tasks, keeps house.
+/// Runs one process: claims, steps, does tasks and upkeep.
 pub struct Driver {
     host: Arc<dyn Host>,
     process: Arc<Process>,
@@ -72,23 +73,23 @@ pub struct Driver {
     worker: Arc<Worker>,
     upkeep: Upkeep,
     stop: Arc<watch::Sender<bool>>,
-    /// Why the world cannot be used any more.
+    /// The error that made the world unusable.
     broken: OnceLock<WorldError>,
     runs_due: Notify,
     tasks_due: Notify,
     results: mpsc::UnboundedSender<Finished>,
     inbox: tokio::sync::Mutex<mpsc::UnboundedReceiver<Finished>>,
     launched: std::sync::Mutex<Vec<Launched>>,
-    /// Read while results are on their way into the world: nothing may be aborted then.
+    /// Held for reading while results are being written: no attempt may be aborted then.
     settling: tokio::sync::RwLock<()>,
 }
 
-/// More timers are due than a sweep takes.
+/// State of a timer burst: more timers are due than one sweep takes.
 #[derive(Default)]
 struct Storm {
-    /// What is due first is left to others who are at it: those who met move apart.
+    /// Number of first due timers left to other processes: those that collided move apart.
     skip: usize,
-    /// Much of what is due can be woken up.
+    /// Whether at least a quarter of a batch of due timers could be woken up without a claim.
     wakes_much: bool,
     pace: Pace,
 }
@@ -100,11 +101,12 @@ struct Launched {
 }
 
 impl Driver {
-    /// A process on the tokio runtime it will be run in.
+    /// Creates a process on the tokio runtime of the caller.
     pub fn new(process: Arc<Process>, worker: Arc<Worker>) -> Arc<Self> {
         Self::on(Arc::new(Tokio), process, worker)
     }
 
+    /// Creates a process on the given runtime.
     pub fn on(host: Arc<dyn Host>, process: Arc<Process>, worker: Arc<Worker>) -> Arc<Self> {
         let (results, inbox) = mpsc::unbounded_channel();
         Arc::new(Self {
@@ -124,12 +126,13 @@ impl Driver {
         })
     }
 
+    /// Returns a handle that stops the process.
     pub fn stopper(&self) -> Stopper {
         Stopper(self.stop.clone())
     }
 
-    /// Runs until stopped; then lets attempts finish for `patience` and hands the rest back. A world that broke
-    /// for good ends it at once, with that error.
+    /// Runs until stopped, then lets attempts finish for `patience` and hands the rest back. Fails at once
+    /// with the world's error if the world broke for good, and if the first heartbeat is refused.
     pub async fn run(self: &Arc<Self>, patience: Duration) -> WorldResult<()> {
         self.announce().await?;
         let loops = [
@@ -156,12 +159,12 @@ impl Driver {
             return Err(error.clone());
         }
         if self.worker.running() > 0 || self.worker.has_unfinished() || self.process.has_unsettled() {
-            // A client here may have begun a run meanwhile.
+            // A client in this process may have begun a run in between.
             for launched in self.lock_launched().drain(..) {
                 launched.handle.abort();
             }
             let _ = self.worker.resend().await;
-            // What such a commit claimed would be held until its claim runs out.
+            // Tasks claimed by such a commit would otherwise be held until their claims expire.
             let _ = self.worker.hand_back().await;
         }
         match self.worker.beat(true).await {
@@ -173,7 +176,8 @@ impl Driver {
         }
     }
 
-    /// Creates a run with its first step, if that can be done here and now.
+    /// Creates a run with its first step, if this process can do that now. Returns `false` if not; nothing
+    /// was written then.
     pub async fn begin(
         self: &Arc<Self>,
         tenant: &TenantId,
@@ -186,7 +190,7 @@ impl Driver {
         }
         let begun = self.engine.begin(run, if_current).await;
         if self.worker.has_backlog() {
-            // It may have kept the room that others wanted.
+            // The start may have reserved slots that a claim wanted.
             self.tasks_due.notify_one();
         }
         let begun = begun?;
@@ -195,7 +199,8 @@ impl Driver {
         Ok(taken)
     }
 
-    /// The first heartbeat. A world that is away for a moment is waited for: a start must not depend on luck.
+    /// Sends the first heartbeat, and repeats it while the world is unreachable, so that a start survives a
+    /// short outage. Fails with any other error.
     pub async fn announce(&self) -> WorldResult<()> {
         let mut backoff = Backoff::new(&*self.host);
         loop {
@@ -209,7 +214,7 @@ impl Driver {
         }
     }
 
-    /// Waits for running attempts, then hands back what is left.
+    /// Waits for running attempts, then hands back the rest.
     async fn wind_down(&self, patience: Duration) {
         self.worker.close();
         let until = self.own_millis().saturating_add(millis(patience).as_u64());
@@ -241,7 +246,8 @@ impl Driver {
         let _ = stop.wait_for(|stop| *stop).await;
     }
 
-    /// Whether this error ends the process. Nothing can be written any more, so nothing is waited for.
+    /// Returns whether this error ends the process. Nothing can be written any more, so nothing is waited
+    /// for.
     fn gives_up(&self, error: &WorldError) -> bool {
         let broken = matches!(error, WorldError::Broken(_));
         if broken {
@@ -297,19 +303,19 @@ impl Driver {
         }
     }
 
-    /// How long until something is due; sweeps keep a distance.
+    /// Returns the time until something is due, but at least the minimum pause between sweeps.
     fn next_pause(&self) -> Millis {
         let least = if self.process.agenda.is_short() { Millis(1) } else { MIN_SWEEP_PAUSE };
         self.upkeep.pause().max(least)
     }
 
-    /// Wakes up the runs of short timers, with the one commit of each. Says whether that is all there is to do now: otherwise a
-    /// sweep looks after everything.
+    /// Wakes up the runs of short timers, one commit each. Returns whether no sweep is needed: `false` when
+    /// no timer was found, or when a commit was stale or failed.
     async fn wake_short(self: &Arc<Self>) -> bool {
         if !self.process.agenda.take_short(self.process.time.now()) {
             return false;
         }
-        // The world's clock may be a little behind what is reckoned here.
+        // The world's clock may be slightly behind the time extrapolated here.
         for _ in 0..3 {
             let settling = self.settling.read().await;
             let woken = self.engine.wake(0, self.upkeep.line()).await;
@@ -326,14 +332,15 @@ impl Driver {
         false
     }
 
-    /// More is due than a sweep takes: lines of runs are woken up and worked off one after the other, no faster than they must be, so
-    /// that others have the time in between. Now and then a sweep looks after everything else. Gives the pause before that, or
-    /// nothing when the world is in trouble.
+    /// Drains a timer burst: wakes up and commits one batch of runs after the other, at a limited rate, so
+    /// that other work gets time in between. Returns regularly for a sweep, which handles everything else,
+    /// with the pause before it; `None` if the world failed.
     async fn weather(self: &Arc<Self>, storm: &mut Storm) -> Option<Millis> {
         let until = self.own_millis().saturating_add(SWEEP_IN_STORM.as_u64());
         storm.pace.go_on(self.own_millis());
         storm.wakes_much = false;
-        // Those who met have moved apart by now; nobody leaves what is due first to others for long.
+        // Colliding processes have moved apart by now. Halving brings this one back to the oldest timers
+        // soon.
         storm.skip /= 2;
         while !self.is_stopping() {
             let line = self.upkeep.line();
@@ -355,7 +362,8 @@ impl Driver {
             } else if !storm.wakes_much {
                 storm.skip = 0;
             }
-            // What is late waits for nobody any more, and what cannot be woken up waits for the next sweep.
+            // Overdue timers are drained without the rate limit, and those that cannot be woken up wait for
+            // the next sweep.
             if storm.wakes_much && line <= short {
                 storm.pace.woke(line);
             }
@@ -368,7 +376,7 @@ impl Driver {
         Some(MIN_SWEEP_PAUSE)
     }
 
-    /// Sleeps until then by the process's own counter, or until something noted meanwhile falls due.
+    /// Sleeps until `wake_at` on the process's own counter, or until something noted in between falls due.
     async fn until_due(&self, wake_at: u64) {
         let mut wake_at = wake_at;
         loop {
@@ -398,7 +406,7 @@ impl Driver {
             let ticked = self.engine.tick().await;
             self.launch(ticked.attempts);
             if self.worker.has_backlog() {
-                // It may have kept the room that others wanted.
+                // The start may have reserved slots that a claim wanted.
                 self.tasks_due.notify_one();
             }
             if let Some(error) = ticked.error {
@@ -479,7 +487,7 @@ impl Driver {
         }
     }
 
-    /// Says whose results came through, or are kept to be sent again.
+    /// Writes results. Returns the runs whose results were written, or are kept to be sent again.
     async fn settle(self: &Arc<Self>, batch: Vec<Finished>) -> Vec<RunId> {
         let _settling = self.settling.read().await;
         let runs = runs_of(&batch);
@@ -498,7 +506,8 @@ impl Driver {
         let beat = self.process.config.beat.as_u64();
         let mut next = self.own_millis().saturating_add(beat);
         loop {
-            // Until a fixed moment: news that concern nobody here must not put the heartbeat off again and again.
+            // The heartbeat has a fixed time: wake-ups for other workers must not postpone it again and
+            // again.
             tokio::select! {
                 biased;
                 () = self.host.sleep(Millis(next.saturating_sub(self.own_millis()))) => {}
@@ -519,7 +528,7 @@ impl Driver {
         }
     }
 
-    /// Starts attempts, each in a task of its own: one that blocks or panics harms no other.
+    /// Starts attempts, each in its own spawned task: one that blocks or panics does not affect the others.
     fn launch(self: &Arc<Self>, attempts: Vec<Attempt>) {
         for attempt in attempts {
             let time = &self.process.time;
@@ -535,7 +544,7 @@ impl Driver {
         }
     }
 
-    /// Ends attempts that take too long, stopped telling of themselves, or ignore a cancellation.
+    /// Ends attempts that exceed a timeout, stop sending heartbeats, or ignore a cancellation.
     async fn watch_loop(self: Arc<Self>) {
         loop {
             self.host.sleep(WATCH_EVERY).await;
@@ -561,7 +570,7 @@ impl Driver {
     }
 }
 
-/// Waits until a run has ended and gives its picture.
+/// Waits until a run has ended and returns its picture. Fails if there is no such run or the world fails.
 pub async fn wait_for_run(client: &Client, run: &RunId) -> Result<Picture, EngineError> {
     let mut wakeups = client.world().wakeups().runs;
     let mut pause = Duration::from_millis(2);
@@ -577,7 +586,8 @@ pub async fn wait_for_run(client: &Client, run: &RunId) -> Result<Picture, Engin
     }
 }
 
-/// Sends an answer to an approval and waits until its run has taken it, or so long: then nothing is told.
+/// Sends an answer to an approval and waits until its run has consumed it. Returns `None` if that takes
+/// longer than `patience`. Fails as [`Client::decide`] and [`Client::verdict`] do.
 pub async fn decide(
     client: &Client,
     request: &Decide,
@@ -599,7 +609,7 @@ pub async fn decide(
     }
 }
 
-/// Waits until a standalone task has ended.
+/// Waits until a standalone task has ended. Fails if there is no such task or the world fails.
 pub async fn wait_for_task(client: &Client, task: &TaskId) -> Result<TaskSummary, EngineError> {
     let mut pause = Duration::from_millis(2);
     loop {
@@ -613,7 +623,7 @@ pub async fn wait_for_task(client: &Client, task: &TaskId) -> Result<TaskSummary
     }
 }
 
-/// Full-jitter exponential waits between tries.
+/// Full-jitter exponential backoff.
 struct Backoff<'a> {
     host: &'a dyn Host,
     tries: u32,
@@ -638,7 +648,7 @@ fn millis(length: Duration) -> Millis {
     Millis(u64::try_from(length.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// An output, for callers that only want that.
+/// Returns the output of a run, or its failure if it has none.
 pub fn output_of(picture: Picture) -> Result<Payload, Failure> {
     match (picture.output, picture.failure) {
         (Some(output), _) => Ok(output),

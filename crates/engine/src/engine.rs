@@ -1,5 +1,5 @@
-//! Claims ready runs, steps them, commits. Driven from outside one [`tick`](Engine::tick) at a time; it never
-//! spawns, sleeps or looks at a clock.
+//! Claims ready runs, steps them, commits. Driven from outside, one [`tick`](Engine::tick) at a time; it
+//! never spawns, sleeps or reads a clock.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,42 +16,44 @@ use crate::upkeep::warn;
 use crate::worker::{Attempt, Slots, Turns, Worker};
 use crate::world::*;
 
-/// Claims without a commit after which a run is taken to crash its engines.
+/// After this number of claims without a commit, a run is assumed to crash its engines.
 const MAX_RUN_DELIVERIES: u32 = 5;
-/// A run whose version is missing here is offered again after this time.
+/// Time after which a run whose version is missing here becomes ready again.
 const RETRY_VERSION: Millis = Millis::from_secs(10);
-/// A run that could not be stepped because the world was in trouble is offered again after this time.
+/// Time after which a run becomes ready again that could not be stepped because the world failed.
 const RETRY_TROUBLE: Millis = Millis::from_secs(1);
 
+/// Steps the runs of one process. A tick claims at most `run_batch` runs and commits them together, so that a
+/// single process does not take all work from the others.
 pub struct Engine {
     process: Arc<Process>,
-    /// Takes tasks at once that the runs ask for.
+    /// Claims new tasks of the runs together with their commit.
     worker: Arc<Worker>,
-    /// Claims whose answer did not come.
+    /// Claims whose answer was lost.
     unanswered: Mutex<Vec<Ask>>,
-    /// Runs wait in the queue, as far as the last claim could tell.
+    /// Whether the last claim left runs in the queue.
     busy: AtomicBool,
-    /// Runs whose history says already that their version is missing.
+    /// Runs whose history already has a warning that their version is missing.
     warned: Mutex<BTreeSet<RunId>>,
     beginning: tokio::sync::Mutex<()>,
 }
 
-/// What one tick did.
+/// Result of one tick.
 #[derive(Default)]
 pub struct Ticked {
-    /// Runs that were claimed, or woken up without a claim.
+    /// Number of runs that were claimed, or woken up without a claim.
     pub runs: usize,
-    /// There may be more to claim right now.
+    /// Whether there may be more to claim right now.
     pub more: bool,
-    /// So many of them somebody else had moved meanwhile.
+    /// Number of runs whose commit was refused because another process had moved them.
     pub stale: usize,
-    /// Tasks this process now holds. They must be performed whatever else went wrong.
+    /// Tasks this process now holds. They must be performed even if `error` is set.
     pub attempts: Vec<Attempt>,
-    /// What kept the tick from doing more.
+    /// The error that ended the tick early.
     pub error: Option<WorldError>,
 }
 
-/// A run that is given back because nobody here has its version, and why.
+/// Returns the run and the reason if a run is given back because its version is missing here.
 fn without_version(released: &ReleasedRun) -> Option<(RunId, String)> {
     let ReleaseOutcome::Later { blocked: Some(blocked), .. } = &released.outcome else { return None };
     (blocked.code == BlockedCode::NoVersion).then(|| (released.run.clone(), blocked.detail.clone()))
@@ -69,16 +71,17 @@ impl Engine {
         Self { process, worker, unanswered, busy: AtomicBool::new(true), warned, beginning }
     }
 
-    /// Claims a batch of ready runs and moves each as far as its messages go.
+    /// Claims a batch of ready runs and applies their messages.
     pub async fn tick(&self) -> Ticked {
         let mut ticked = Ticked::default();
         ticked.error = self.advance(&mut ticked).await.err();
         ticked
     }
 
-    /// Wakes up runs whose timers are due, so many behind the first that others may be busy with, and moves them as [`Self::tick`]
-    /// does, but without a claim: their timers fire with their commits. Nobody counts how often that was tried, so sweeps must
-    /// come first now and then: a run whose steps kill processes is set aside when it is claimed.
+    /// Steps runs whose timers are due, without a claim: the commit fires the timer. Skips the first `skip`
+    /// due timers, because other processes may be working on them. These attempts are not counted, so a sweep
+    /// must run regularly: it makes the runs claimable, and a run whose steps crash processes is quarantined
+    /// by its claim count.
     pub async fn wake(&self, skip: usize, limit: usize) -> Ticked {
         let mut ticked = Ticked::default();
         ticked.error = self.advance_due(&mut ticked, skip, limit).await.err();
@@ -113,7 +116,8 @@ impl Engine {
         for DueRun { run, timer } in found.runs.into_iter().filter(|due| process.config.serves(&due.run.id)) {
             breath.take().await;
             let woken = woken(run, timer, found.at);
-            // What cannot be stepped is left to a sweep, and to whoever claims it then.
+            // A run that cannot be stepped here is left to a sweep and to the process that claims it
+            // afterwards.
             let stepped = self.step(woken, Fence::Fused, &mut |task| slots.take(task)).await;
             if let Ok(Verdict::Commit(mut commit)) = stepped {
                 commit.0.fired.push(timer);
@@ -124,7 +128,7 @@ impl Engine {
         self.push(commits, Vec::new(), slots, ticked).await
     }
 
-    /// Also says whether this is what an earlier call had claimed.
+    /// Also returns whether these are the runs of an earlier call whose answer was lost.
     async fn claim(&self, limit: usize) -> WorldResult<(Vec<ClaimedRun>, bool)> {
         let config = &self.process.config;
         let ask = self.lock_unanswered().pop().unwrap_or_else(|| self.process.ask());
@@ -141,7 +145,7 @@ impl Engine {
         let asked = self.process.time.own_millis();
         let claimed = self.process.world.claim_runs(claim).await;
         if claimed.as_ref().is_err_and(WorldError::is_passing) {
-            // It may have been made: the same call gives what it took.
+            // The claim may have been written: repeating the call returns what it claimed.
             self.lock_unanswered().push(Ask { again: true, ..ask });
         }
         let claimed = claimed?;
@@ -163,7 +167,7 @@ impl Engine {
             match self.step(run, Fence::Claim(claim), &mut |task| slots.take(task)).await {
                 Ok(Verdict::Commit(commit)) => commits.push(*commit),
                 Ok(Verdict::Release(release)) => released.push(release),
-                // Trouble with one run must not touch the others of its batch.
+                // An error with one run must not affect the others of its batch.
                 Err(error) => released.push(ReleasedRun { run: id, claim, outcome: self.put_off(&error) }),
             }
         }
@@ -181,7 +185,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Commits, and takes the tasks that were claimed with it: the room for them is kept until then.
+    /// Commits, and takes the tasks claimed by the commit. Their slots stay reserved until the answer is
+    /// known.
     async fn push(
         &self,
         mut commits: Vec<(CommitItem, Aftermath)>,
@@ -192,7 +197,7 @@ impl Engine {
         if commits.is_empty() && released.is_empty() {
             return Ok(());
         }
-        // By run, as worlds write them: what the runs ask for then has the same order everywhere.
+        // Sorted by run, the order in which worlds write them: new tasks then get the same order everywhere.
         commits.sort_by(|(a, _), (b, _)| a.run.cmp(&b.run));
         let (items, after) = commits.into_iter().unzip();
         let settled = match self.process.push(self.process.batch(items, released, after)).await {
@@ -207,14 +212,14 @@ impl Engine {
         Ok(())
     }
 
-    /// Creates a run with its first step, if it can be stepped here and nobody has to wait for it: `None` when not, and then
-    /// nothing was written.
+    /// Creates a run with its first step. Returns `None`, and nothing is written, if this process cannot step
+    /// it now or if other work is waiting. Fails if the world fails; the commit may have been written then.
     pub async fn begin(&self, run: &NewRun, if_current: bool) -> WorldResult<Option<Vec<Attempt>>> {
         let process = &self.process;
         let serves = run.delay == Millis::ZERO && process.programs.kinds().contains(&run.kind);
         let idle =
             !self.busy.load(Ordering::SeqCst) && !self.worker.has_backlog() && !process.has_unsettled();
-        // One at a time: those beside it go through the queue, where they are taken together.
+        // One at a time: concurrent starts go through the run queue, where they are claimed as a batch.
         let Ok(_alone) = self.beginning.try_lock() else { return Ok(None) };
         if !serves || !idle {
             return Ok(None);
@@ -224,7 +229,7 @@ impl Engine {
         let stepped = self.step(claimed, Fence::Fused, &mut |task| slots.take(task)).await;
         let Ok(Verdict::Commit(commit)) = stepped else { return Ok(None) };
         let (mut item, aftermath) = *commit;
-        // Nothing can have been sent to a run that does not exist.
+        // A run that does not exist has no other messages.
         item.more = false;
         item.new = Some(Box::new(run.clone()));
         item.if_current = if_current;
@@ -238,7 +243,8 @@ impl Engine {
         }
     }
 
-    /// What becomes of a run whose blobs or definition could not be had.
+    /// Outcome for a run whose blobs or definition could not be loaded: later if the world failed, else
+    /// quarantined.
     fn put_off(&self, error: &WorldError) -> ReleaseOutcome {
         if error.is_passing() {
             return ReleaseOutcome::Later { after: RETRY_TROUBLE, blocked: None };
@@ -321,7 +327,7 @@ impl Engine {
     }
 }
 
-/// A run as a claim would give it whose timer fires at this moment.
+/// Returns the run as a claim would, with its timer firing now.
 fn woken(run: RunRow, timer: CommandId, now: Timestamp) -> ClaimedRun {
     let message = Message {
         id: MessageId::timer(timer),
@@ -333,7 +339,7 @@ fn woken(run: RunRow, timer: CommandId, now: Timestamp) -> ClaimedRun {
     ClaimedRun { run, claim: 0, messages: vec![message], more: false, deliveries: 1 }
 }
 
-/// A run as its first claim would give it, at this moment.
+/// Returns the run as its first claim would, with its start message.
 fn first_claim(run: &NewRun, tenant: &TenantId, now: Timestamp) -> ClaimedRun {
     let start = Message {
         id: MessageId::start(),
@@ -343,7 +349,7 @@ fn first_claim(run: &NewRun, tenant: &TenantId, now: Timestamp) -> ClaimedRun {
         body: MessageBody::Start(Start { input: run.input.clone() }),
     };
     let mut row = run.row(tenant, now);
-    // What it does comes after its creation, whatever becomes of the clock meanwhile.
+    // Events of the run must not be earlier than its creation, even if the clock is set back.
     row.state.at = now;
     ClaimedRun { run: row, claim: 0, messages: vec![start], more: false, deliveries: 1 }
 }

@@ -1,4 +1,4 @@
-//! Errors of the engine's callers, each with a code and what to do.
+//! Errors for callers of the engine, each with a code and advice.
 
 use rhythm_core::{CommandId, Timestamp};
 use thiserror::Error;
@@ -6,6 +6,7 @@ use thiserror::Error;
 use crate::inputs::Misfit;
 use crate::world::{ApprovalRow, ApprovalState, WorldError};
 
+/// Error of a request through the client.
 #[derive(Debug, Error)]
 pub enum EngineError {
     #[error(transparent)]
@@ -37,7 +38,7 @@ pub enum EngineError {
         run: String,
         version: String,
         reason: String,
-        /// Both sources beside each other, on lines of their own; empty for graphs.
+        /// Both sources side by side, on lines of their own; empty for graphs.
         sources: String,
     },
     #[error("run {run} has no event {event}; it has {count}")]
@@ -51,7 +52,7 @@ pub enum EngineError {
     #[error("{of} is refused: {code}: {message}")]
     PatchRefused {
         of: String,
-        /// Such as `live_node_removed`.
+        /// For example `live_node_removed`.
         code: String,
         message: String,
     },
@@ -65,7 +66,7 @@ pub enum EngineError {
     NodeNotFailed {
         run: String,
         node: String,
-        /// The node that did, when it was one.
+        /// The node that stopped the run instead, if it was a node.
         failed: Option<String>,
     },
     #[error("run {0} has not stopped: it goes on without being asked to")]
@@ -110,7 +111,7 @@ fn but(failed: Option<&str>) -> String {
     failed.map(|node| format!(": {node} is")).unwrap_or_default()
 }
 
-/// Who decided, what and when; or that nobody did.
+/// Describes the decision with its author and time, or why there is none.
 fn what_became(row: &ApprovalRow) -> String {
     let at = row.decided_at.map(|at| format!(" at {at}")).unwrap_or_default();
     match row.state {
@@ -126,7 +127,7 @@ fn what_became(row: &ApprovalRow) -> String {
 }
 
 impl EngineError {
-    /// The stable code; `docs/errors/<code>.md` says more.
+    /// Returns the stable code; `docs/errors/<code>.md` explains it.
     pub fn code(&self) -> &'static str {
         match self {
             Self::World(error) => error.code(),
@@ -170,6 +171,7 @@ impl EngineError {
         }
     }
 
+    /// Returns advice for the user.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::World(error) => error.advice(),

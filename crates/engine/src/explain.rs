@@ -1,5 +1,5 @@
-//! Answers why a run does not move: what it waits for, since when, what would move it, and the command that
-//! repairs it. There is an answer for every state. Of a flow it speaks in lines of its source, of a graph in nodes.
+//! Explains why a run does not move: what it waits for, since when, what would move it, and the command that
+//! repairs it. Every state has an answer. For a flow it names source lines, for a graph nodes.
 
 mod lines;
 mod nodes;
@@ -17,38 +17,38 @@ use crate::tokens::{standing, unclear, undoable};
 use crate::whereabouts::whereabouts;
 use crate::world::*;
 
-/// Why a run stands where it stands.
+/// Why a run is in its current state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     pub run: RunId,
     pub status: Status,
-    /// One line for the hurried.
+    /// One-line summary.
     pub summary: String,
     pub reasons: Vec<Reason>,
 }
 
-/// One thing a run waits for, or one thing that is wrong.
+/// One thing a run waits for, or one problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reason {
-    /// A stable word for programs: `task_running`, `queue_paused`, ...
+    /// Stable code for programs: `task_running`, `queue_paused`, ...
     pub code: &'static str,
     pub what: String,
     pub since: Option<Timestamp>,
-    /// What would move the run.
+    /// The event that would move the run.
     pub moves_when: String,
-    /// What a person can type, when there is something to do.
+    /// Shell command that helps, if there is one.
     pub command: Option<String>,
-    /// Where in the source of a flow.
+    /// Line in the source of a flow, or of a graph's node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// That line.
+    /// Text of that line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     #[serde(skip)]
     about: About,
 }
 
-/// What a reason is about.
+/// Subject of a reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum About {
     #[default]
@@ -60,6 +60,7 @@ enum About {
     Approval(CommandId),
 }
 
+/// Explains one run. Fails if it is unknown or the world fails.
 pub async fn explain(client: &Client, run: &RunId) -> Result<Explanation, EngineError> {
     let picture = client.picture(run).await?;
     let world = client.world();
@@ -91,17 +92,17 @@ pub async fn explain(client: &Client, run: &RunId) -> Result<Explanation, Engine
     Ok(explanation)
 }
 
-/// A run that ended without taking back all of what it did can be asked to.
+/// Offers to compensate a run that ended without undoing all its work.
 async fn tell_compensation(client: &Client, picture: &Picture, reason: &mut Reason) {
     let ended_badly = matches!(picture.summary.status, Status::Failed | Status::Cancelled);
     let all_done = picture.summary.compensation == Compensation::Done;
     if !ended_badly || all_done || reason.command.is_some() {
         return;
     }
-    // What cannot be read has an explanation all the same.
+    // If the program cannot be read, the explanation is given without this.
     let nodes = undoable(client, &picture.row).await.unwrap_or_default();
     if !nodes.is_empty() {
-        // One whose compensators failed says so in its failure.
+        // If compensators failed, the failure says so already.
         if !picture.row.awaiting().contains(Compensation::FAILED) {
             reason.what.push_str(&format!("; the work of {} is not taken back", nodes.join(", ")));
         }
@@ -110,7 +111,7 @@ async fn tell_compensation(client: &Client, picture: &Picture, reason: &mut Reas
     }
 }
 
-/// Why an attempt is to be made again.
+/// Adds the failure of the last attempt.
 fn add_failure(reason: &mut Reason, run: &RunId, attempts: &[AttemptRow]) {
     let About::Task(number) = reason.about else { return };
     let task = run.task(number);
@@ -119,7 +120,7 @@ fn add_failure(reason: &mut Reason, run: &RunId, attempts: &[AttemptRow]) {
     }
 }
 
-/// Why an open task stands where it stands; nothing for one that has ended.
+/// Explains an open task; `None` if it has ended. Fails if it is unknown.
 pub async fn explain_task(client: &Client, task: &TaskId) -> Result<Option<Reason>, EngineError> {
     let found = client.world().task(client.tenant(), task).await?;
     let summary = found.ok_or_else(|| EngineError::UnknownTask(task.to_string()))?;
@@ -131,7 +132,7 @@ pub async fn explain_task(client: &Client, task: &TaskId) -> Result<Option<Reaso
     Ok(Some(task_reason(&summary, &queues, &workers)))
 }
 
-/// The pure part: everything that is known about the run, turned into reasons, most pressing first.
+/// The pure part: turns all facts about the run into reasons, most pressing first.
 pub fn explain_picture(picture: &Picture, queues: &[QueueRow], workers: &[WorkerRow]) -> Explanation {
     let mut reasons = Vec::new();
     let summary = &picture.summary;
@@ -143,17 +144,17 @@ pub fn explain_picture(picture: &Picture, queues: &[QueueRow], workers: &[Worker
         reasons.extend(held.into_iter().map(|task| held_task(task, picture)));
         reasons.extend(ready(picture, workers));
         reasons.extend(others.into_iter().map(|task| task_reason(task, queues, workers)));
-        // The end of clean-up has been told.
+        // The end of the clean-up time is in the reasons already.
         let grace = Grace::of(picture.row.awaiting()).map(|grace| grace.timer);
         let timers = picture.timers.iter().filter(|timer| grace.is_none() || timer.timer != grace);
         reasons.extend(timers.map(timer_reason));
         reasons.extend(picture.children.iter().filter(|child| !child.status.is_final()).map(child_reason));
-        // The task that takes something back is among the tasks.
+        // A task that compensates is among the tasks.
         let names = picture.row.awaiting().iter().filter(|name| !Compensation::is_mark(name));
-        // What nodes hold it up has been said.
+        // Held nodes are in the reasons already.
         let names = names.filter(|name| Blocked::marked(name).is_none() && Grace::marked(name).is_none());
         reasons.extend(names.map(|name| awaited(&summary.id, name, summary.updated_at)));
-        // A flow says which of these it waits for, and where.
+        // For a flow, the wait and its line are added later.
         if summary.kind != rhythm_core::WorkflowKind::Flow {
             for reason in reasons.iter_mut().filter(|reason| reason.about.is_awaited()) {
                 reason.what.insert_str(0, "waiting for ");
@@ -178,7 +179,7 @@ fn reason(
 }
 
 impl About {
-    /// Something a sentence can begin with "waiting for".
+    /// Whether the reason's text fits after "waiting for ".
     fn is_awaited(&self) -> bool {
         matches!(self, Self::Task(_) | Self::Child(_) | Self::Signal(_) | Self::Approval(_))
     }
@@ -240,7 +241,7 @@ fn try_again(run: &RunId, node: &str) -> String {
     format!("rhythm runs retry {run} --node {} --reason WHY", quoted(node))
 }
 
-/// What keeps the whole run from moving, whatever it waits for.
+/// Reasons that block the whole run, whatever it waits for.
 fn held_up(picture: &Picture) -> Vec<Reason> {
     let summary = &picture.summary;
     let (run, workflow) = (&summary.id, &summary.workflow);
@@ -260,8 +261,7 @@ fn held_up(picture: &Picture) -> Vec<Reason> {
         let what = format!("workflow {workflow} is paused");
         reasons.push(reason("workflow_paused", what, None, "the workflow is resumed", command));
     }
-    // A task that is held says so itself, with more words.
-    // So does a task that waits for a worker, and a run that is ready.
+    // A held task explains itself in more detail, and so do a task that waits for a worker and a ready run.
     let waits =
         || picture.ready_since.is_some() || picture.tasks.iter().any(|task| task.state == TaskState::Ready);
     let told = |blocked: &&Blocked| match blocked.code {
@@ -347,7 +347,7 @@ fn live(workers: &[WorkerRow]) -> impl Iterator<Item = &WorkerRow> {
     workers.iter().filter(|worker| worker.live)
 }
 
-/// The worker that holds a claim, when it is known and does not live any more.
+/// Returns the worker that holds a claim, if it is known and no longer live.
 fn gone<'a>(workers: &'a [WorkerRow], holder: &str) -> Option<&'a WorkerRow> {
     workers.iter().find(|worker| worker.card.id.as_str() == holder && !worker.live)
 }
@@ -356,7 +356,7 @@ fn last_words(row: &WorkerRow) -> String {
     format!("worker {}, which is gone: its last heartbeat was at {}", row.card.id, row.beat_at)
 }
 
-/// What gives back a claim of the dead: any process that looks after the world, if there is one.
+/// Describes how the claim of a dead worker is freed: by any live process of the world, if there is one.
 fn taken_over(somebody: bool, command: String) -> (&'static str, Option<String>) {
     match somebody {
         true => ("its claim is taken back and another worker takes it over, in a few seconds", None),
@@ -368,7 +368,7 @@ fn is_held(task: &TaskSummary) -> bool {
     task.state == TaskState::Held
 }
 
-/// What a run is blocked by, and what it came to.
+/// Explains a held task, with the failure of its dead letter.
 fn held_task(task: &TaskSummary, picture: &Picture) -> Reason {
     let mut reason = task_reason(task, &[], &[]);
     if let Some(letter) = picture.dead.iter().find(|letter| letter.task == task.id) {
@@ -485,17 +485,17 @@ fn awaited(run: &RunId, name: &str, since: Timestamp) -> Reason {
     }
 }
 
-/// The signals a run waits for, by name.
+/// The names of signals a run waits for.
 fn signals_awaited(picture: &Picture) -> Vec<&str> {
     let names = picture.row.awaiting().iter().map(String::as_str);
     names.filter(|name| !name.starts_with('@') && !Compensation::is_mark(name)).collect()
 }
 
-/// Why a signal of this name does not move the run as it stands: it is kept until somebody awaits it, which a misspelt one
-/// nobody does.
+/// Returns why a signal of this name does not move the run now: it is kept until the run awaits that name,
+/// which never happens for a misspelt one. `None` if the run awaits it, or has not come to rest.
 pub fn kept_signal(picture: &Picture, name: &str) -> Option<String> {
     let awaited = signals_awaited(picture);
-    // Who has not come to rest may be about to await it.
+    // A run that is not at rest may be about to await it.
     let rests = picture.summary.status == Status::Waiting && picture.ready_since.is_none();
     if awaited.contains(&name) || !rests {
         return None;
@@ -509,7 +509,7 @@ pub fn kept_signal(picture: &Picture, name: &str) -> Option<String> {
     })
 }
 
-/// Signals that came and that nothing awaits, told once for each name.
+/// Signals in the inbox that the run does not await, one reason per name.
 fn kept_signals(picture: &Picture) -> Vec<Reason> {
     let name = |message: &Message| match &message.body {
         MessageBody::Signal(signal) => Some((signal.name.clone(), message.at)),
@@ -532,7 +532,7 @@ fn kept_signals(picture: &Picture) -> Vec<Reason> {
     told.collect()
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+,=".contains(c);
     match !word.is_empty() && word.chars().all(plain) {

@@ -1,28 +1,28 @@
-//! What a process runs on: something that spawns, sleeps and spreads waits. Tokio outside; the simulator brings
-//! its own, where one seed decides all three.
+//! The runtime below a process: spawns, sleeps and gives random numbers. In production it is Tokio; in the
+//! simulator one seed decides all three.
 
 use futures_util::future::BoxFuture;
 use rhythm_core::Millis;
 
-/// The ground a [`Driver`](crate::drive::Driver) stands on.
+/// The runtime a [`Driver`](crate::drive::Driver) uses.
 pub trait Host: Send + Sync {
     fn spawn(&self, future: BoxFuture<'static, ()>) -> Box<dyn Spawned>;
 
     fn sleep(&self, time: Millis) -> BoxFuture<'static, ()>;
 
-    /// Any number below `limit`; spreads the tries of many processes.
+    /// Returns a random number below `limit`, which spreads the attempts of many processes.
     fn spread(&self, limit: u64) -> u64;
 }
 
-/// Something that runs by itself until it ends or is aborted; letting go of this does not stop it.
+/// A spawned task. Dropping this does not stop it.
 pub trait Spawned: Send {
     fn abort(&self);
 
-    /// Resolves when it has ended or its abortion has come through.
+    /// Resolves when the task has ended or was aborted.
     fn ended(self: Box<Self>) -> BoxFuture<'static, ()>;
 }
 
-/// The tokio runtime the caller is in.
+/// The tokio runtime of the caller.
 pub struct Tokio;
 
 impl Host for Tokio {
@@ -35,7 +35,7 @@ impl Host for Tokio {
     }
 
     fn spread(&self, limit: u64) -> u64 {
-        // Any spread will do; the low digits of the clock are at hand.
+        // Any spread will do; the clock's nanoseconds are enough.
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         u64::from(now.unwrap_or_default().subsec_nanos()) % limit.max(1)
     }

@@ -1,4 +1,4 @@
-//! Whether the input of a run fits the schema of its workflow.
+//! Checks the input of a run against the schema of its workflow.
 
 mod misfit;
 
@@ -14,7 +14,7 @@ use crate::world::{Definition, World, WorldResult};
 
 pub use misfit::Misfit;
 
-/// Whether an input fits a schema.
+/// Checks an input against a schema; the error lists the problems.
 pub fn check(schema: &Schema, input: &Value) -> Result<(), Misfit> {
     match schema.misfits(input).as_slice() {
         [] => Ok(()),
@@ -22,12 +22,13 @@ pub fn check(schema: &Schema, input: &Value) -> Result<(), Misfit> {
     }
 }
 
-/// The schemas of the workflows this process has started, compiled once for each version.
+/// Input schemas by version, each compiled once in this process.
 #[derive(Default)]
 pub struct Schemas(Mutex<HashMap<Version, Option<Arc<Schema>>>>);
 
 impl Schemas {
-    /// Checks an input. What has no schema takes anything.
+    /// Checks an input against the schema of its workflow. Without a schema, any input fits. Fails if the
+    /// world fails.
     pub async fn check(
         &self,
         world: &dyn World,
@@ -54,7 +55,7 @@ impl Schemas {
         if let Some(known) = known {
             return known;
         }
-        // What cannot be compiled is never registered.
+        // A schema that does not compile is refused at registration.
         let text = match definition.kind {
             WorkflowKind::Graph => inputs_of(definition),
             _ => settings_of(&definition.source).input,
@@ -67,7 +68,7 @@ impl Schemas {
     }
 }
 
-/// The schema a compiled graph has for its inputs.
+/// Returns the input schema of a compiled graph.
 fn inputs_of(definition: &Definition) -> Option<Value> {
     #[derive(serde::Deserialize)]
     struct Inputs {

@@ -1,8 +1,8 @@
 //! Moves runs and does tasks on any [`World`](world::World).
 //!
 //! [`engine::Engine`] claims ready runs, steps them and commits; [`worker::Worker`] does tasks;
-//! [`client::Client`] asks for things; [`upkeep::Upkeep`] does background duties. None of them spawns, sleeps
-//! or reads a clock: [`drive`] is the only file that does, and the simulator replaces it.
+//! [`client::Client`] starts runs and sends requests to them; [`upkeep::Upkeep`] does background duties. None
+//! of them spawns, sleeps or reads a clock. Only [`drive`] does, and the simulator replaces it.
 
 pub mod approval_link;
 pub mod artifacts;

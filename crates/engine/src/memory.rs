@@ -1,5 +1,5 @@
-//! The in-memory world: the readable reference of the contract, and what the simulator runs on. Every method
-//! is one critical section over plain maps; what it does is in the submodules, one file per area.
+//! The in-memory world: the readable reference of the contract, and the world of the simulator. Every method
+//! is one critical section over plain maps; the submodules implement it, one file per area.
 
 mod approvals;
 mod artifacts;
@@ -24,11 +24,11 @@ use rhythm_graph::NodeType;
 use self::state::State;
 use crate::world::*;
 
-/// A handle on a world that lives in this process. Further handles share its data; a handle that is dropped
-/// is a process that died.
+/// A handle on a world in this process. More handles share its data; dropping a handle simulates the death of
+/// its process.
 pub struct MemoryWorld {
     shared: Arc<Shared>,
-    /// What tells whether this handle's workers are alive.
+    /// Identifies this handle's workers for the liveness check.
     id: u64,
 }
 
@@ -39,19 +39,19 @@ struct Shared {
 }
 
 impl MemoryWorld {
-    /// An empty world; the host's clock unless one is injected.
+    /// Creates an empty world. Without `clock`, it uses the host's clock.
     pub fn new(clock: Option<Arc<dyn Clock>>) -> Self {
         let shared = Arc::new(Shared { state: Mutex::default(), clock, wakeups: WakeupSenders::default() });
         Self::join(shared)
     }
 
-    /// Another handle on the same data.
+    /// Returns another handle on the same data.
     pub fn handle(&self) -> Self {
         Self::join(self.shared.clone())
     }
 
-    /// As if the collector had come by twice: of these blobs, those that nothing stored names are gone. For tests of what comes
-    /// between a put and its commit. Gives how many went.
+    /// Removes those of the given blobs that nothing stored refers to, as if the collector had run twice. For
+    /// tests of a collection between a put and its commit. Returns the number removed.
     pub fn take_unnamed(&self, tenant: &TenantId, hashes: &[String]) -> usize {
         self.transact(|state, _| state.tenant(tenant).take_unnamed(hashes))
     }
@@ -61,7 +61,7 @@ impl MemoryWorld {
         Self { shared, id }
     }
 
-    /// Runs one request: the state is locked, the time is read, hints go out afterwards.
+    /// Runs one request: locks the state, reads the time, sends wake-ups afterwards.
     fn transact<T>(&self, request: impl FnOnce(&mut State, Timestamp) -> T) -> T {
         let mut state = lock(&self.shared);
         let now = state.advance_time(self.host_time());
@@ -179,7 +179,7 @@ impl World for MemoryWorld {
         self.shared.wakeups.subscribe()
     }
 
-    // A request costs next to nothing; what takes time is the pause between sweeps.
+    // Requests are almost free here; only the pause between sweeps takes time.
     fn storm_line(&self) -> usize {
         50
     }
@@ -292,7 +292,7 @@ impl Records for MemoryWorld {
         }))
     }
 
-    // Nothing here was ever on a disk.
+    // Nothing is ever on disk.
     async fn damage(&self, _query: DamageQuery) -> WorldResult<Page<Damage>> {
         Ok(Page { rows: Vec::new(), next: None })
     }

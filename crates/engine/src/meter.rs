@@ -1,9 +1,10 @@
-//! What a process has written, counted for those who measure it.
+//! Counts what a process has written, for measurements.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::world::{Commit, CommitOutcome, Committed};
 
+/// Counters of what one process has written.
 #[derive(Debug, Default)]
 pub struct Meter {
     commits: AtomicU64,
@@ -13,7 +14,7 @@ pub struct Meter {
     sweeps: AtomicU64,
 }
 
-/// What was written so far. Items the world refused do not count.
+/// Totals so far. Refused items do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     pub commits: u64,
@@ -22,7 +23,7 @@ pub struct Written {
     /// Runs that ended with one of them.
     pub ended: u64,
     pub snapshot_bytes: u64,
-    /// Looks for what is due.
+    /// Number of sweeps.
     pub sweeps: u64,
 }
 
@@ -46,6 +47,7 @@ impl Meter {
         self.sweeps.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Returns the totals so far.
     pub fn written(&self) -> Written {
         Written {
             commits: self.commits.load(Ordering::Relaxed),

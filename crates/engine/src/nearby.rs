@@ -1,5 +1,6 @@
-//! The worker in the process of a client. A run that it can step at once begins with its first step: one commit instead of a
-//! creation, a claim and a commit, and without a look at the workflow when that was seen before.
+//! Lets a client use the worker in its own process. A run that this worker can step begins with its first
+//! step: one commit instead of a creation, a claim and a commit, and without reading the workflow if it was
+//! seen before.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -9,15 +10,16 @@ use rhythm_core::TenantId;
 use crate::drive::Driver;
 use crate::world::{Definition, NewRun, WorldResult};
 
-/// Shared by the clients and the worker of one process; empty until a worker moves in.
+/// Shared by the clients and the worker of one process; empty until a worker starts.
 #[derive(Default)]
 pub struct Nearby {
     worker: Mutex<Option<Weak<Driver>>>,
-    /// What was the current version of a workflow when somebody looked.
+    /// Current versions of workflows, as last read.
     seen: Mutex<HashMap<(TenantId, String), Arc<Definition>>>,
 }
 
 impl Nearby {
+    /// Connects the worker of this process.
     pub fn move_in(&self, driver: &Arc<Driver>) {
         *lock(&self.worker) = Some(Arc::downgrade(driver));
     }
@@ -26,11 +28,12 @@ impl Nearby {
         lock(&self.worker).as_ref().and_then(Weak::upgrade)
     }
 
-    /// The current version of a workflow as it was last seen; it may be another by now.
+    /// Returns the version of a workflow that was current when last read; it may have changed since.
     pub fn last_seen(&self, tenant: &TenantId, workflow: &str) -> Option<Arc<Definition>> {
         lock(&self.seen).get(&(tenant.clone(), workflow.to_owned())).cloned()
     }
 
+    /// Remembers the current version of a workflow, if there is a worker.
     pub fn saw(&self, tenant: &TenantId, current: &Definition) {
         let known = self.last_seen(tenant, &current.workflow);
         if self.driver().is_some() && known.is_none_or(|known| known.version != current.version) {
@@ -39,8 +42,8 @@ impl Nearby {
         }
     }
 
-    /// Whether the worker took the run on; with `if_current` only when its version is the current one. Otherwise nothing is known
-    /// of the run: it has to be created like any other.
+    /// Lets the worker create the run and step it; with `if_current` only if its version is the current one.
+    /// `false` means that nothing was written and the caller must create the run. Fails if the world fails.
     pub async fn begin(&self, tenant: &TenantId, run: &NewRun, if_current: bool) -> WorldResult<bool> {
         match self.driver() {
             Some(driver) => driver.begin(tenant, run, if_current).await,

@@ -1,5 +1,5 @@
-//! The tasks of a fork that ask for the same work as tasks of its origin. Outside services know that work by the key of the
-//! first one, so the fork's tasks carry it too.
+//! Finds the tasks of a fork that ask for the same work as tasks of its origin. Outside services know that
+//! work by the key of the first task, so the fork's tasks carry the same key.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,14 +11,14 @@ use serde_json::Value;
 use crate::travel::origin_by_tags;
 use crate::world::*;
 
-/// Rows of a history that are read at once.
+/// Number of history rows read at once.
 const PAGE: usize = 1_000;
-/// With more runs than this all is forgotten, and read again when it is asked for.
+/// With more runs than this, the cache is emptied.
 const MOST_RUNS: usize = 1_000;
-/// Forks of forks of forks are followed so far.
+/// Largest number of forks followed to the first origin.
 const MOST_FORKS: usize = 20;
 
-/// What was read of forks and their origins. Origins that are still live are read on.
+/// Cache of forks and their origins. For a live origin, new rows are read on each use.
 #[derive(Debug, Default)]
 pub struct Origins {
     /// The origin of each fork, if it has one.
@@ -26,7 +26,7 @@ pub struct Origins {
     asked: Mutex<HashMap<RunId, Asked>>,
 }
 
-/// The tasks a run has asked for, up to a row of its history.
+/// The tasks a run has requested, up to a row of its history.
 #[derive(Clone, Debug, Default)]
 struct Asked {
     last: u64,
@@ -34,7 +34,7 @@ struct Asked {
 }
 
 impl Origins {
-    /// Gives every new task of a fork the name of the origin's task it stands for.
+    /// Sets `stands_for` of every new task of a fork to the origin's task that asked for the same work.
     pub async fn name(&self, world: &dyn World, tenant: &TenantId, tasks: &mut [NewTask]) -> WorldResult<()> {
         for task in tasks {
             let Some((run, number)) = &task.run else { continue };
@@ -46,12 +46,12 @@ impl Origins {
         Ok(())
     }
 
-    /// A fork that is not there yet, by the tags it will have.
+    /// Records the origin of a fork that does not exist yet, from the tags it will have.
     pub fn know(&self, fork: &RunId, tags: &BTreeMap<String, String>) {
         lock(&self.of).insert(fork.clone(), origin_by_tags(tags).map(|forked| forked.from));
     }
 
-    /// The first task that asked for this work, up the line of forks.
+    /// Returns the first task that requested this work, along the chain of forks.
     async fn task_of(
         &self,
         world: &dyn World,
@@ -130,7 +130,7 @@ impl Origins {
     }
 }
 
-/// Whether two inputs are the same JSON, however it is written.
+/// Compares two inputs as JSON values.
 async fn is_same(world: &dyn World, tenant: &TenantId, one: &Payload, other: &Payload) -> WorldResult<bool> {
     if one == other {
         return Ok(true);

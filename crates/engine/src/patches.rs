@@ -1,5 +1,6 @@
-//! Patches of runs and workflows. Of runs: what became of each, what one would change, and what undoes it. A patch is considered by its run
-//! alone, as a message; everything here is read from the run's history, or tried on a copy of it.
+//! Patches of runs and workflows. For a run: the outcome of each patch, a preview, and its inverse. Only the
+//! run itself considers a patch, as a message; the code here reads the run's history, or tries the patch on a
+//! copy.
 
 mod chain;
 mod preview;
@@ -22,19 +23,19 @@ pub use workflow::{Change, PatchWorkflow, Proposal, document_of};
 /// A patch to send to a run.
 #[derive(Clone, Debug, Default)]
 pub struct PatchRun {
-    /// An RFC 6902 list over the document of the run's graph.
+    /// RFC 6902 operations on the document of the run's graph.
     pub operations: Payload,
     pub reason: String,
-    /// Makes a repeated call harmless: one id is one patch.
+    /// Idempotency key: one id is one patch.
     pub id: Option<String>,
 }
 
 /// A patch a run has considered.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunPatch {
-    /// 1, 2, 3 ... in the order they were considered.
+    /// Numbered 1, 2, 3 ... in the order they were considered.
     pub number: usize,
-    /// The event that says what became of it.
+    /// The event with the outcome.
     pub event: u64,
     pub at: Timestamp,
     pub author: String,
@@ -42,7 +43,7 @@ pub struct RunPatch {
     pub operations: Payload,
     #[serde(flatten)]
     pub outcome: PatchOutcome,
-    /// The message that brought it; absent when it came with an agent's answer.
+    /// The message that brought it; `None` if it came with an agent's answer.
     pub message: Option<MessageId>,
 }
 
@@ -54,14 +55,14 @@ pub enum PatchOutcome {
     },
     Refused {
         code: String,
-        /// Not `message`: that is the one that brought the patch.
+        /// Named differently from `message`, which is the message that brought the patch.
         because: String,
     },
 }
 
 impl Client {
-    /// Changes what one run does from here on, if the run adopts it; runs of other kinds than graphs take no notice. Gives
-    /// the message's id, by which [`patch_of`] finds what became of it.
+    /// Sends a patch to one run. Returns the message's id, with which [`patch_of`] finds the outcome; runs
+    /// that are no graphs ignore it. Fails if the run is unknown or has ended.
     pub async fn patch(&self, run: &RunId, patch: PatchRun) -> Result<MessageId, EngineError> {
         let operations = self.store(patch.operations).await?;
         let id = MessageId::new(format!("patch:{}", patch.id.unwrap_or_else(|| self.fresh_id())));
@@ -70,14 +71,14 @@ impl Client {
         Ok(id)
     }
 
-    /// Every patch a run has considered, oldest first.
+    /// Returns every patch a run has considered, oldest first. Fails if the run is unknown.
     pub async fn patches(&self, run: &RunId) -> Result<Vec<RunPatch>, EngineError> {
         self.picture(run).await?;
         Ok(told(&self.history(run).await?))
     }
 }
 
-/// The patches a history tells of.
+/// Returns the patches in a history.
 fn told(history: &[Event]) -> Vec<RunPatch> {
     let mut patches = Vec::new();
     for event in history {
@@ -108,15 +109,16 @@ fn told(history: &[Event]) -> Vec<RunPatch> {
     patches
 }
 
-/// What a run's history says about one message that brought a patch.
+/// Outcome of one message that brought a patch.
 pub enum Considered {
-    /// It is still to come.
+    /// The run has not consumed it yet.
     NotYet,
     Told(Box<RunPatch>),
     /// It was consumed, and the run failed with it.
     Failed,
 }
 
+/// Returns the outcome of the patch that the message `id` brought.
 pub async fn patch_of(client: &Client, run: &RunId, id: &MessageId) -> Result<Considered, EngineError> {
     let history = client.history(run).await?;
     let found = told(&history).into_iter().find(|patch| patch.message.as_ref() == Some(id));

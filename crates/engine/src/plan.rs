@@ -1,5 +1,5 @@
-//! From messages to a commit: folds everything that waits for a run and gathers what the transitions ask for
-//! into one [`CommitItem`]. Pure; what needs the world (blobs, versions of children) is handed back.
+//! Builds a commit from messages: folds all that wait for a run and collects the commands of the transitions
+//! into one [`CommitItem`]. Pure: the caller loads blobs and pins the versions of children.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,28 +18,28 @@ use rhythm_core::{
 
 use crate::world::*;
 
-/// Children deeper than this are refused.
+/// Deepest nesting of children; deeper ones are refused.
 pub const MAX_DEPTH: usize = 20;
 
-/// Steps of one run take no longer at a stretch; what waits behind them has its turn with the next commit.
+/// Limit for stepping one run in one commit. Remaining messages go into the next commit.
 pub const FOLD_AT_MOST: Millis = Millis(20);
 
-/// What folding came to.
+/// Result of folding.
 pub enum Planned {
-    /// Nothing that waits can be consumed now.
+    /// No waiting message can be consumed now.
     Idle,
     Commit(Box<Plan>),
     NeedBlobs(Vec<BlobRef>),
-    /// The program cannot step this run; it must be set aside.
+    /// The program cannot step this run; it must be quarantined.
     Unsteppable(String),
 }
 
-/// A commit, except for what only the world can tell.
+/// A commit, except for the parts that need the world.
 pub struct Plan {
     pub item: CommitItem,
-    /// Their versions are pinned before the commit.
+    /// Children whose versions are pinned before the commit.
     pub children: Vec<ChildSpec>,
-    /// To be stored before the commit.
+    /// Blobs to be stored before the commit.
     pub blobs: Vec<(BlobRef, Arc<[u8]>)>,
 }
 
@@ -50,22 +50,23 @@ pub struct Folding<'a> {
     pub fence: Fence,
     pub commit: CommitId,
     pub messages: &'a [Message],
-    /// More messages wait than are listed.
+    /// Whether more messages wait than are listed.
     pub more: bool,
     pub now: Timestamp,
     pub blobs: &'a Blobs,
-    /// Whether it has taken so long that the rest is left to the next commit.
+    /// Returns whether folding has taken so long that the remaining messages go into the next commit.
     pub is_long: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl Folding<'_> {
-    /// Folds as many messages as one commit may carry. `claim` decides which new tasks to take at once.
+    /// Folds as many messages as one commit may carry. `claim` decides which new tasks to claim at once.
     pub fn plan(&self, claim: &mut dyn FnMut(&TaskSpec) -> bool) -> Planned {
         let mut sheet = Sheet::new(self.row, self.fence, self.commit.clone());
         let mut waiting: VecDeque<Message> = order_for_start(self.messages.to_vec()).into();
         let mut fold = Fold::new(self.program, self.row.facts());
         while let Some(place) = next_consumable(&waiting, &sheet.state) {
-            // What cancels open work starts a commit of its own: it applies to everything committed before.
+            // A message that cancels open work begins its own commit: it applies to everything committed
+            // before.
             if cancels_open(&waiting[place].body, &sheet.state) && !sheet.item.consumed.is_empty() {
                 break;
             }
@@ -105,7 +106,7 @@ impl Folding<'_> {
 }
 
 impl Folding<'_> {
-    /// The program cannot step this run. What asks the run to end is obeyed all the same, without it.
+    /// The program cannot step this run. A message that ends the run is still applied, without the program.
     fn give_up(&self, detail: String) -> Planned {
         self.end_at_once(&detail).map_or(Planned::Unsteppable(detail), Planned::Commit)
     }
@@ -124,14 +125,15 @@ impl Folding<'_> {
     }
 }
 
-/// Whether a message may ask everything that is open to stop.
+/// Returns whether a message may cancel all open work of the run.
 fn cancels_open(body: &MessageBody, state: &RunState) -> bool {
     let ends_grace =
         |fired: &TimerFired| Grace::of(&state.awaiting).is_some_and(|grace| grace.timer == fired.timer);
     body.ends_a_pending_run() || matches!(body, MessageBody::TimerFired(fired) if ends_grace(fired))
 }
 
-/// A run that is cancelled or too late before it started never starts: what ends it goes first.
+/// Moves a message that ends the run before its start: a run cancelled or past its deadline before its start
+/// never starts.
 fn order_for_start(mut messages: Vec<Message>) -> Vec<Message> {
     let starts = matches!(messages.first().map(|m| &m.body), Some(MessageBody::Start(_)));
     let end = messages.iter().position(|message| message.body.ends_a_pending_run());
@@ -142,7 +144,7 @@ fn order_for_start(mut messages: Vec<Message>) -> Vec<Message> {
     messages
 }
 
-/// The first message that can be consumed: signals wait until their name is awaited.
+/// Returns the position of the first message that can be consumed. A signal waits until its name is awaited.
 fn next_consumable(waiting: &VecDeque<Message>, state: &RunState) -> Option<usize> {
     waiting.iter().position(|m| m.body.signal_name().is_none_or(|name| state.awaiting.contains(name)))
 }
@@ -152,17 +154,17 @@ pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())
 }
 
-/// The commit as it fills up.
+/// The commit under construction.
 struct Sheet {
     state: RunState,
     item: CommitItem,
     children: Vec<ChildSpec>,
     blobs: Vec<(BlobRef, Arc<[u8]>)>,
-    /// What the new snapshot refers to.
+    /// Blobs the new snapshot refers to.
     refs: Refs,
     /// Trace context of the message being applied.
     trace: Option<String>,
-    /// What became of failures; of several verdicts on one, the last.
+    /// Verdicts on task failures; the last one for a task counts.
     settled: BTreeMap<CommandId, bool>,
 }
 
@@ -204,7 +206,7 @@ impl Sheet {
         self.settled.extend(advanced.settled.iter().map(|settled| (settled.task, settled.handled)));
     }
 
-    /// To all children: nobody who did not wait for the run's own clean-up waits for theirs.
+    /// Cancels all children. If the run did not wait for its own clean-up, theirs is not waited for either.
     fn cancel_message(&self, row: &RunRow, advanced: &Advanced) -> Message {
         let at_once = self.state.cancelling && matches!(advanced.end, Some(End::Cancelled(_)));
         Message {
@@ -216,7 +218,7 @@ impl Sheet {
         }
     }
 
-    /// Turns a command into what the world writes.
+    /// Translates a command into writes of the commit.
     fn lower(&mut self, row: &RunRow, command: Command, claim: &mut dyn FnMut(&TaskSpec) -> bool) {
         match command {
             Command::RunTask(spec) => {
@@ -239,7 +241,8 @@ impl Sheet {
                 if self.item.tasks.len() == before {
                     self.item.cancel_tasks.push(id);
                 } else {
-                    // It was asked for in this very commit: it never exists, but its answer does.
+                    // The task was requested in this same commit: it is not created, but its answer is
+                    // delivered.
                     let failure = Failure::cancelled("the task was cancelled before it ran");
                     let body = MessageBody::TaskFailed(TaskFailed { task, failure });
                     self.tell(&row.id, MessageId::task(task), Actor::system(), body);
@@ -252,7 +255,7 @@ impl Sheet {
             }
             Command::StartChild(child) => self.children.push(child),
             Command::CancelChild(child) => {
-                // A run that is opened again may ask again.
+                // The id holds the event number, because a reopened run may cancel the child again.
                 let id = MessageId::new(format!("cancel:{}:{child}:{}", row.id, self.state.seq));
                 let body = MessageBody::Cancel(Cancel::because("cancelled by its parent"));
                 self.tell(&row.id.child(child), id, Actor::run(&row.id), body);
@@ -292,14 +295,16 @@ impl Sheet {
     }
 }
 
-/// Every blob an item names, beside those of its snapshot. What tasks and children get, and how a run ends, is in the rows.
+/// Returns every blob an item refers to, including those of its snapshot (`refs`). The events and deliveries
+/// cover the inputs of tasks and children, and the run's output.
 pub fn referred(item: &CommitItem, mut refs: Refs) -> Vec<String> {
     item.events.iter().for_each(|event| refers::of_event(&event.data, &mut refs));
     item.deliveries.iter().for_each(|delivery| refers::of_message(&delivery.message.body, &mut refs));
     refs.into_iter().collect()
 }
 
-/// The commit that gives a run another version. Its claim is taken by whoever writes it.
+/// Builds the commit that moves a run to another version. The world takes over the run's claim when it writes
+/// it.
 pub fn plan_change(
     after: &dyn Program,
     row: &RunRow,
@@ -319,12 +324,13 @@ pub fn plan_change(
     }
 }
 
-/// A fused commit has not seen the inbox: signals it newly asks for may be waiting there already.
+/// Returns whether the run newly awaits a name. A fused commit has not read the inbox, where that signal may
+/// already wait.
 fn asks_anew(before: &BTreeSet<String>, after: &BTreeSet<String>) -> bool {
     after.difference(before).next().is_some()
 }
 
-/// Answers for a child that cannot be started.
+/// Adds the failure answer for a child that cannot be started.
 pub fn refuse_child(item: &mut CommitItem, child: &ChildSpec, failure: Failure) {
     let body = MessageBody::ChildFailed(ChildFailed { child: child.child, failure });
     let (id, actor) = (MessageId::child(child.child), Actor::system());

@@ -1,5 +1,5 @@
-//! What the engine and the worker of one process share: the world, the programs, the time, and the way to get
-//! a planned transition committed, also when answers get lost.
+//! State that the engine and the worker of one process share: world, programs and time. Also commits planned
+//! transitions, and resends them when answers are lost.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -19,9 +19,10 @@ use crate::programs::Programs;
 use crate::time::{Agenda, WorldTime};
 use crate::world::*;
 
-/// Timers no longer than this wake their run without a sweep.
+/// Timers up to this length wake their run without a sweep.
 const SHORT: Millis = Millis(100);
 
+/// State shared by the engine and the worker of one process.
 pub struct Process {
     pub world: Arc<dyn World>,
     pub config: Config,
@@ -33,36 +34,36 @@ pub struct Process {
     origins: Origins,
     commits: AtomicU64,
     asks: AtomicU64,
-    /// Commits whose answer did not come; sent again, unchanged, until it does.
+    /// Commits whose answer was lost. They are sent again, unchanged, until an answer comes.
     unsettled: Mutex<Vec<Batch>>,
 }
 
-/// A world that loses what it has just stored, again and again, is broken.
+/// A world that loses stored blobs more often than this for one item is treated as broken.
 const MOST_STORED_AGAIN: u8 = 20;
 
-/// A commit on its way, and what to do when it is through.
+/// A commit to send, and the follow-up of each item.
 #[derive(Clone)]
 pub struct Batch {
     pub commit: Arc<Commit>,
     pub after: Vec<Aftermath>,
 }
 
-/// What becomes of one item.
+/// Follow-up of one item.
 #[derive(Clone)]
 pub struct Aftermath {
     /// The run as the item found it.
     pub row: Arc<RunRow>,
-    /// The messages of the results a fused item carries; they take the ordinary way when it is stale.
+    /// Messages of the results in a fused item. If the item is stale, they go through the inbox.
     pub told: Vec<Option<Message>>,
-    /// What was stored for it: it is stored again when somebody has collected it meanwhile.
+    /// Blobs stored for the item. They are stored again if a collector removed them.
     pub stored: Arc<Contents>,
-    /// How often that had to be.
+    /// Number of times they were stored again.
     pub stored_again: u8,
-    /// When what the item refers to is lost, this is committed: it ends the run, as somebody asks.
+    /// Committed if a blob of the item is lost for good: ends the run, as a message requested.
     pub instead: Option<Box<CommitItem>>,
 }
 
-/// An item, what is to be done when it is through, and the blobs it lacks.
+/// An item, its follow-up, and the hashes of its missing blobs.
 type Refused = (CommitItem, Aftermath, Vec<String>);
 
 impl Aftermath {
@@ -78,7 +79,7 @@ impl Aftermath {
     }
 }
 
-/// What one item came to.
+/// Result of one item.
 pub enum Settled {
     Done { row: Option<Box<RunRow>>, claimed: Vec<ClaimedTask> },
     Stale { run: rhythm_core::RunId, finished: Vec<FinishedTask> },
@@ -102,13 +103,13 @@ impl Process {
         }
     }
 
-    /// A fresh name for a commit: never used before, also not by an earlier process of the same worker.
+    /// Returns a fresh commit id, unique also among earlier processes of the same worker.
     pub fn commit_id(&self) -> CommitId {
         let number = self.commits.fetch_add(1, Ordering::Relaxed);
         CommitId::new(format!("{}/{number}", self.config.incarnation))
     }
 
-    /// A fresh name for a claim, also among those of earlier processes of the same worker.
+    /// Returns a fresh request id for a claim, unique also among earlier processes of the same worker.
     pub fn ask(&self) -> Ask {
         let mut hasher = std::hash::DefaultHasher::new();
         self.config.incarnation.hash(&mut hasher);
@@ -116,7 +117,7 @@ impl Process {
         Ask { number: hasher.finish().wrapping_add(number), again: false }
     }
 
-    /// Stores what must be there before the commit and pins the versions of children.
+    /// Stores the blobs the commit needs and pins the versions of children.
     pub async fn prepare(&self, plan: Plan, row: &Arc<RunRow>) -> WorldResult<(CommitItem, Aftermath)> {
         let Plan { mut item, children, blobs } = plan;
         for (blob, content) in &blobs {
@@ -134,7 +135,7 @@ impl Process {
         Ok((item, Aftermath { stored: Arc::new(blobs), ..Aftermath::of(row) }))
     }
 
-    /// Loads the blobs a step asked for, beside those it has.
+    /// Loads the blobs a step asked for and adds them to `blobs`.
     pub async fn load_blobs(&self, wanted: &[BlobRef], blobs: &mut Blobs) -> WorldResult<()> {
         for blob in wanted {
             let content = self.world.read_blob(&self.config.tenant, blob).await?;
@@ -143,6 +144,7 @@ impl Process {
         Ok(())
     }
 
+    /// Builds a commit of this process from items, released claims and follow-ups.
     pub fn batch(&self, items: Vec<CommitItem>, released: Vec<ReleasedRun>, after: Vec<Aftermath>) -> Batch {
         let commit = Commit {
             tenant: self.config.tenant.clone(),
@@ -154,7 +156,7 @@ impl Process {
         Batch { commit: Arc::new(commit), after }
     }
 
-    /// Commits; when the answer is lost the batch is kept and sent again by [`Self::resend`].
+    /// Commits. If the answer is lost, the batch is kept and [`Self::resend`] sends it again.
     pub async fn push(&self, batch: Batch) -> WorldResult<Vec<Settled>> {
         let asked = self.time.own_millis();
         match self.world.commit(batch.commit.clone()).await {
@@ -169,7 +171,7 @@ impl Process {
                     }
                 }
                 match failed {
-                    // What came through meanwhile must not be lost; the rest is sent with the next call.
+                    // Results that were written must be returned; the rest is sent with the next call.
                     Some(error) if settled.is_empty() => Err(error),
                     _ => Ok(settled),
                 }
@@ -182,7 +184,8 @@ impl Process {
         }
     }
 
-    /// The world will never take this batch: whichever item is to blame must not take the others with it.
+    /// The world refuses this batch for good. Sends each item alone, so that one bad item does not fail the
+    /// others.
     async fn push_singly(&self, batch: Batch, error: WorldError) -> WorldResult<Vec<Settled>> {
         let Batch { commit, after } = batch;
         let mut settled = Vec::new();
@@ -203,8 +206,8 @@ impl Process {
         Ok(settled)
     }
 
-    /// Blobs of an item are gone: those that were stored for it are stored again, and the same is committed once more. What this
-    /// process does not have either keeps the run from going on, until somebody stores it and retries the run.
+    /// Blobs of an item are missing: stores those this process has again and repeats the commit. If one is
+    /// lost here too, the run is quarantined until an operator stores the blob and retries the run.
     async fn push_again(
         &self,
         item: CommitItem,
@@ -234,7 +237,8 @@ impl Process {
                 if let Some(instead) = after.instead.take() {
                     return self.push(self.batch(vec![*instead], Vec::new(), vec![after])).await;
                 }
-                // Of a fused one the results take the ordinary way, and whoever claims the run then sets it aside.
+                // Under `Fused`, the results go through the inbox, and the process that claims the run then
+                // quarantines it.
                 if let Fence::Claim(claim) = item.fence {
                     let blocked = Blocked { code: BlockedCode::Quarantined, since: self.time.now(), detail };
                     let run = item.run.clone();
@@ -246,7 +250,7 @@ impl Process {
         }
     }
 
-    /// Sends again what got no answer.
+    /// Sends batches without an answer again.
     pub async fn resend(&self) -> WorldResult<Vec<Settled>> {
         let waiting = std::mem::take(&mut *self.unsettled.lock().unwrap_or_else(PoisonError::into_inner));
         let mut settled = Vec::new();
@@ -261,22 +265,23 @@ impl Process {
             }
         }
         match failed {
-            // What came through meanwhile must not be lost; the rest is sent with the next call.
+            // Results that were written must be returned; the rest is sent with the next call.
             Some(error) if settled.is_empty() => Err(error),
             _ => Ok(settled),
         }
     }
 
+    /// Whether commits without an answer wait to be sent again.
     pub fn has_unsettled(&self) -> bool {
         !self.unsettled.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Also gives what was refused because blobs are missing.
+    /// Also returns the items refused for missing blobs.
     fn settle(&self, batch: Batch, committed: Committed) -> (Vec<Settled>, Vec<Refused>) {
         let Batch { commit, after } = batch;
         self.meter.count(&commit, &committed);
         let (mut settled, mut refused) = (Vec::with_capacity(after.len()), Vec::new());
-        // Mostly the world is done with it, and nothing is copied.
+        // Usually the world has dropped its reference, and nothing is copied.
         let items = Arc::unwrap_or_clone(commit).items;
         for ((item, after), outcome) in items.into_iter().zip(after).zip(committed.outcomes) {
             settled.push(match outcome {
@@ -319,7 +324,7 @@ impl Process {
     }
 }
 
-/// A task this process created and holds already.
+/// A task this process created and already holds.
 fn fresh_claim(task: NewTask, claim: u64, at: rhythm_core::Timestamp) -> ClaimedTask {
     ClaimedTask {
         deadline_at: task.options.deadline.map(|deadline| at.plus(deadline)),

@@ -1,4 +1,4 @@
-//! From stored definitions to programs, loaded once per version and kept.
+//! Loads programs from stored definitions, once per version, and caches them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use crate::world::{Definition, DefinitionQuery, World, WorldResult};
 /// Turns a definition of one kind into a program.
 type Loader = Box<dyn Fn(&Definition) -> Result<Arc<dyn Program>, ProgramError> + Send + Sync>;
 
-/// Names one version of a workflow.
+/// Identifies one version of a workflow.
 type Key = (TenantId, String, Version);
 
 /// The programs this process can step.
@@ -44,7 +44,7 @@ impl Default for Programs {
 }
 
 impl Programs {
-    /// Teaches this process a kind of workflow.
+    /// Adds a kind of workflow that this process can step.
     pub fn add_kind<L>(&mut self, kind: WorkflowKind, loader: L)
     where
         L: Fn(&Definition) -> Result<Arc<dyn Program>, ProgramError> + Send + Sync + 'static,
@@ -52,17 +52,18 @@ impl Programs {
         self.loaders.insert(kind, Box::new(loader));
     }
 
-    /// The kinds any definition of which can be stepped here.
+    /// The kinds this process can step.
     pub fn kinds(&self) -> Vec<WorkflowKind> {
         self.loaders.keys().copied().collect()
     }
 
-    /// A program that was loaded before.
+    /// Returns a program from the cache.
     pub fn cached(&self, tenant: &TenantId, workflow: &str, version: &Version) -> Option<Arc<dyn Program>> {
         let key = (tenant.clone(), workflow.to_owned(), version.clone());
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
     }
 
+    /// Returns the program of a version, loading it if needed. Fails if the world fails.
     pub async fn load(
         &self,
         world: &dyn World,

@@ -1,4 +1,4 @@
-//! Tags: names of versions that people move, with who, when and why, and back again.
+//! Tags: names of versions that users move, with actor, time and reason, and roll back.
 
 use rhythm_core::Version;
 
@@ -7,26 +7,26 @@ use crate::error::EngineError;
 use crate::selectors::is_number;
 use crate::world::*;
 
-/// The longest name of a tag.
+/// Largest length of a tag's name.
 const LONGEST: usize = 100;
 
-/// Where to move a tag.
+/// Request to move a tag.
 #[derive(Clone, Debug)]
 pub struct MoveTag {
     pub tag: String,
     pub to: TagTarget,
     pub reason: String,
-    /// The version it has to point at, else nothing moves.
+    /// The version it must point at now, else nothing moves.
     pub expected: Option<Version>,
 }
 
 impl Client {
-    /// Every tag that points somewhere, by name.
+    /// Returns the last move of every tag that has a target, by name.
     pub async fn tags(&self) -> Result<Vec<TagMove>, EngineError> {
         Ok(self.world().tags(self.tenant()).await?)
     }
 
-    /// Every move of a tag, the last one first.
+    /// Returns every move of a tag, newest first. Fails if there is none.
     pub async fn tag_history(&self, tag: &str) -> Result<Vec<TagMove>, EngineError> {
         let moves = self.world().tag_history(self.tenant(), tag, usize::MAX).await?;
         match moves.is_empty() {
@@ -39,7 +39,8 @@ impl Client {
         Ok(self.world().tag_history(self.tenant(), tag, 1).await?.into_iter().next())
     }
 
-    /// Points a tag at a version; a tag that is there already says so by the answer.
+    /// Points a tag at a version. `Unchanged` if it points there already. Fails if the version is unknown,
+    /// the name is invalid, or the tag moved.
     pub async fn move_tag(&self, wish: MoveTag) -> Result<Controlled, EngineError> {
         check_name(&wish.tag)?;
         let last = self.last_move(&wish.tag).await?;
@@ -55,7 +56,8 @@ impl Client {
         self.send_move(NewTagMove { tag, to: Some(to), reason, expected }).await
     }
 
-    /// Moves a tag to where it pointed before its last move. That is a move too: rolled back twice it is where it was.
+    /// Moves a tag to its target before the last move. A rollback is a move too: two rollbacks restore the
+    /// target. Fails if the tag is unknown.
     pub async fn rollback_tag(&self, tag: &str, reason: &str) -> Result<Option<TagTarget>, EngineError> {
         let last = self.last_move(tag).await?.ok_or_else(|| EngineError::UnknownTag(tag.to_owned()))?;
         let to = last.from.clone();
@@ -67,7 +69,7 @@ impl Client {
         Ok(to)
     }
 
-    /// Lets a tag point at nothing. Its history stays, and it can be rolled back.
+    /// Removes a tag's target. Its history stays, and it can be rolled back. Fails if it has no target.
     pub async fn remove_tag(&self, tag: &str, reason: &str) -> Result<(), EngineError> {
         whole(tag)?;
         let (_, expected) = self.tagged(tag).await?;

@@ -1,7 +1,7 @@
-//! The world's time between its answers. The engine has no clock: it extrapolates from the last answer with a
-//! monotonic counter that the driver hands in. It does not go back for an answer that was long on its way, only after
-//! a world whose clock was set back: timers would be as late as that clock was ahead. Which of the two it is, the moment of
-//! asking tells: the world read its clock after that.
+//! Estimates the world's time between its answers. The engine has no clock: it extrapolates from the last
+//! answer with the driver's monotonic counter. A late answer does not move the time back. Only a world clock
+//! that was set back does, because timers would otherwise be late by that much. The two cases differ by the
+//! time of the request: the world read its clock after it.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rhythm_core::{Millis, Timestamp};
 use tokio::sync::Notify;
 
-/// An answer may be older than this process's time was when it asked by so many milliseconds: clocks differ.
+/// Milliseconds an answer may be behind the time expected at its request, because clocks differ.
 const LATE_ANSWER: u64 = 2_000;
-/// When all answers of so many milliseconds are older, it is the world's clock.
+/// If all answers are behind for this many milliseconds, the world's clock was set back.
 const SET_BACK: u64 = 3_000;
 
 /// Milliseconds since some fixed moment; never decreases.
@@ -19,7 +19,7 @@ pub trait Monotonic: Send + Sync {
     fn millis(&self) -> u64;
 }
 
-/// What time the world has, as far as this process can tell.
+/// The world's time, as estimated by this process.
 #[derive(Clone)]
 pub struct WorldTime {
     source: Arc<dyn Monotonic>,
@@ -28,11 +28,11 @@ pub struct WorldTime {
 
 #[derive(Clone, Copy, Default)]
 struct Anchors {
-    /// What time is told by.
+    /// Basis of the extrapolated time.
     latest: Anchor,
     /// Since when all answers have been behind it.
     behind: Option<u64>,
-    /// The last answer, even when it was behind: the world's clock may have been set back, or go slowly.
+    /// The last answer, even if it was behind: the world's clock may have been set back, or run slowly.
     last: Anchor,
 }
 
@@ -43,11 +43,12 @@ struct Anchor {
 }
 
 impl WorldTime {
+    /// Starts at time 0; [`Self::observe`] sets the time from the first answer.
     pub fn new(source: Arc<dyn Monotonic>) -> Self {
         Self { source, anchors: Arc::default() }
     }
 
-    /// Learns the time an answer carried to what was asked at `asked`, by the process's own counter.
+    /// Records the time in an answer. `asked` is when the request was sent, on the process's own counter.
     pub fn observe(&self, at: Timestamp, asked: u64) {
         let own = self.source.millis();
         let mut anchors = self.lock();
@@ -69,21 +70,22 @@ impl WorldTime {
         }
     }
 
+    /// Returns the world's time, as estimated now.
     pub fn now(&self) -> Timestamp {
         extrapolate(self.lock().latest, self.source.millis())
     }
 
-    /// How long until the world itself has that time, as far as its last answer tells.
+    /// Returns the time until the world's clock reaches `due`, by its last answer.
     pub fn until(&self, due: Timestamp) -> Millis {
         due.since(extrapolate(self.lock().last, self.source.millis()))
     }
 
-    /// The process's own counter, for lengths that have nothing to do with the world.
+    /// The process's own counter, for durations unrelated to the world.
     pub fn own_millis(&self) -> u64 {
         self.source.millis()
     }
 
-    /// Tells whether so much time has passed since now.
+    /// Returns a function that tells whether `length` has passed since now.
     pub fn is_over(&self, length: Millis) -> impl Fn() -> bool + '_ {
         let since = self.own_millis();
         move || self.own_millis().saturating_sub(since) >= length.as_u64()
@@ -94,7 +96,7 @@ impl WorldTime {
     }
 }
 
-/// The time then, which may be before that of the anchor.
+/// Returns the time at `own`, which may be before the anchor.
 fn extrapolate(anchor: Anchor, own: u64) -> Timestamp {
     match own.checked_sub(anchor.own) {
         Some(after) => anchor.world.plus(Millis(after)),
@@ -102,8 +104,8 @@ fn extrapolate(anchor: Anchor, own: u64) -> Timestamp {
     }
 }
 
-/// When the next thing becomes due, as far as this process knows: what it scheduled itself and what the last
-/// sweep told. The driver sleeps no longer than that.
+/// When the next thing becomes due, as far as this process knows: from its own commits and the last sweep.
+/// The driver sleeps no longer than that.
 #[derive(Clone, Default)]
 pub struct Agenda {
     dues: Arc<Mutex<Dues>>,
@@ -112,19 +114,19 @@ pub struct Agenda {
 
 #[derive(Default)]
 struct Dues {
-    /// Needs a sweep.
+    /// Next due time that needs a sweep.
     next: Option<Timestamp>,
     /// Short timers that this process started: their runs are woken up without a sweep.
     short: BTreeSet<Timestamp>,
 }
 
-/// A sweep that is put off because a short timer was due at the same moment comes so much later.
+/// Delay of a sweep that is put off because a short timer is due at the same moment.
 const PUT_OFF: Millis = Millis(100);
-/// More short timers than this are left to sweeps.
+/// Largest number of short timers; sweeps handle the rest.
 const MOST_SHORT: usize = 1_000;
 
 impl Agenda {
-    /// Something becomes due then.
+    /// Records a due time that needs a sweep.
     pub fn note(&self, due: Timestamp) {
         let mut dues = self.lock();
         if dues.next.is_none_or(|known| due < known) {
@@ -133,7 +135,7 @@ impl Agenda {
         }
     }
 
-    /// A short timer of a run fires then.
+    /// Records the due time of a short timer.
     pub fn note_short(&self, due: Timestamp) {
         let mut dues = self.lock();
         if dues.short.len() >= MOST_SHORT {
@@ -146,12 +148,12 @@ impl Agenda {
         }
     }
 
-    /// Whether short timers are due, and nothing that needs a sweep. They are forgotten: their runs are about to be woken up.
+    /// Returns whether short timers are due and no sweep is. Removes them: the caller wakes up their runs.
     pub fn take_short(&self, now: Timestamp) -> bool {
         let mut dues = self.lock();
         let Some(first) = dues.short.first().copied().filter(|first| *first <= now) else { return false };
         match dues.next {
-            // What the last sweep saw coming is mostly this very timer.
+            // The due time from the last sweep is mostly this same timer.
             Some(next) if dues.short.contains(&next) => dues.next = Some(first.plus(PUT_OFF).max(next)),
             Some(next) if next <= now => return false,
             _ => {}
@@ -160,25 +162,26 @@ impl Agenda {
         true
     }
 
-    /// Forgets what is known, for a sweep that will tell anew.
+    /// Removes and returns the next due time, before a sweep that reports the next one.
     pub fn take(&self) -> Option<Timestamp> {
         let mut dues = self.lock();
         let short = dues.short.first().copied();
         [dues.next.take(), short].into_iter().flatten().min()
     }
 
+    /// Returns the next due time, if one is known.
     pub fn next(&self) -> Option<Timestamp> {
         let dues = self.lock();
         [dues.next, dues.short.first().copied()].into_iter().flatten().min()
     }
 
-    /// A sweep has seen to all that was due then.
+    /// Removes short timers up to this time, because a sweep handled them.
     pub fn forget_short(&self, until: Timestamp) {
         let mut dues = self.lock();
         dues.short = dues.short.split_off(&until.plus(Millis(1)));
     }
 
-    /// Whether the next thing is a short timer.
+    /// Returns whether the next due time is that of a short timer.
     pub fn is_short(&self) -> bool {
         let dues = self.lock();
         dues.short.first().is_some_and(|first| dues.next.is_none_or(|next| *first <= next))
@@ -188,7 +191,7 @@ impl Agenda {
         self.dues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Resolves when something earlier than before was noted.
+    /// Resolves when an earlier due time was recorded.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
@@ -200,7 +203,7 @@ pub mod tests {
 
     use super::*;
 
-    /// Stands still unless it is told otherwise.
+    /// Counter that moves only when a test sets it.
     #[derive(Default)]
     pub struct Counter(pub AtomicU64);
 

@@ -1,4 +1,4 @@
-//! Where the tokens of a graph's run are, the way they came, and how far each node is.
+//! The token positions of a graph run, the path of each token, and the state of each node.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,17 +15,17 @@ use crate::error::EngineError;
 use crate::patches::last_graph;
 use crate::world::*;
 
-/// A graph's run between messages.
+/// State of a graph run between messages.
 #[derive(Clone, Debug)]
 pub struct Standing {
-    /// The run's own once it was patched.
+    /// The graph as patched in this run.
     pub graph: Graph,
-    /// Tokens emitted and not consumed.
+    /// Number of tokens emitted and not consumed.
     pub counter: u64,
     pub places: Vec<Place>,
 }
 
-/// A node where something is under way or waits.
+/// A node with open work or waiting tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
     pub node: String,
@@ -52,14 +52,14 @@ pub enum WaitsFor {
     Timer,
     Signal(String),
     Approval,
-    /// The answer about a condition.
+    /// The evaluation of a condition.
     Condition,
     /// Tokens of other senders.
     Join {
         here: Vec<String>,
         missing: Vec<String>,
     },
-    /// What undoes the node's work.
+    /// The compensator of the node.
     Compensation,
     /// A task of this type of node to end: no more of them may be under way in the run.
     Turn(String),
@@ -67,29 +67,30 @@ pub enum WaitsFor {
     Held(String),
 }
 
-/// One token, from where it was emitted to where it was consumed.
+/// One token, from the node that emitted it to the node that consumed it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hop {
     pub token: u64,
-    /// Absent for those a run begins with.
+    /// `None` for the tokens a run begins with.
     pub from: Option<String>,
     pub to: String,
     pub hop: u32,
     pub at: Timestamp,
-    /// Absent while it is on its way, waits or is worked on.
+    /// `None` until the token is consumed.
     pub consumed_at: Option<Timestamp>,
-    /// What could not be evaluated when its way was chosen.
+    /// Condition that could not be evaluated when the edge was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// Nothing for other kinds of workflows, for runs that have not begun, and where the version cannot be read here.
+/// Returns where a graph run stands. `None` for other kinds, for runs that have not begun, and for versions
+/// this process cannot read.
 pub async fn standing(client: &Client, row: &RunRow) -> Result<Option<Standing>, EngineError> {
     let Some(program) = program(client, row).await? else { return Ok(None) };
     Ok(row.state.snapshot.as_ref().and_then(|snapshot| stands(&program, snapshot)))
 }
 
-/// The nodes of a run whose work could still be undone, the last first; none of other kinds of workflows.
+/// Returns the nodes of a run whose work can still be undone, last first; empty for other kinds.
 pub async fn undoable(client: &Client, row: &RunRow) -> Result<Vec<String>, EngineError> {
     let (Some(program), Some(snapshot)) = (program(client, row).await?, &row.state.snapshot) else {
         return Ok(Vec::new());
@@ -136,14 +137,14 @@ fn place(graph: &Graph, wait: Waiting) -> Place {
     Place { line: known.map_or(0, |node| node.line), label, node, waits_for, command, item, since, tokens }
 }
 
-/// The way a run's tokens took, in the order they were emitted.
+/// Returns the path of a run's tokens, in the order they were emitted.
 pub async fn path(client: &Client, run: &RunId) -> Result<Vec<Hop>, EngineError> {
     Ok(hops(&client.history(run).await?))
 }
 
 fn hops(history: &[Event]) -> Vec<Hop> {
     let mut hops = BTreeMap::new();
-    // Of the last transition of each node that chose.
+    // Note of the last transition of each node that chose an edge.
     let mut notes: BTreeMap<String, (Option<u64>, String)> = BTreeMap::new();
     for row in history {
         if let Some(told) = unclear_of(row) {
@@ -168,7 +169,7 @@ fn hops(history: &[Event]) -> Vec<Hop> {
     hops.into_values().collect()
 }
 
-/// A condition of a graph that could not be evaluated, and was not met therefore.
+/// A condition of a graph that could not be evaluated and therefore counted as not met.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unclear {
     pub node: String,
@@ -185,19 +186,19 @@ impl fmt::Display for Unclear {
     }
 }
 
-/// What an event says of a condition, if it could not be evaluated.
+/// Returns the condition of an event, if it could not be evaluated.
 pub fn unclear_of(row: &Event) -> Option<Unclear> {
     let EventData::ConditionEvaluated(told) = &row.data else { return None };
     let (node, condition, reason) = (told.node.clone(), told.condition.clone(), told.reason.clone());
     (!reason.is_empty()).then_some(Unclear { node, condition, reason, at: row.at })
 }
 
-/// Those of a run, in order.
+/// Returns all such conditions of a run, in order.
 pub async fn unclear(client: &Client, run: &RunId) -> Result<Vec<Unclear>, EngineError> {
     Ok(client.history(run).await?.iter().filter_map(unclear_of).collect())
 }
 
-/// How far a run is with each node of its graph, by index.
+/// Returns the graph of a run and the state of each node, by index; `None` if it is no graph run.
 pub async fn states(
     client: &Client,
     picture: &Picture,

@@ -1,9 +1,9 @@
-//! Time travel: a run as it was after any event, and runs that go on from there by themselves.
-//!
-//! A fork has the history of its origin up to an event, folded anew under its own name, so that `fold(history) ==
-//! snapshot` holds for it as for every run. What was under way at that point is started again: tasks with all their
-//! attempts, children with the version current now, timers for the time they were set to. Tasks that ask for the same work as the origin's have
-//! its key. What had been asked to stop is answered as cancelled. Signals it had sent are not sent again, and signals that waited for the origin stay there.
+//! Time travel: the state of a run after any event, and forks that continue from there. A fork has the
+//! history of its origin up to an event, folded again under its own id, so that `fold(history) == snapshot`
+//! holds for it too. Open work at that point is started again: tasks with all their attempts, children with
+//! the current version, timers for the time they were set to. A task that asks for the same work as one of
+//! the origin's has its key. Tasks and children that were being cancelled are answered as cancelled. Signals
+//! are not sent again, and those in the origin's inbox stay there.
 
 mod acted;
 pub(crate) mod past;
@@ -33,44 +33,45 @@ use crate::world::*;
 pub use acted::Acted;
 use acted::Rest;
 
-/// The tag that leads from a fork to its origin: the run and the last event they share.
+/// Tag of a fork that names its origin: the run and the last event they share.
 pub const ORIGIN_TAG: &str = "forked_from";
 
-/// A run as it was.
+/// State of a run after an event.
 #[derive(Debug)]
 pub struct Moment {
-    /// The event that was asked for.
+    /// The requested event.
     pub event: Event,
-    /// The last event of the transition it belongs to: transitions are written whole.
+    /// The last event of its transition: transitions are written completely.
     pub last: u64,
     pub past: Past,
-    /// Of a flow.
+    /// Source position, for a flow.
     pub place: Option<Whereabouts>,
 }
 
-/// What becomes of a fork.
+/// Options of a fork.
 #[derive(Clone, Debug, Default)]
 pub struct ForkRun {
     /// The last event the two runs share.
     pub at: u64,
-    /// Starts over with this input; only with an event of the start.
+    /// Starts over with this input. Only allowed with an event of the start.
     pub input: Option<Payload>,
-    /// Goes on with this version; the one the run had then when absent. With an event of the start it starts over.
+    /// Continues with this version; by default the one the run had at that event. With an event of the start
+    /// it starts over.
     pub version: Option<Version>,
-    /// The line of that version that waits for what the run waited for; looked for when absent.
+    /// Line of that version that waits for what the run waited for; found automatically by default.
     pub line: Option<u32>,
-    /// The same key always names the same fork of that event.
+    /// Idempotency key: the same key always names the same fork of that event.
     pub key: Option<String>,
 }
 
-/// Folds a run's history up to an event.
+/// Folds a run's history up to an event. Fails if the run or event is unknown, or the history does not fold.
 pub async fn at(client: &Client, programs: &Programs, run: &RunId, seq: u64) -> Result<Moment, EngineError> {
     let row = client.picture(run).await?.row;
     let history = client.history(run).await?;
     let past::Prefix { event, rows, .. } = past::prefix(&history, run, seq)?;
     let loaded = past::programs_of(client, programs, &row, &history).await?;
     let past = past::fold(client, &loaded, (&row, &history), &row.facts(), rows).await?;
-    // Where it stood is told by the program of that time.
+    // The program of that time knows the source position.
     let row = RunRow { version: past.version.clone().unwrap_or_else(|| row.version.clone()), ..row };
     let failed = matches!(past.end, Some(End::Failed(_)));
     let failed_by = rows.iter().rev().find_map(Event::to_message).filter(|_| failed);
@@ -78,17 +79,18 @@ pub async fn at(client: &Client, programs: &Programs, run: &RunId, seq: u64) -> 
     Ok(Moment { event: event.clone(), last: past.state.seq, past, place })
 }
 
-/// Where a fork comes from.
+/// Returns the origin of a fork, from its tags; `None` for other runs.
 pub fn origin(run: &RunSummary) -> Option<Forked> {
     origin_by_tags(&run.tags)
 }
 
+/// Returns the origin that a run's tags name.
 pub fn origin_by_tags(tags: &BTreeMap<String, String>) -> Option<Forked> {
     let (from, seq) = tags.get(ORIGIN_TAG)?.rsplit_once('@')?;
     Some(Forked { from: RunId::new(from), at_seq: seq.parse().ok()? })
 }
 
-/// The last event after which a run had not ended: where it is forked when nobody says otherwise.
+/// Returns the last event after which a run was live: the default point of a fork.
 pub async fn latest(client: &Client, run: &RunId) -> Result<u64, EngineError> {
     client.picture(run).await?;
     let history = client.history(run).await?;
@@ -101,8 +103,8 @@ pub async fn latest(client: &Client, run: &RunId) -> Result<u64, EngineError> {
     Ok(last.map_or(1, |row| row.seq))
 }
 
-/// The tasks that a fork does once more and whose handlers may have acted: the origin's after that event, those under way
-/// then, and all of the children that are started again.
+/// Returns the tasks that a fork repeats and whose handlers may have acted: the origin's tasks after that
+/// event, those open at it, and all of the restarted children.
 pub async fn repeated(
     client: &Client,
     programs: &Programs,
@@ -122,7 +124,9 @@ pub async fn repeated(
     acted::acted(client, Rest { run, after, open: Some(&past.open) }).await
 }
 
-/// Makes a new run out of a run's beginning; gives its id. With a key, a repeated call gives the run made first.
+/// Creates a new run from the beginning of a run's history and returns its id. With a key, a repeated call
+/// returns the first fork. Fails if the run or event is unknown, if the run ended with that event, or if the
+/// options do not fit.
 pub async fn fork(
     client: &Client,
     programs: &Programs,
@@ -156,7 +160,7 @@ pub async fn fork(
         input: picture.input.clone(),
         priority: summary.priority,
         delay: Millis::ZERO,
-        // It has as long as its origin had.
+        // The fork gets as much time as its origin had.
         deadline: summary.deadline_at.map(|deadline| deadline.since(summary.created_at)),
         tags,
         parent: None,
@@ -222,7 +226,7 @@ async fn start_over(client: &Client, new: NewRun, input: Payload) -> Result<(), 
     }
 }
 
-/// The version a run had after these rows of its history.
+/// Returns the version a run had after these rows of its history.
 fn version_then(history: &[Event], rows: &[Event], current: &Version) -> Version {
     let changed = |row: &Event| match &row.data {
         EventData::VersionChanged(changed) => Some(changed.to.clone()),
@@ -232,7 +236,7 @@ fn version_then(history: &[Event], rows: &[Event], current: &Version) -> Version
     rows.iter().rev().find_map(changed).unwrap_or_else(first)
 }
 
-/// A fork in the making.
+/// Parameters of a fork under construction.
 struct Making<'a> {
     client: &'a Client,
     id: &'a RunId,
@@ -241,7 +245,7 @@ struct Making<'a> {
     tags: &'a BTreeMap<String, String>,
 }
 
-/// What the new run has behind it, and under way.
+/// State, history and open work of the new run.
 struct Begun {
     state: RunState,
     events: Vec<Event>,
@@ -250,7 +254,7 @@ struct Begun {
 }
 
 impl Begun {
-    /// It goes on with another version from here.
+    /// Continues with another version from here.
     async fn change(
         &mut self,
         (client, picture, facts): (&Client, &Picture, &RunFacts),
@@ -274,7 +278,7 @@ impl Begun {
 }
 
 impl Making<'_> {
-    /// The history it shares, and where it comes from.
+    /// Builds the shared history and adds the row that names the origin.
     async fn begin(&self, past: Past, last: u64) -> Result<Begun, EngineError> {
         let Past { state, mut events, open, blobs, .. } = past;
         let now = self.client.world().now().await?;
@@ -291,7 +295,7 @@ impl Making<'_> {
         Ok(Begun { state, events, open, blobs })
     }
 
-    /// Everything the new run begins with, as its first commit.
+    /// Builds the first commit of the new run.
     async fn item(&self, begun: Begun) -> Result<CommitItem, EngineError> {
         let Begun { state, events, open, blobs } = begun;
         for (blob, content) in &blobs {
@@ -304,7 +308,7 @@ impl Making<'_> {
         Ok(item)
     }
 
-    /// What was under way is under way again, under the new run's name.
+    /// Starts the open work again, under the new run's id.
     async fn start(&self, open: Open, item: &mut CommitItem) -> Result<(), EngineError> {
         item.tasks = open.tasks.into_values().map(|task| new_task(self.id, task)).collect();
         let (world, tenant) = (&**self.client.world(), self.client.tenant());
@@ -336,7 +340,7 @@ impl Making<'_> {
     }
 }
 
-/// A task a run had asked for, to begin anew.
+/// Builds a task from a run's request, to start again.
 pub(crate) fn new_task(run: &RunId, spec: TaskSpec) -> NewTask {
     NewTask {
         id: run.task(spec.task),

@@ -1,4 +1,4 @@
-//! Work that no live worker can do, as a reader sees it: nobody may be there to mark it.
+//! Finds work that no live worker can do, at read time: there may be no process to mark it.
 
 use rhythm_core::{Millis, Timestamp};
 use serde::Serialize;
@@ -7,21 +7,22 @@ use crate::client::Client;
 use crate::error::EngineError;
 use crate::world::*;
 
-/// Work that has been ready for so long is worth a word.
+/// Work that has been ready for longer than this is reported.
 pub const PATIENCE: Millis = Millis::from_secs(30);
 
-/// Ready work of one kind that nobody does.
+/// Ready work with one need that no live worker meets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unserved {
     /// `task teleport of queue default`, `runs of flow workflow order`.
     pub what: String,
     pub count: u64,
     pub oldest: Timestamp,
-    /// What somebody can type.
+    /// Shell command that helps.
     pub command: String,
 }
 
-/// What has waited for longer than [`PATIENCE`] although nothing holds it up, and no live worker can do.
+/// Returns work that has been ready for longer than [`PATIENCE`], is not held up, and that no live worker can
+/// do.
 pub async fn unserved(client: &Client) -> Result<Vec<Unserved>, EngineError> {
     let (world, tenant) = (client.world(), client.tenant());
     let now = world.now().await?;

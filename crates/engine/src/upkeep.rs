@@ -1,4 +1,4 @@
-//! Background duties, one file each, safe to run in every process at once. A tick runs those that are due.
+//! Background duties, one file each, safe to run in every process at once. A tick runs the due ones.
 
 mod blobs;
 mod overdue;
@@ -42,24 +42,24 @@ const DUTIES: [Duty; 8] = [
     Duty::Prepare,
 ];
 
-/// Looks at everything take at most one part in so many of the time: in a database that has seen much they are dear.
+/// Full scans use at most 1/SHARE of the time, because they are slow in a large database.
 const SHARE: u64 = 20;
 
 /// The background duties of one process.
 pub struct Upkeep {
     process: Arc<Process>,
-    /// When each duty last began and how long it took, by the process's own counter.
+    /// When each duty last began and how long it took, on the process's own counter.
     last: Mutex<BTreeMap<Duty, (u64, u64)>>,
     /// When the first schedule fires, as far as this process knows.
     next_schedule: Mutex<Option<Timestamp>>,
 }
 
-/// What a tick found.
+/// Result of a tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
     pub runs_ready: bool,
     pub tasks_ready: bool,
-    /// There is more of the same to do right now.
+    /// Whether more of the same work is due right now.
     pub more: bool,
 }
 
@@ -68,8 +68,8 @@ impl Upkeep {
         Self { process, last: Mutex::default(), next_schedule: Mutex::default() }
     }
 
-    /// Runs the duties that are due. One that fails does not keep the others from running. `beside_wakes`: of the timers that are
-    /// due, many are seen to by [`Engine::wake`](crate::engine::Engine::wake).
+    /// Runs the duties that are due. If one fails, the others still run, and the error is returned.
+    /// `beside_wakes`: [`Engine::wake`](crate::engine::Engine::wake) handles many of the due timers.
     pub async fn tick(&self, beside_wakes: bool) -> WorldResult<Kept> {
         let mut kept = Kept::default();
         let mut failed = None;
@@ -83,7 +83,7 @@ impl Upkeep {
                 Duty::Sweep => sweep::run(process, beside_wakes).await.map(|swept| kept = swept),
                 Duty::Schedules => {
                     let fired = schedules::run(process).await;
-                    // After an error it is tried with the next look, not at once.
+                    // After an error, the next attempt comes at the next interval, not at once.
                     self.note_schedule(fired.as_ref().copied().unwrap_or_default());
                     fired.map(|_| ())
                 }
@@ -107,12 +107,12 @@ impl Upkeep {
         }
     }
 
-    /// How many runs may be woken up at once.
+    /// Number of runs to wake up at once.
     pub fn line(&self) -> usize {
         sweep::line(&self.process, self.process.agenda.next())
     }
 
-    /// How long the driver may sleep before something is due.
+    /// Time the driver may sleep before something is due.
     pub fn pause(&self) -> Millis {
         let due = [self.process.agenda.next(), self.next_schedule()].into_iter().flatten().min();
         let poll = self.process.config.poll;
@@ -136,7 +136,7 @@ impl Upkeep {
             return true;
         }
         let every = match duty {
-            // The driver decides when to call; a tick always sweeps.
+            // The driver decides when to call; every tick sweeps.
             Duty::Sweep => Millis::ZERO,
             Duty::Schedules => schedules::EVERY,
             Duty::Overdue => overdue::EVERY,

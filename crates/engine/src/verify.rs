@@ -1,4 +1,4 @@
-//! Folds a run's history again and compares it with what is stored; counts a graph's tokens once more.
+//! Folds a run's history again and compares it with the stored state; recounts a graph's tokens.
 
 use rhythm_core::fold::{Divergence, RunState, replay};
 use rhythm_core::lineage::{ByVersion, Lineage, versions};
@@ -11,13 +11,13 @@ use crate::error::EngineError;
 use crate::programs::{Lookup, Programs};
 use crate::tokens::standing;
 
-/// What a verification found.
+/// Result of a verification.
 #[derive(Debug)]
 pub struct Verified {
     pub events: u64,
-    /// Of a graph: tokens emitted less tokens consumed, by its history alone.
+    /// For a graph: tokens emitted minus tokens consumed, from its history.
     pub counter: Option<u64>,
-    /// Absent when history and snapshot agree.
+    /// `None` if history and snapshot agree.
     pub problem: Option<String>,
 }
 
@@ -25,11 +25,12 @@ pub struct Verified {
 enum Broken {
     #[error(transparent)]
     Diverged(#[from] Divergence),
-    /// The fold looks into these; load them and start again.
+    /// The fold needs these blobs; load them and start again.
     #[error("blobs are missing")]
     NeedBlobs(Vec<BlobRef>),
 }
 
+/// Verifies one run. A mismatch is in [`Verified::problem`]. Fails if the run is unknown or the world fails.
 pub async fn verify(client: &Client, programs: &Programs, run: &RunId) -> Result<Verified, EngineError> {
     let picture = client.picture(run).await?;
     let history = client.history(run).await?;
@@ -95,7 +96,7 @@ fn compare(program: &dyn Program, folded: &RunState, stored: &RunState) -> Optio
     if folded.seq != stored.seq {
         return Some(format!("history ends at row {}, the run says {}", folded.seq, stored.seq));
     }
-    // One that an older build wrote says the same in another way; its rows were compared.
+    // A snapshot of an older build has another format; its history rows were compared.
     let format = |state: &RunState| state.snapshot.as_ref().map(|snapshot| snapshot.format);
     let is_same = match (&folded.snapshot, &stored.snapshot) {
         (Some(folded), Some(stored)) => program.is_same(folded, stored),

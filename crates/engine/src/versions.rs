@@ -1,5 +1,6 @@
-//! Giving live and failed runs another version of their workflow, to repair a bug in it. The place in the new program is
-//! found here, before anything is written; the change itself is one recorded message, committed with the new snapshot.
+//! Moves live and failed runs to another version of their workflow, to repair a bug in it. The position in
+//! the new program is found here, before anything is written. The change is one recorded message, committed
+//! with the new snapshot.
 
 mod beside;
 
@@ -23,30 +24,30 @@ use crate::programs::{Lookup, Programs};
 use crate::world::*;
 use beside::side_by_side;
 
-/// Writes that lose a race are tried again so often: each time somebody else has moved the run meanwhile.
+/// Number of attempts when other writers keep moving the run.
 const TRIES: usize = 20;
 
-/// Another version for a run.
+/// Request to move a run to another version.
 #[derive(Clone, Debug)]
 pub struct ChangeVersion {
     pub to: Version,
-    /// The line of the new source that waits for what the run waits for; looked for when absent.
+    /// Line of the new source that waits for what the run waits for; found automatically by default.
     pub line: Option<u32>,
     pub reason: String,
-    /// Makes a repeated call harmless: one id is one change.
+    /// Idempotency key: one id is one change.
     pub id: Option<String>,
 }
 
-/// What a change does, or did.
+/// Effect of a change, planned or done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
     pub run: RunId,
     pub from: Version,
     pub to: Version,
-    /// Lines of the two sources where the run stands. Absent for graphs, and where nothing has happened yet.
+    /// Lines of the two sources where the run stands. `None` for graphs and for runs that have not begun.
     pub from_line: Option<u32>,
     pub to_line: Option<u32>,
-    /// The run is failed, and opened with the change.
+    /// Whether the run has failed and is reopened with the change.
     pub reopens: bool,
 }
 
@@ -58,7 +59,7 @@ struct Switch<'a> {
     programs: (&'a dyn Program, &'a dyn Program),
 }
 
-/// What would become of a run with another version. Nothing is written.
+/// Returns the effect of a change without writing anything. Fails if the run cannot continue in that version.
 pub async fn preview_change(
     client: &Client,
     programs: &Programs,
@@ -70,7 +71,8 @@ pub async fn preview_change(
     Ok(change)
 }
 
-/// Gives a live or failed run another version. A failed one is opened with it, as `retry_run` does.
+/// Moves a live or failed run to another version. A failed one is reopened, as `retry_run` does. Fails if the
+/// run cannot continue in that version, or keeps moving for 20 attempts.
 pub async fn change_version_of(
     client: &Client,
     programs: &Programs,
@@ -102,14 +104,14 @@ pub async fn change_version_of(
                 }
                 return Ok(change);
             }
-            // A run that moves on meanwhile is looked at again.
+            // The run moved since it was read: read it again.
             Err(EngineError::World(WorldError::Conflict(_))) if tried < TRIES => {}
             Err(error) => return Err(error),
         }
     }
 }
 
-/// The change this id made earlier.
+/// Returns the change this id made earlier.
 async fn done_before(client: &Client, picture: &Picture, id: &str) -> Result<Option<Change>, EngineError> {
     let run = &picture.summary.id;
     let message = MessageId::new(format!("version:{id}"));
@@ -166,7 +168,7 @@ fn told(run: &RunId, changed: &VersionChanged, reopens: bool) -> Change {
     }
 }
 
-/// Programs of one workflow by version; each must be there.
+/// Loads programs of one workflow by version. Fails if one is missing.
 pub async fn load<'a>(
     client: &Client,
     programs: &Programs,
@@ -193,7 +195,7 @@ pub async fn load<'a>(
     Ok(loaded)
 }
 
-/// A fork's past goes on with another version: the message, and what it did.
+/// Moves the past of a fork to another version: applies the message.
 pub(crate) async fn change_past(
     client: &Client,
     (picture, facts): (&Picture, &RunFacts),
@@ -209,7 +211,7 @@ pub(crate) async fn change_past(
 }
 
 impl Switch<'_> {
-    /// The message, with the place in the new program.
+    /// Builds the message, with the position in the new program.
     async fn changed(
         &self,
         state: &RunState,
@@ -311,7 +313,7 @@ impl Switch<'_> {
     }
 }
 
-/// Stores what must be there before the commit and pins the versions of children.
+/// Stores the blobs the commit needs and pins the versions of children.
 async fn prepare(client: &Client, row: &RunRow, plan: Plan) -> Result<CommitItem, EngineError> {
     let Plan { mut item, children, blobs } = plan;
     for (blob, content) in &blobs {

@@ -1,4 +1,4 @@
-//! Where in its source a flow's run stands, or where it failed; what it waits for, and what its variables hold.
+//! Source position of a flow run: where it stands or failed, what it waits for, and its variables.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,12 @@ use crate::client::Client;
 use crate::error::EngineError;
 use crate::world::*;
 
+/// Source position and variables of a flow run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Whereabouts {
     pub line: u32,
     pub column: u32,
-    /// That line of the source.
+    /// Text of that line.
     pub text: String,
     pub waiting_for: Vec<Waiting>,
     /// Of timers under way that have one.
@@ -31,13 +32,13 @@ pub struct Whereabouts {
 }
 
 impl Whereabouts {
-    /// Lines count from 1.
+    /// Returns a line of the source; lines count from 1.
     pub fn source_line(&self, line: u32) -> Option<String> {
         let line = self.source.lines().nth((line as usize).checked_sub(1)?)?;
         Some(line.trim_end().to_owned())
     }
 
-    /// The fields the source reads of the value that is awaited in this line, as far as the text tells.
+    /// Returns the fields the source reads from the value awaited in this line, by a text search.
     pub fn fields_read(&self, line: u32) -> Vec<String> {
         let text = self.source_line(line).unwrap_or_default();
         let Some((left, right)) = text.split_once('=').filter(|(_, right)| right.contains("await")) else {
@@ -55,7 +56,7 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// `by` and `at` of `approval.by + approval?.at`; methods are none.
+/// Finds `by` and `at` in `approval.by + approval?.at`; method calls do not count.
 fn fields_of(name: &str, source: &str) -> Vec<String> {
     let mut fields: Vec<String> = Vec::new();
     for (at, _) in source.match_indices(name) {
@@ -76,7 +77,8 @@ fn fields_of(name: &str, source: &str) -> Vec<String> {
     fields
 }
 
-/// Nothing for other kinds of workflows, for runs that have not begun, and where the version cannot be read here.
+/// Returns where a flow run stands. `None` for other kinds, for runs that have not begun, and for versions
+/// this process cannot read.
 pub async fn whereabouts(client: &Client, picture: &Picture) -> Result<Option<Whereabouts>, EngineError> {
     let failed_by = picture.failed_by.as_ref().filter(|_| picture.summary.status == Status::Failed);
     let mut found = after(client, &picture.row, &picture.row.state, failed_by).await?;
@@ -90,7 +92,7 @@ pub async fn whereabouts(client: &Client, picture: &Picture) -> Result<Option<Wh
     Ok(found)
 }
 
-/// The same for any state of a run; `failed_by` is what failed it then.
+/// Like [`whereabouts`], for any state of a run; `failed_by` is the message that failed it.
 pub async fn after(
     client: &Client,
     row: &RunRow,
@@ -122,7 +124,7 @@ pub async fn after(
     Ok(Some(whereabouts))
 }
 
-/// The program of a run and its source, when it is a flow this build can read.
+/// Loads the program and source of a run, if it is a flow this build can read.
 async fn flow_of(client: &Client, row: &RunRow) -> Result<Option<(Flow, String)>, EngineError> {
     if row.kind != WorkflowKind::Flow {
         return Ok(None);
@@ -133,8 +135,8 @@ async fn flow_of(client: &Client, row: &RunRow) -> Result<Option<(Flow, String)>
     Ok(Flow::load(&definition.compiled).ok().map(|flow| (flow, definition.source)))
 }
 
-/// Line and column of the step that failed the run. A failed run stands where it stood before, so the message is
-/// applied once more: it always ends the same way.
+/// Returns line and column of the step that failed the run. A failed run keeps the snapshot from before its
+/// failure, so the message is applied again: it always ends the same way.
 async fn failing(
     client: &Client,
     flow: &Flow,

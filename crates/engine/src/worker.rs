@@ -1,6 +1,6 @@
-//! Does tasks: claims them, hands out attempts, and settles what they came to. An attempt whose run is known
-//! here steps the run itself and commits result, transition and the next task in one go (the fused commit).
-//! Driven from outside; it never spawns, sleeps or looks at a clock.
+//! Does tasks: claims them, hands out attempts and reports their results. If the row of the task's run is
+//! cached here, the worker steps the run itself and commits result, transition and next task together (the
+//! fused commit). Driven from outside; it never spawns, sleeps or reads a clock.
 
 mod context;
 mod handler;
@@ -25,44 +25,46 @@ use self::running::{Running, RunningTasks};
 use crate::process::{Process, Settled};
 use crate::world::*;
 
+/// Performs the tasks of one process. It claims no more tasks than it has free slots.
 pub struct Worker {
     process: Arc<Process>,
     handlers: Handlers,
     card: WorkerCard,
     running: Mutex<RunningTasks>,
-    /// Room that requests on their way may use.
+    /// Slots that requests in flight may use.
     reserved: Mutex<slots::Reserved>,
     unanswered: Mutex<Option<Unanswered>>,
-    /// Room of tasks that commits without an answer may have claimed.
+    /// Slots of tasks that commits without an answer may have claimed.
     owed: Mutex<Vec<slots::Reserved>>,
-    /// Runs some of whose tasks run here, as this process last saw them.
+    /// Rows of runs with tasks running here, as of their last commit seen by this process.
     rows: Mutex<HashMap<RunId, Cached>>,
-    /// Results whose answer did not come.
+    /// Results whose answer was lost.
     unfinished: Mutex<Vec<FinishedTask>>,
     /// Results whose large output could not be stored yet.
     unstored: Mutex<Vec<Finished>>,
-    /// Takes on nothing new.
+    /// Whether the worker accepts no new tasks.
     closed: AtomicBool,
-    /// Something may wait in the queues: the last claim got all it asked for, or did not ask all of them.
+    /// Whether tasks may wait in the queues: the last claim got all it asked for, or did not cover all
+    /// queues.
     backlog: AtomicBool,
-    /// Another claim may find something at once.
+    /// Whether another claim may find tasks at once.
     again: AtomicBool,
-    /// Claims in a row that asked some of the queues and got nothing.
+    /// Consecutive claims that covered only some queues and got nothing.
     barren: AtomicUsize,
-    /// The last claim handed suspects back.
+    /// Whether the last claim handed suspects back.
     spared: AtomicBool,
-    /// Which queue comes first when room is scarce.
+    /// Rotates which queue comes first when there are fewer free slots than queues.
     turn: AtomicUsize,
 }
 
-/// A claim about to be made.
+/// A claim to send.
 struct Asking<'a> {
     ask: Ask,
     queues: Vec<(String, usize)>,
     slots: Slots<'a>,
 }
 
-/// A claim whose answer did not come.
+/// A claim whose answer was lost.
 struct Unanswered {
     ask: Ask,
     queues: Vec<(String, usize)>,
@@ -74,24 +76,24 @@ struct Cached {
     running: usize,
 }
 
-/// Since when runs have had their room here.
+/// Since when each run has kept its slot, by the process's own counter.
 pub type Turns = HashMap<RunId, u64>;
 
-/// One try of a task, ready to be performed.
+/// One attempt of a task, ready to be performed.
 pub struct Attempt {
     pub task: ClaimedTask,
     pub context: TaskContext,
     pub handler: Arc<dyn Handler>,
 }
 
-/// So long a run may go on from task to task in the same room while others wait for any.
+/// Fairness limit: how long a run may keep a slot for task after task while other tasks wait.
 const TURN: Millis = Millis(1_000);
 
-/// An attempt handed out so often may be what kills its workers.
+/// From this delivery on, an attempt is suspected of crashing its workers.
 const SUSPECT: u32 = 3;
 
-/// Keeps one suspect at most: tasks that were lost together would be claimed together again and again, and all of
-/// them would end as poison although one of them kills the workers.
+/// Keeps at most one suspect and returns the others separately. Tasks lost together would otherwise be
+/// claimed together again and again, and all would end as poison although only one crashes the workers.
 fn apart(tasks: Vec<ClaimedTask>) -> (Vec<ClaimedTask>, Vec<ClaimedTask>) {
     let mut kept = false;
     tasks.into_iter().partition(|task| task.delivery < SUSPECT || !std::mem::replace(&mut kept, true))
@@ -103,6 +105,7 @@ fn released(task: &ClaimedTask) -> FinishedTask {
 }
 
 impl Worker {
+    /// Creates a worker with these handlers. `host` and `pid` are shown to operators.
     pub fn new(process: Arc<Process>, handlers: Handlers, host: String, pid: u32) -> Self {
         let config = &process.config;
         let card = WorkerCard {
@@ -137,32 +140,34 @@ impl Worker {
         }
     }
 
-    /// How many attempts are under way.
+    /// Number of attempts in progress.
     pub fn running(&self) -> usize {
         self.lock_running().len()
     }
 
-    /// From now on nothing new is taken on; what runs may finish.
+    /// Stops accepting new tasks; running ones may finish.
     pub fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
     }
 
-    /// What could be taken on now.
+    /// Returns the free slots.
     pub fn slots(&self) -> Slots<'_> {
         if self.closed.load(Ordering::SeqCst) { Slots::own(self) } else { Slots::all(self) }
     }
 
-    /// The same for tasks that are about to be created: those that wait in the queues come first.
+    /// Free slots for tasks about to be created. While tasks wait in the queues, only slots freed by the same
+    /// commit.
     pub fn slots_for_new(&self) -> Slots<'_> {
         let waits = self.has_backlog() || self.closed.load(Ordering::SeqCst);
         if waits { Slots::own(self) } else { Slots::growing(self) }
     }
 
-    /// Claims as many tasks as there is room for.
+    /// Claims as many tasks as there are free slots. Fails if the world fails; the claim is repeated by the
+    /// next call.
     pub async fn tick(&self) -> WorldResult<Vec<Attempt>> {
         let Asking { ask, queues, slots } = self.asking();
         if queues.is_empty() || self.handlers.is_empty() {
-            // Somebody must look again once there is room.
+            // `backlog` makes the driver claim again when a slot is free.
             self.backlog.store(!self.handlers.is_empty(), Ordering::SeqCst);
             self.again.store(false, Ordering::SeqCst);
             self.spared.store(false, Ordering::SeqCst);
@@ -186,7 +191,8 @@ impl Worker {
             Ok(claimed) => claimed,
             Err(error) => {
                 if error.is_passing() {
-                    // It may have been made: the same call gives what it took, and its room is kept until then.
+                    // The claim may have been written: repeating the call returns what it claimed. Its slots
+                    // stay reserved until then.
                     let ask = Ask { again: true, ..ask };
                     *self.lock_unanswered() = Some(Unanswered { ask, queues: asked, kept: slots.keep() });
                 }
@@ -206,13 +212,13 @@ impl Worker {
         };
         let (tasks, spared) = apart(claimed.tasks);
         self.backlog.store(more || !all_asked || !spared.is_empty(), Ordering::SeqCst);
-        // With less room than queues each is asked in its turn.
+        // With fewer slots than queues, the claims rotate through the queues.
         let others = !all_asked && barren < self.process.config.queues.len();
         self.again.store(more || others || !spared.is_empty(), Ordering::SeqCst);
         self.spared.store(!spared.is_empty(), Ordering::SeqCst);
         if !spared.is_empty() {
-            // Before the suspect begins, else they are counted as lost with it. It is held here, so it does not
-            // wait for a world that is away.
+            // Hand them back before the suspect starts, or a crash would count as a lost delivery of theirs
+            // too. The suspect is already claimed here, so it does not wait for an unreachable world.
             if let Err(error) = self.finish(spared.iter().map(released).collect()).await {
                 tracing::warn!(%error, "suspects could not be handed back yet");
             }
@@ -220,7 +226,7 @@ impl Worker {
         Ok(self.accept(tasks, claimed.runs, &Turns::new()))
     }
 
-    /// What to ask for: what got no answer before anything new.
+    /// Returns the next claim: one without an answer is repeated first.
     fn asking(&self) -> Asking<'_> {
         if let Some(Unanswered { ask, queues, kept }) = self.lock_unanswered().take() {
             return Asking { ask, queues, slots: Slots::keeping(self, kept) };
@@ -230,27 +236,28 @@ impl Worker {
         Asking { ask: self.process.ask(), queues, slots }
     }
 
-    /// Whether the last claim handed suspects back: it should not be repeated at once.
+    /// Returns whether the last claim handed suspects back: the next claim should not follow at once.
     pub fn has_spared(&self) -> bool {
         self.spared.load(Ordering::SeqCst)
     }
 
-    /// Whether it pays to claim again at once, if there is room.
+    /// Returns whether another claim may find tasks at once, if there is a free slot.
     pub fn asks_again(&self) -> bool {
         self.again.load(Ordering::SeqCst)
     }
 
-    /// Whether the last claim left tasks in the queues, as far as it could tell.
+    /// Returns whether the last claim may have left tasks in the queues.
     pub fn has_backlog(&self) -> bool {
         self.backlog.load(Ordering::SeqCst)
     }
 
+    /// Whether at least one task could be claimed now.
     pub fn has_room(&self) -> bool {
         !self.slots().wanted(0).is_empty()
     }
 
-    /// Tasks this worker holds become attempts; the rows of their runs are kept for fused commits. Those of runs whose
-    /// turn began earlier go on with it.
+    /// Turns claimed tasks into attempts and caches the rows of their runs for fused commits. `turns` holds
+    /// when a run got its slot, for runs that already had one.
     fn accept(&self, tasks: Vec<ClaimedTask>, rows: Vec<RunRow>, turns: &Turns) -> Vec<Attempt> {
         let now = self.process.time.own_millis();
         let mut running = self.lock_running();
@@ -287,8 +294,8 @@ impl Worker {
         attempts
     }
 
-    /// The attempt is over; its run is kept only while others of its tasks run here. A task that was lost and taken again
-    /// meanwhile goes on: it is the claim that is over.
+    /// Removes an ended attempt; its run's row stays cached only while other tasks of the run are running
+    /// here. Does nothing if the task was claimed again since: then only the old claim is over.
     fn forget(&self, task: &TaskId, claim: u64) {
         let mut running = self.lock_running();
         if running.get(task).is_none_or(|known| known.claim != claim) {
@@ -306,7 +313,7 @@ impl Worker {
         }
     }
 
-    /// Sends commits again that got no answer, and takes in what they came to.
+    /// Resends commits without an answer and applies their results.
     pub async fn resend_commits(&self) -> WorldResult<Vec<Attempt>> {
         if !self.process.has_unsettled() {
             return Ok(Vec::new());
@@ -319,7 +326,7 @@ impl Worker {
         Ok(attempts)
     }
 
-    /// Takes in what commits came to: new attempts to perform, stale results to finish the ordinary way.
+    /// Applies commit results: claimed tasks become attempts, results of stale commits go through the inbox.
     pub async fn absorb(&self, settled: Vec<Settled>, turns: &Turns) -> Vec<Attempt> {
         let mut attempts = Vec::new();
         let mut fallen_back = Vec::new();
@@ -340,7 +347,7 @@ impl Worker {
         attempts
     }
 
-    /// A heartbeat: renews claims, tells progress, passes cancellations on.
+    /// Sends a heartbeat: renews claims, sends progress, applies cancellations. Fails if the world fails.
     pub async fn beat(&self, leaving: bool) -> WorldResult<()> {
         let mut tasks: Vec<Beat> = self
             .lock_running()
@@ -351,7 +358,7 @@ impl Worker {
             })
             .collect();
         if leaving {
-            // What is left here was handed back, or is to be freed with the worker.
+            // The rest was handed back, or is freed with the worker's registration.
             tasks.clear();
         }
         let sent: BTreeMap<TaskId, u64> =
@@ -373,7 +380,7 @@ impl Worker {
         let running = self.lock_running();
         let told = |tasks: Vec<TaskId>, reason: Cancellation| {
             for task in tasks {
-                // The answer is about the claim that was sent, not about one taken meanwhile.
+                // The answer is about the claim that was sent, not about a newer one.
                 let same = running.get(&task).filter(|now| sent.get(&task) == Some(&now.claim));
                 if let Some(running) = same {
                     running.context.cancel(reason);
@@ -385,7 +392,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Hands back what is still running: it becomes ready for others at once.
+    /// Hands running tasks back: they become ready for other workers at once.
     pub async fn hand_back(&self) -> WorldResult<usize> {
         let claims: Vec<FinishedTask> = self
             .lock_running()
@@ -404,7 +411,7 @@ impl Worker {
         Ok(count)
     }
 
-    /// Asks everything that runs to stop.
+    /// Asks all running attempts to stop.
     pub fn cancel_all(&self, reason: Cancellation) {
         for (_, running) in self.lock_running().iter() {
             running.context.cancel(reason);
@@ -415,19 +422,19 @@ impl Worker {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A commit got no answer: the tasks it may have claimed keep their room until it has one.
+    /// Reserves the slots of tasks that a commit without an answer may have claimed.
     pub fn keep_room(&self, slots: Slots<'_>) {
         let taken = slots.keep_taken();
         self.owed.lock().unwrap_or_else(PoisonError::into_inner).push(taken);
     }
 
-    /// All commits have their answers.
+    /// Releases those slots, once all commits have their answers.
     pub fn give_room_back(&self) {
         let owed = std::mem::take(&mut *self.owed.lock().unwrap_or_else(PoisonError::into_inner));
         owed.iter().for_each(|taken| self.lock_reserved().give_back(taken));
     }
 
-    /// Never before [`Self::lock_running`] is asked for.
+    /// Lock order: [`Self::lock_running`] comes first.
     fn lock_reserved(&self) -> MutexGuard<'_, slots::Reserved> {
         self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
     }

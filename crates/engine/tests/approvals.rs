@@ -1,4 +1,4 @@
-//! What people may do with approvals, and what they are told: on the reference world, with graphs.
+//! Approvals on the reference world, with graphs: which actions are allowed, and their answers.
 
 mod rig;
 
@@ -11,7 +11,7 @@ use rhythm_engine::world::{ApprovalQuery, ApprovalRow, ApprovalState};
 use rig::Rig;
 use serde_json::{Value, json};
 
-/// `ask` puts a question; an approval leads to task `a`, a rejection to task `b`.
+/// `ask` creates an approval; approving leads to task `a`, rejecting to task `b`.
 fn graph(human: Value) -> Value {
     json!({"nodes": [
         {"id": "ask", "type": "human", "human_config": human, "dependents": ["yes"], "rejection_path": ["no"]},
@@ -64,7 +64,7 @@ async fn whoever_decides_is_recorded_and_a_second_answer_is_told_so() {
     let (ann, bob) = (as_user(&rig, "ann"), as_user(&rig, "bob"));
     ann.decide(&yes).await.unwrap();
     assert_eq!(ann.verdict(&yes).await.unwrap(), None, "nobody has taken it yet");
-    // Both while the answer waits and after it was taken.
+    // Both while the answer waits and after it was consumed.
     for _ in 0..2 {
         let row = closed(bob.decide(&no).await);
         assert_eq!((row.state, row.decided_by.as_deref()), (ApprovalState::Decided, Some("ann")));
@@ -97,7 +97,7 @@ async fn only_approvers_decide_and_those_it_was_handed_on_to_from_then_on() {
         }
         other => panic!("{other:?}"),
     }
-    // A prefix is no disguise.
+    // A prefix does not change the name.
     assert_eq!(as_user(&rig, "user:ann").decide(&yes).await.unwrap_err().code(), "APPROVAL003");
     rig.pass(Millis::from_secs(3_600));
     rig.settle().await;
@@ -174,7 +174,7 @@ async fn an_approval_of_a_cancelled_or_failed_run_takes_no_answer() {
     assert_eq!(rig.status(&run).await, Status::Cancelled);
     assert_eq!(closed(rig.client.decide(&yes).await).state, ApprovalState::Cancelled);
 
-    // A failed run would keep the answer for later; nobody is told that it counts.
+    // A failed run would keep the answer for later; the caller is not told that it counts.
     rig.stage.on("bad", rig::permanent("BROKEN"));
     let mut both = graph(json!({}));
     let bad = json!({"id": "bad", "type": "task", "config": {"task": "bad"}});
@@ -201,7 +201,7 @@ async fn whoever_answers_as_the_run_fails_is_told_that_the_answer_is_kept() {
     let run = start(&rig, both).await;
     let (yes, no) = (Decision::Approve, Decision::Reject);
     let (yes, no) = (decision(&rig, &run, yes).await, decision(&rig, &run, no).await);
-    // It was on its way when the run failed.
+    // It was sent when the run failed.
     let answer = ApprovalDecided {
         approval: yes.approval,
         decision: "approve".into(),

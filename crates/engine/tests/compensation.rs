@@ -1,4 +1,4 @@
-//! What runs of graphs take back, on the reference world.
+//! Compensation of graph runs on the reference world.
 
 mod rig;
 
@@ -13,7 +13,7 @@ async fn started(rig: &Rig, graph: Value) -> RunId {
     rig.start_named("g").await
 }
 
-/// What `pay` does can be undone; after it `ship` runs the task `bad`.
+/// `pay` has a compensator; after it `ship` runs the task `bad`.
 fn shop() -> Value {
     json!({"nodes": [
         {"id": "pay", "type": "task", "config": {"task": "a"}, "compensator": {"action": "undo"}, "dependents": ["ship"]},
@@ -86,7 +86,7 @@ async fn a_cancelled_run_explains_what_is_left() {
     let why = explain(&rig.client, &run).await.unwrap();
     assert!(why.summary.contains("still to be undone: pay (undo: LOCKED"), "{why:?}");
     rig.verify(&run).await;
-    // Its compensator is asked for by the run alone: nobody does it twice.
+    // Only the run itself requests its compensator, so that it does not run twice.
     let letter = rig.picture(&run).await.dead.pop().expect("the compensator's");
     let refused = rig.client.requeue_dead(&letter.task).await.unwrap_err();
     assert_eq!(refused.code(), "COMPENSATION001");

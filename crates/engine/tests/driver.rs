@@ -87,7 +87,7 @@ fn handlers() -> Handlers {
     handlers.add(
         "block",
         Arc::new(Function(|_, _| async move {
-            // A handler that blocks its thread must not keep others from running.
+            // A handler that blocks its thread must not block others.
             std::thread::sleep(Duration::from_millis(300));
             Ok(Payload::null())
         })),
@@ -137,7 +137,7 @@ async fn a_loop_of_short_timers_costs_one_commit_a_round() {
     running.await.unwrap().unwrap();
 }
 
-/// More than a sweep takes, and each of them asks for a task afterwards.
+/// More timers than one sweep takes, each followed by a task.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_storm_of_timers_is_weathered() {
     let theatre = Theatre::new();
@@ -201,7 +201,7 @@ async fn an_idle_worker_beats_while_others_are_cancelled_all_the_time() {
     let theatre = Theatre::new();
     let driver = theatre.driver(handlers(), |config| Config { beat: Millis(200), ..config });
     let stopper = driver.stopper();
-    // Somebody else's, in a queue this worker knows nothing of; telling it to stop wakes everybody up.
+    // A task of another worker, in a queue this worker does not serve; cancelling it wakes up all workers.
     let foreign = theatre.enqueue("hang", json!({"queue": "elsewhere"})).await;
     let (tenant, worker) = (TenantId::default(), WorkerId::new("w2"));
     let queues = vec![("elsewhere".to_owned(), 1)];
@@ -276,7 +276,7 @@ async fn a_handler_that_blocks_its_thread_does_not_stop_the_others() {
     running.await.unwrap().unwrap();
 }
 
-/// Ordinary runs are offered to everybody; what begins with its first step never waits in the queue.
+/// Ordinary runs are announced by a wake-up; a run that begins with its first step never enters the queue.
 #[tokio::test]
 async fn a_run_started_beside_its_idle_worker_begins_with_its_first_step() {
     let theatre = Theatre::new();
@@ -284,7 +284,7 @@ async fn a_run_started_beside_its_idle_worker_begins_with_its_first_step() {
     let beside =
         Theatre { client: theatre.client.clone().beside(nearby.clone()), memory: theatre.memory.handle() };
     let plan = json!({"steps": [{"task": {"name": "echo"}}]});
-    // Nobody lives there yet.
+    // No worker has started yet.
     let offers = theatre.memory.handle().wakeups().runs;
     let first = beside.start(plan.clone()).await;
     assert!(offers.has_changed().unwrap());
@@ -294,7 +294,7 @@ async fn a_run_started_beside_its_idle_worker_begins_with_its_first_step() {
     let stopper = driver.stopper();
     let running = tokio::spawn(async move { driver.run(Duration::from_secs(5)).await });
     wait_for_run(&beside.client, &first).await.unwrap();
-    // A worker that is just finishing something lets a start go through the queue, so some may.
+    // A worker that is finishing a task lets a start go through the queue, so some may.
     let mut begun = 0;
     for _ in 0..50 {
         let mut offers = theatre.memory.handle().wakeups().runs;
@@ -310,7 +310,7 @@ async fn a_run_started_beside_its_idle_worker_begins_with_its_first_step() {
     }
     assert!(begun >= 3, "only {begun} were offered to nobody");
 
-    // What it knows of the workflow is looked at again when somebody has changed it.
+    // A cached workflow is read again after it has changed.
     let other = json!({"steps": [{"task": {"name": "echo"}}, {"task": {"name": "echo"}}]}).to_string();
     theatre.client.register("main", WorkflowKind::Drill, &other).await.unwrap();
     let start = StartRun { workflow: "main".into(), ..StartRun::default() };
@@ -318,7 +318,7 @@ async fn a_run_started_beside_its_idle_worker_begins_with_its_first_step() {
     let ended = wait_for_run(&beside.client, &run).await.unwrap();
     assert_eq!(ended.row.version, rhythm_core::Version::of(other.as_bytes()));
 
-    // A worker that stops begins nothing.
+    // A worker that stops begins no runs.
     stopper.stop();
     running.await.unwrap().unwrap();
     let late = beside.start(plan).await;

@@ -1,5 +1,5 @@
-//! Cancelling a graph's run while its last task reports: two processes and whoever cancels go for it on threads of their
-//! own. However it goes, each run has exactly one outcome.
+//! Cancels a graph run while its last task reports: two processes and a canceller race on their own threads.
+//! Each run must have exactly one outcome.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod rig;
@@ -19,17 +19,17 @@ use rig::{Actor1, Rig};
 /// Runs of one world, and how many such worlds.
 const RUNS: usize = 500;
 const WORLDS: usize = 20;
-/// One of so many last tasks reports only when whoever cancels is at it: the others are mostly faster.
+/// One in this many last tasks reports only during the cancel: the others are mostly faster.
 const HELD: usize = 3;
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Of all races at least so many must go either way: else nobody raced.
+/// Each outcome must occur at least this often over all races: otherwise there was no race.
 const LEAST: usize = 20;
 
 fn wait_for<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work)
 }
 
-/// What `a` did is undone when the run is cancelled; `slow` joins two ways and is the last.
+/// The work of `a` is undone when the run is cancelled; `slow` joins two paths and is the last.
 async fn start_all(rig: &Rig) -> Vec<RunId> {
     let graph = json!({"nodes": [
         {"id": "a", "type": "task", "dependents": ["b", "c"], "compensator": {"action": "undo"}},
@@ -53,10 +53,10 @@ fn keep_going(actor: &Actor1, over: &AtomicBool) {
     });
 }
 
-/// A run whose last task has begun, and where to say that it is about to be cancelled.
+/// A run whose last task has begun, and a channel to announce its cancel.
 type Begun = (RunId, mpsc::Sender<()>);
 
-/// Cancels each run when its last task has begun. Gives those that had ended by then.
+/// Cancels each run when its last task has begun. Returns the runs that had ended by then.
 fn cancel_all(rig: &Rig, begun: mpsc::Receiver<Begun>) -> BTreeSet<RunId> {
     let (mut late, mut seen) = (BTreeSet::new(), BTreeSet::new());
     while seen.len() < RUNS {
@@ -74,7 +74,8 @@ fn cancel_all(rig: &Rig, begun: mpsc::Receiver<Begun>) -> BTreeSet<RunId> {
     late
 }
 
-/// The one outcome of a run, by its history: an end, its last row, and all that belongs to that end and no other.
+/// Returns the one outcome of a run, from its history: an end, as the last row, with all rows of that end and
+/// no other.
 fn outcome(run: &RunId, status: Status, history: &[Event], was_late: bool) -> Status {
     let count = |wanted: fn(&EventData) -> bool| history.iter().filter(|row| wanted(&row.data)).count();
     let ends = |data: &EventData| {

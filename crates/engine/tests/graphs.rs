@@ -167,7 +167,7 @@ async fn a_run_that_took_back_what_it_did_is_not_opened_again() {
     assert_eq!((explained.reasons[0].code, &explained.reasons[0].command), ("compensated", &command));
     assert!(explained.summary.contains("still to be undone: pay"), "{}", explained.summary);
 
-    // One that had nothing to take back is opened as ever.
+    // A run with nothing to compensate is reopened as usual.
     let graph = json!({"nodes": [{"id": "ship", "type": "task", "config": {"task": "bad"}}]});
     register(&rig, graph).await.unwrap();
     let run = rig.client.start_run(start(json!({}))).await.unwrap();

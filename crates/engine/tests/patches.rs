@@ -1,4 +1,5 @@
-//! Patches of runs and workflows on the reference world: long chains, undoing, and races that have one outcome each.
+//! Patches of runs and workflows on the reference world: long chains, undoing, and races that have one
+//! outcome each.
 
 mod rig;
 
@@ -77,7 +78,7 @@ async fn of_two_patches_that_exclude_each_other_the_first_wins_and_the_other_is_
     for reason in ["mine", "yours"] {
         rig.client.patch(&run, patch(&remove, reason)).await.unwrap();
     }
-    // The same once more is not another one.
+    // The same patch again is not a new one.
     rig.client.patch(&run, patch(&remove, "mine")).await.unwrap();
     rig.settle().await;
     let patches = rig.client.patches(&run).await.unwrap();
@@ -155,9 +156,9 @@ async fn of_two_patches_of_one_version_the_other_is_told_which_won() {
     assert!(matches!(client.propose_version(late).await, Err(EngineError::Moved { .. })));
 }
 
-/// Rounds of each race, more than 10,000 in all; every one of them must have exactly one outcome.
+/// Rounds of each race in one world, more than 10,000 in all; every round must have exactly one outcome.
 const ROUNDS: u64 = 100;
-/// Every so many rounds begin with an empty world, so that none is slower than the first.
+/// Number of worlds for each race. Each begins empty, so that no round is slower than the first.
 const WORLDS: u64 = 35;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -256,7 +257,7 @@ async fn race_with_ends() {
             {"op": "add", "path": "/nodes/1/dependents/-", "value": "more"}]);
         let go = rig.client.signal(&run, "go", Payload::null(), None);
         let sent = rig.client.patch(&run, patch(&grow, "grow"));
-        // One before the other, or the run a few steps on between them.
+        // One before the other, or with a few steps of the run between them.
         let sent = match round % 4 {
             0 => {
                 go.await.unwrap();

@@ -1,4 +1,4 @@
-//! Trying a failed node of a graph again, on the reference world.
+//! Retrying a failed node of a graph, on the reference world.
 
 mod rig;
 
@@ -18,7 +18,7 @@ async fn started(rig: &Rig, nodes: Value) -> RunId {
     run
 }
 
-/// `ship` fails unless its config says that the size is 2.
+/// `ship` fails unless the size in its config is 2.
 fn shop(more: Value) -> Value {
     let mut ship =
         json!({"id": "ship", "type": "task", "config": {"task": "bad", "size": 1}, "dependents": ["tell"]});
@@ -98,7 +98,7 @@ async fn a_node_that_fails_again_can_be_tried_again() {
         rig.settle().await;
         assert_eq!(rig.failure(&run).await, "node_failed:ship");
     }
-    // One that fails as soon as it begins has no task of its own.
+    // A node that fails as soon as it begins has no task.
     let unresolvable = json!({"task": "bad", "size": "$nodes.tell.size"});
     rig.client.retry_node(&run, wish("ship", Some(unresolvable))).await.unwrap();
     rig.settle().await;
@@ -157,7 +157,7 @@ async fn a_node_a_run_is_held_for_is_tried_again() {
     }
 }
 
-/// A node that is no task leaves no letter: its run itself says that it is held, and for what.
+/// A node that is no task leaves no letter: the run itself shows that it is held, and why.
 #[tokio::test]
 async fn a_run_is_blocked_while_a_node_of_it_is_held() {
     for whole_run in [false, true] {

@@ -11,7 +11,7 @@ use rhythm_engine::memory::MemoryWorld;
 use rhythm_engine::world::ManualClock;
 
 const ROUNDS: usize = 3_400;
-/// The reference world looks at all it has whenever it looks for anything, so each is small.
+/// The reference world scans everything for each request, so each world is small.
 const ROUNDS_A_WORLD: usize = 100;
 
 async fn track(seed: u64) -> Track {

@@ -94,7 +94,7 @@ async fn a_task_out_of_attempts_fails_the_run_and_requeueing_it_opens_the_run_ag
     assert!(rig.kinds(&run).await.contains(&"reopened".to_owned()));
 }
 
-/// The numbers of what a failing transition asked for are not given out again when the run is reopened.
+/// Numbers used by a failing transition are not used again when the run is reopened.
 #[tokio::test]
 async fn what_a_failing_run_asked_for_is_done_and_not_mixed_up_with_its_next_life() {
     let rig = Rig::new();
@@ -222,7 +222,7 @@ async fn signals_wait_until_asked_for_and_come_in_order() {
 async fn a_signal_sent_after_a_fused_commit_asked_for_it_early_is_found() {
     let rig = Rig::new();
     let run = rig.start(json!({"steps": [{"task": task("a")}, {"signal": {"name": "go"}}]})).await;
-    // The signal is in the inbox before the run asks for it in a fused commit that never looks there.
+    // The signal is in the inbox before the run awaits it in a fused commit, which does not read the inbox.
     let client = rig.client.clone();
     let target = run.clone();
     rig.stage.on("a", move |_, _| {
@@ -453,7 +453,7 @@ async fn a_run_that_cannot_be_stepped_is_set_aside_and_others_go_on() {
 #[tokio::test]
 async fn a_stuck_run_is_found_named_and_reported_once() {
     let rig = Rig::new();
-    // A drill that waits for a task that was discarded under it: nothing open is left.
+    // A drill that waits for a task that was discarded: nothing open is left.
     rig.stage.on("b", permanent("DOWN"));
     let run =
         rig.start(json!({"steps": [{"task": {"name": "b", "options": {"on_exhausted": "hold"}}}]})).await;
@@ -485,7 +485,7 @@ async fn a_run_whose_input_is_lost_is_set_aside_alone_and_can_be_ended() {
     assert_eq!(rig.status(&bad).await, Status::Cancelled);
 }
 
-/// Whether a step looks into the value or only passes it on.
+/// Both for a step that reads the value and for one that only passes it on.
 #[tokio::test]
 async fn a_run_whose_lost_value_is_stored_again_goes_on_when_it_is_retried() {
     let rig = Rig::new();
@@ -586,7 +586,7 @@ async fn a_child_that_could_not_start_is_started_when_its_parent_is_retried() {
     assert_eq!(rig.output(&run).await, json!([["here"]]));
 }
 
-/// Starts a flow that has a second.
+/// Starts a flow with a deadline of one second.
 async fn hurried(rig: &Rig, source: &str) -> RunId {
     rig.client.register("hurried", WorkflowKind::Flow, source).await.unwrap();
     let start = StartRun { workflow: "hurried".into(), deadline: Some(Millis(1_000)), ..StartRun::default() };
@@ -700,7 +700,7 @@ async fn a_deadline_cancels_what_the_message_before_it_started() {
     let start = StartRun { workflow: "main".into(), deadline: Some(Millis(1_000)), ..StartRun::default() };
     let run = rig.client.start_run(start).await.unwrap();
     rig.settle().await;
-    // Both reach the inbox before anybody steps the run.
+    // Both reach the inbox before the run is stepped.
     rig.client.signal(&run, "go", Payload::null(), None).await.unwrap();
     rig.pass(Millis(1_000));
     rig.memory.upkeep(Upkeep::sweep(10)).await.unwrap();
@@ -709,7 +709,7 @@ async fn a_deadline_cancels_what_the_message_before_it_started() {
     assert!(rig.picture(&run).await.tasks.is_empty(), "nothing runs on behind a run that has failed");
 }
 
-/// Somebody opened the child and went away before opening its parent: the next retry finds what the child came to.
+/// A retry stopped after reopening the child but before its parent: the next retry finds the child's answer.
 #[tokio::test]
 async fn a_retry_that_stopped_halfway_is_taken_up_again() {
     let rig = Rig::new();
@@ -728,7 +728,7 @@ async fn a_retry_that_stopped_halfway_is_taken_up_again() {
     assert_eq!(rig.stage.calls(), ["bad", "bad"], "what the child did is not done again");
 }
 
-/// The child failed once more before its parent was opened: that, and nothing older, is what the parent hears.
+/// The child failed again before its parent was reopened: the parent gets only that last failure.
 #[tokio::test]
 async fn a_reopened_parent_hears_only_of_its_childs_last_life() {
     let rig = Rig::new();
@@ -783,7 +783,7 @@ fn json_payload(text: &str) -> Payload {
 async fn a_fused_step_finds_a_signal_that_came_before_its_run_started() {
     let rig = Rig::new();
     let run = rig.start(json!({"steps": [{"task": task("a")}, {"signal": {"name": "go"}}]})).await;
-    // Counted before the first claim: no fused commit is refused because of it, and none looks for it either.
+    // Counted before the first claim: it refuses no fused commit, and no fused commit looks for it.
     rig.client.signal(&run, "go", Payload::of("early").unwrap(), None).await.unwrap();
     rig.settle().await;
     assert_eq!(rig.output(&run).await, json!([null, "early"]));

@@ -351,7 +351,7 @@ async fn a_schedule_starts_its_task_every_minute_once_whoever_looks() {
     assert_eq!((schedule.fired, schedule.missed), (4, 0));
 }
 
-/// Neither is a time dropped nor does one start late, whatever the rule.
+/// No fire time is skipped or late, whatever the rule.
 #[tokio::test]
 async fn a_schedule_by_the_second_fires_each_of_its_times_within_a_second() {
     let rig = Rig::new();
@@ -392,7 +392,7 @@ async fn overlap_and_catch_up_policies_hold() {
         let hourly =
             NewSchedule { cron: "0 * * * *".into(), ..every_minute(target, catch_up, Overlap::Allow) };
         let next = rig.client.put_schedule(hourly).await.unwrap().next_at.unwrap();
-        // Nobody looks for ten hours and a half after the first fire time.
+        // No process runs for ten and a half hours after the first fire time.
         rig.clock.set(next.plus(Millis(10 * 3_600_000 + 1_800_000)));
         rig.settle().await;
         assert_eq!(rig.stage.calls().len(), expected, "{catch_up:?}");
@@ -421,8 +421,8 @@ async fn a_run_whose_task_nobody_can_do_is_blocked_within_half_a_minute_and_says
     rig.verify(&run).await;
 }
 
-/// Loses the answers of some commits and finishes: they are written, but the caller is told otherwise. It can
-/// also be away for blobs for a while, and refuse the result of one task.
+/// Loses the answers of some commits and finishes: they are written, but the caller gets an error. It can
+/// also fail blob requests for a while, and refuse the result of one task.
 struct Forgetful {
     inner: Arc<dyn World>,
     forgets: bool,
@@ -586,7 +586,7 @@ impl World for Forgetful {
     }
 }
 
-/// A rig on such a world, with the handles of its troubles.
+/// A rig on such a world, with controls for its failures.
 fn troubled(forgets: bool) -> (Rig, Arc<AtomicBool>, Arc<Mutex<Option<rhythm_core::TaskId>>>) {
     let (blobs_away, refuses) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None)));
     let (away, refused) = (blobs_away.clone(), refuses.clone());

@@ -1,4 +1,4 @@
-//! A bug in a workflow is repaired in its live runs: another version for a run, and forks that go on with one.
+//! Repairs a bug in the live runs of a workflow: another version for a run, and forks that continue with one.
 
 mod rig;
 
@@ -43,7 +43,7 @@ async fn forked(rig: &Rig, run: &RunId, wish: ForkRun) -> RunId {
     fork(&rig.client, &Programs::default(), run, wish).await.unwrap()
 }
 
-/// What handlers saw: the stable key of each task, in order.
+/// Records the stable key of each task, in order.
 fn keys(rig: &Rig, name: &str) -> std::sync::Arc<std::sync::Mutex<Vec<String>>> {
     let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let (keep, name) = (seen.clone(), name.to_owned());
@@ -75,7 +75,7 @@ async fn a_failed_run_goes_on_with_a_repaired_version() {
     let EventData::VersionChanged(changed) = &history[4].data else { panic!("{history:?}") };
     assert_eq!((&changed.from, &changed.to, changed.reason.as_str()), (&wrong, &right, "a bug"));
     assert_eq!(history[4].actor.0, "user:test");
-    // Time travel goes by the program of that time.
+    // Time travel uses the program of that time.
     for (event, text) in [(2, "const paid = await"), (5, "const paid = await"), (8, "return paid.amount")] {
         let moment = at(&rig.client, &Programs::default(), &run, event).await.unwrap();
         assert!(moment.place.unwrap().text.starts_with(text), "{event}");
@@ -111,7 +111,7 @@ async fn a_run_that_fits_nowhere_is_refused_with_both_sources() {
     let text = refused.to_string();
     assert!(text.contains("has no `await Signal.next(\"go\")`"), "{text}");
     assert!(text.contains(">   1 await Signal.next(\"go\")") && text.contains("let m = 2"), "{text}");
-    // The place can be named, but not what the run does not have.
+    // The line can be named, but not variables the run does not have.
     let named = ChangeVersion { line: Some(2), ..to(&next) };
     assert!(change(&rig, &run, &named).await.unwrap_err().to_string().contains("reads `m`"));
     assert_eq!(rig.picture(&run).await, before);
@@ -173,7 +173,7 @@ async fn a_fork_goes_on_with_another_version() {
     let run = start(&rig, json!({"n": 1})).await;
     let right = register(&rig, RIGHT).await;
     let wish = ForkRun { version: Some(right.clone()), ..at_event(2) };
-    // Its start is the whole first transition: with another version it starts over.
+    // The start is one transition: a fork of it with another version starts over.
     let over = forked(&rig, &run, wish).await;
     rig.settle().await;
     assert_eq!(rig.output(&over).await, json!(5));
@@ -195,7 +195,7 @@ async fn a_fork_goes_on_with_another_version() {
     let kinds = rig.kinds(&fork).await;
     let place = kinds.iter().position(|kind| kind == "forked").unwrap();
     assert_eq!(kinds[place + 1], "version_changed");
-    // A fork of the fork, before and after its change, goes by the program of that time.
+    // A fork of the fork, before and after its change, uses the program of that time.
     let late = forked(&rig, &fork, at_event(place as u64 + 2)).await;
     let early = forked(&rig, &fork, at_event(asked)).await;
     rig.settle().await;
@@ -229,7 +229,7 @@ async fn work_a_fork_asks_for_again_has_the_key_of_its_origin() {
     let (one, three) =
         (run.task(rhythm_core::CommandId(2)).0, |run: &RunId| run.task(rhythm_core::CommandId(3)).0);
     assert_eq!(*a.lock().unwrap(), [&*one, "mine", &*one, "mine", &*one, "mine"]);
-    // Other input is other work.
+    // Different input is different work.
     assert_eq!(*b.lock().unwrap(), [three(&run), three(&first), three(&second)]);
 }
 

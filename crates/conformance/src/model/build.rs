@@ -1,4 +1,4 @@
-//! Requests made of shapes and of what the players remember.
+//! Builds requests from shapes and from the ledger.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +78,7 @@ pub fn mail(shape: &MailShape) -> Message {
     }
 }
 
-/// The end of an attempt, with the message its run gets.
+/// The end of an attempt, with the message for its run.
 pub fn finished(task: &ClaimedTask, shape: OutcomeShape) -> FinishedTask {
     let failed = || {
         let number = task.run.as_ref()?.1;
@@ -91,7 +91,7 @@ pub fn finished(task: &ClaimedTask, shape: OutcomeShape) -> FinishedTask {
             (TaskOutcome::Completed { output: json("\"done\"") }, told)
         }
         OutcomeShape::Retry(delay) => (TaskOutcome::Retry { failure: failure("BROKEN"), delay }, None),
-        // Nobody waits for a standalone task, so none is held.
+        // No run waits for a standalone task, so none is held.
         OutcomeShape::Exhausted { hold } if hold && task.run.is_some() => {
             (TaskOutcome::Exhausted { failure: failure("BROKEN"), hold }, None)
         }
@@ -128,7 +128,7 @@ pub fn item(
     shape: &StepShape,
 ) -> CommitItem {
     let run = draft.item.run.clone();
-    // Numbers are fresh for ever: even a run whose name was used before asks for new things.
+    // Numbers are never reused: even a run whose id was used before creates new tasks.
     let first = ledger.moves * 100 + place as u64 * 10;
     let mut draft = draft.marker("stepped").awaiting(&awaited(shape.awaiting));
     for (nth, task) in shape.tasks.iter().enumerate() {
@@ -172,15 +172,16 @@ pub fn item(
     item
 }
 
-/// Makes a good commit a refused one, usually.
+/// Usually turns a valid commit into a refused one.
 fn spoil(item: &mut CommitItem, wrong: Wrong) {
     let off = |number: u64, up: bool| if up { number + 1 } else { number.saturating_sub(1) };
     match wrong {
         Wrong::Nothing | Wrong::Worker | Wrong::Repeat => {}
-        // Far off: one more may be what the run has come to meanwhile, and nobody knows a revision unseen.
+        // Far off: the run may have reached the next revision, and no caller knows a revision it has not
+        // read.
         Wrong::Revision(true) => item.revision += 1_000,
         Wrong::Revision(false) => item.revision = item.revision.saturating_sub(1),
-        // Whoever holds a claim cannot have seen more than there is.
+        // A holder of a claim cannot have seen more deliveries than there are.
         Wrong::Arrived(up) => item.arrived = off(item.arrived, up && item.fence == Fence::Fused),
         Wrong::Claim(up) => match &mut item.fence {
             Fence::Claim(claim) => *claim = off(*claim, up),

@@ -1,11 +1,11 @@
-//! What the players remember: the claims they were given, what they sent, and every name that was used.
+//! Memory of the players: their claims, what they sent, and every name that was used.
 
 use rhythm_core::{CommandId, RunId, TaskId, Timestamp};
 use rhythm_engine::world::*;
 
 use super::moves::{Pick, Who};
 
-/// From this number on a run is one that never was.
+/// From this number on, a run that never existed.
 pub const NOBODY: u8 = 12;
 
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub struct Ledger {
     pub tasks: Vec<(usize, TaskId)>,
     pub timers: Vec<(usize, RunId, CommandId)>,
     pub workflow_was_paused: bool,
-    /// When the last sweep said that something is due.
+    /// When the next work is due, by the last sweep.
     pub next_due: Option<Timestamp>,
 }
 
@@ -57,7 +57,7 @@ impl Ledger {
         }
     }
 
-    /// A run by a small number: one of those that were named, newest first, or one that never was.
+    /// Returns a run by a small number: one of the known runs, newest first, or one that never existed.
     pub fn run(&self, who: Who, number: u8) -> RunId {
         let known: Vec<&RunId> =
             self.runs.iter().rev().filter(|(tenant, _)| *tenant == who.tenant).map(|(_, run)| run).collect();
@@ -95,7 +95,7 @@ impl Ledger {
     }
 }
 
-/// The claim that a pick means: an unused one, unless a used one is wanted, that `fits`.
+/// Returns the claim a pick selects among those that `fits`: an unused one, unless a used one is wanted.
 pub fn chosen<T>(held: &[Held<T>], pick: Pick, fits: impl Fn(&Held<T>) -> bool) -> Option<usize> {
     let all = held.iter().enumerate();
     let places: Vec<usize> =

@@ -1,4 +1,4 @@
-//! The whole observable state, read from both worlds and compared.
+//! Reads the whole observable state of both worlds and compares it.
 
 use std::fmt::Debug;
 
@@ -98,7 +98,7 @@ impl Pair {
     }
 }
 
-/// All rows of a list, page by page.
+/// Reads all rows of a list, page by page.
 async fn walk<T: Debug>(ask: impl AsyncFn(Option<String>) -> WorldResult<Page<T>>) -> WorldResult<Vec<T>> {
     let mut rows = Vec::new();
     let mut cursor = None;
@@ -112,7 +112,7 @@ async fn walk<T: Debug>(ask: impl AsyncFn(Option<String>) -> WorldResult<Page<T>
     }
 }
 
-/// Lists are newest first; rows of one moment come in any order.
+/// Lists are newest first; rows of the same moment have no order.
 fn newest_first<T: Debug>(
     rows: WorldResult<Vec<T>>,
     at: impl Fn(&T) -> (Timestamp, String),
@@ -123,7 +123,7 @@ fn newest_first<T: Debug>(
     Ok(rows)
 }
 
-/// The contract gives no order to what is around a run, except to its messages.
+/// The contract gives no order to the parts of a picture, except to its messages.
 fn tidy(picture: Option<Picture>) -> Option<Picture> {
     picture.map(|mut picture| {
         picture.tasks.sort_by(|a, b| a.id.cmp(&b.id));

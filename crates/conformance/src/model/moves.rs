@@ -1,5 +1,5 @@
-//! What may be asked of a world, as shapes: who, roughly what, and which of the things at hand. A shape names
-//! no ids, so a sequence stays meaningful when shrinking takes moves out of it. `build.rs` makes requests of it.
+//! Requests to a world as shapes: worker, rough content, and which of the known things. A shape names no ids,
+//! so a sequence stays meaningful when shrinking removes moves. `build.rs` turns it into requests.
 
 use proptest::prelude::*;
 use rhythm_core::Millis;
@@ -21,14 +21,14 @@ pub enum Move {
         hold: Millis,
         ask: Ask,
     },
-    /// All runs that sleep until a timer which is due after a while; one of them may be stepped at once.
+    /// Finds all sleeping runs whose timer is due after a while; one of them may be stepped at once.
     FindDue {
         who: Who,
         after: Pass,
         can: CanStep,
         step: Option<StepShape>,
     },
-    /// One that was found is stepped, and its timer fires with that.
+    /// Steps a found run, which fires its timer.
     Wake {
         due: Pick,
         step: StepShape,
@@ -42,7 +42,7 @@ pub enum Move {
         overdue: bool,
         ask: Ask,
     },
-    /// Whoever holds the first claim acts, with further claims of its own.
+    /// The holder of the first claim commits, with further claims of its own.
     Commit {
         items: Vec<StepShape>,
         released: Vec<(Pick, ReleaseShape)>,
@@ -53,7 +53,7 @@ pub enum Move {
         second: bool,
         step: StepShape,
     },
-    /// A run is created with its first step; with a version, only if that is the current one.
+    /// Creates a run with its first step; with a version, only if that is the current one.
     Begin {
         who: Who,
         run: RunShape,
@@ -81,21 +81,21 @@ pub enum Move {
     Look,
 }
 
-/// Which worker asks, for which tenant.
+/// A worker and its tenant.
 #[derive(Clone, Copy, Debug)]
 pub struct Who {
     pub tenant: usize,
     pub worker: usize,
 }
 
-/// One of the things at hand: `back` counts from the newest; `spent` ones were used already.
+/// Selects a known thing: `back` counts from the newest; `spent` ones were used already.
 #[derive(Clone, Copy, Debug)]
 pub struct Pick {
     pub back: usize,
     pub spent: bool,
 }
 
-/// What a claimer of runs says it can step.
+/// The kinds and workflows a claimer of runs lists.
 #[derive(Clone, Copy, Debug)]
 pub enum CanStep {
     Everything,
@@ -142,12 +142,12 @@ pub enum MailKind {
     Patch,
 }
 
-/// A transition: which claim it stands on, what it asks for, and how it is wrong.
+/// A transition: its claim, its commands, and its error.
 #[derive(Clone, Debug)]
 pub struct StepShape {
     pub claim: Pick,
     pub wrong: Wrong,
-    /// How many of the listed messages are consumed.
+    /// Number of listed messages that are consumed.
     pub consumed: usize,
     pub awaiting: u8,
     pub tasks: Vec<TaskShape>,
@@ -157,7 +157,7 @@ pub struct StepShape {
     pub cancel_tasks: Vec<Pick>,
     pub cancel_timers: Vec<Pick>,
     pub cancel_open: bool,
-    /// Failures of its tasks the run has dealt with, or failed of.
+    /// Failures of its tasks that the run handled, or that failed it.
     pub settled: Vec<(Pick, bool)>,
     pub more: bool,
     pub end: EndShape,
@@ -182,12 +182,12 @@ pub enum EndShape {
     Cancelled,
 }
 
-/// Where a worker that fuses knows the run from.
+/// Source of the run's row for a fused commit.
 #[derive(Clone, Copy, Debug)]
 pub enum RowShape {
-    /// It was listed with the task.
+    /// Returned with the task.
     Claimed,
-    /// It is as of now.
+    /// Read now.
     Current,
 }
 
@@ -259,14 +259,14 @@ pub enum Duty {
 #[derive(Clone, Copy, Debug)]
 pub enum Pass {
     By(Millis),
-    /// To just before, at, or just after the time the last sweep named.
+    /// To just before, at, or just after the due time of the last sweep.
     ToDue(i64),
     Back(Millis),
-    /// Past every month that was prepared.
+    /// Past every prepared month.
     Months,
 }
 
-/// How often each kind of move comes.
+/// Draws a move, weighted by kind.
 pub fn any_move() -> impl Strategy<Value = Move> {
     use super::shapes::*;
     prop_oneof![

@@ -14,9 +14,9 @@ use super::super::play::{HOLD, card};
 use super::ledger::Ledger;
 use super::moves::Who;
 
-/// The workers and the process each lives in.
+/// The workers, each with its process.
 pub const WORKERS: [(&str, usize); 3] = [("w1", 0), ("w2", 1), ("w3", 0)];
-/// The last one promised to be heard of this often, the others nothing.
+/// Heartbeat timeout of the last worker; the others have none.
 const SILENCE: Millis = Millis(60_000);
 pub const TENANTS: [&str; 2] = ["default", "other"];
 
@@ -24,13 +24,13 @@ pub struct Pair {
     pub model: [MemoryWorld; 2],
     pub world: [Arc<dyn World>; 2],
     pub ledger: Ledger,
-    /// How often each kind of answer was given.
+    /// Number of answers of each kind.
     pub tally: BTreeMap<String, u64>,
     clock: Arc<ManualClock>,
     stage: Box<dyn Stage>,
 }
 
-/// Puts one request to both worlds and gives the answer they agree on.
+/// Sends one request to both worlds and returns the answer they agree on.
 macro_rules! both {
     ($pair:expr, $process:expr, $method:ident, $request:expr) => {{
         let request = $request;
@@ -42,7 +42,7 @@ macro_rules! both {
 }
 pub(super) use both;
 
-/// Errors are equal when their codes are: the words are each world's own.
+/// Errors are equal if their codes are: the texts are up to each world.
 pub fn agree<Q: Debug, A: Debug>(what: &str, request: &Q, expected: &WorldResult<A>, found: &WorldResult<A>) {
     let show = |answer: &WorldResult<A>| match answer {
         Ok(answer) => format!("{answer:#?}"),
@@ -57,7 +57,7 @@ pub fn agree<Q: Debug, A: Debug>(what: &str, request: &Q, expected: &WorldResult
     }
 }
 
-/// Where two long texts part, with the lines before that they share.
+/// Returns the first difference of two long texts, with the lines before it.
 fn first_difference(expected: &str, found: &str) -> String {
     let (expected, found): (Vec<_>, Vec<_>) = (expected.lines().collect(), found.lines().collect());
     let same = expected.iter().zip(&found).take_while(|(expected, found)| expected == found).count();
@@ -101,7 +101,7 @@ impl Pair {
         WorkerCard { silence: if last { SILENCE } else { card.silence }, ..card }
     }
 
-    /// A plain heartbeat: also a write, so that both worlds have stored the time.
+    /// Sends a plain heartbeat. It is also a write, so both worlds store the time.
     pub async fn beat(&mut self, who: Who) {
         let card = self.card(who);
         let tenant = self.tenant(who);
@@ -109,9 +109,9 @@ impl Pair {
         let _ = both!(self, self.process(who), extend, request);
     }
 
-    /// One process goes and comes back before anybody notices.
+    /// Replaces one process before its absence is noticed.
     pub async fn reenter(&mut self, process: usize) {
-        // Worlds that ask a server for the time keep none themselves: a new process must not find it gone back.
+        // Worlds that use a server's clock store no time: a new process must not see it gone back.
         let now = self.now().await;
         self.set_clock(now);
         self.model[process] = self.model[1 - process].handle();
@@ -134,7 +134,7 @@ impl Pair {
         self.saw(&name, [answer.map_err(|error| error.code())]);
     }
 
-    /// Remembers which answers came up.
+    /// Counts the answers.
     pub fn saw<T: Debug>(&mut self, what: &str, answers: impl IntoIterator<Item = T>) {
         for answer in answers {
             *self.tally.entry(format!("{what} {answer:?}").replace('"', "")).or_default() += 1;

@@ -1,4 +1,4 @@
-//! Each move as it is played: a request to both worlds, and what the players learn of the answer.
+//! Plays each move: sends a request to both worlds and records the answer.
 
 use rhythm_core::{BlobRef, Millis, WorkflowKind};
 use rhythm_engine::world::*;
@@ -57,7 +57,7 @@ impl Pair {
             Move::Reenter(process) => self.reenter(usize::from(process)).await,
             Move::Look => self.look().await,
         }
-        // What different moves make ready is told apart by its time: in one moment, transitions are unordered.
+        // Work made ready by different moves differs in time: within one moment, transitions are unordered.
         if !several_at_once {
             self.tick();
         }
@@ -74,7 +74,7 @@ impl Pair {
         }
     }
 
-    /// Claims runs; with room for all of them they are compared in any order.
+    /// Claims runs. If the limit leaves room for all of them, their order does not matter.
     async fn claim(&mut self, who: Who, limit: usize, can: CanStep, (hold, ask): (Millis, Ask)) {
         let (kinds, workflows) = programs(can);
         let (tenant, worker) = (self.tenant(who), self.worker(who));
@@ -113,7 +113,7 @@ impl Pair {
         any
     }
 
-    /// Several runs that one request made ready stand in the queue in any order: they are claimed together.
+    /// Runs made ready by one request have no order in the queue: they are claimed together.
     pub async fn claim_what_ties(&mut self, who: Who) {
         self.claim(who, ALL, CanStep::Everything, (HOLD, Ask::default())).await;
     }

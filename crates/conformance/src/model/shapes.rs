@@ -1,4 +1,4 @@
-//! How the shapes of `moves.rs` are drawn. Names come from small sets, so that things meet again.
+//! Generators for the shapes of `moves.rs`. Names come from small sets, so that they repeat.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn run_number() -> impl Strategy<Value = u8> {
     prop_oneof![12 => 0..4_u8, 6 => 4..NOBODY, 1 => Just(NOBODY)]
 }
 
-/// Odd lengths, so that two things are seldom due at one moment, and 0 for those that are.
+/// Odd lengths, so that due times seldom coincide, and 0 for those that do.
 fn length() -> impl Strategy<Value = Millis> {
     prop_oneof![2 => Just(0_u64), 3 => 1..3_000_u64, 3 => 3_000..100_000_u64].prop_map(Millis)
 }
@@ -177,7 +177,7 @@ pub fn claim_runs() -> impl Strategy<Value = Move> {
     })
 }
 
-/// Few numbers, so that a repeated call often finds what an earlier one took.
+/// Few numbers, so that a repeated call often matches an earlier one.
 fn ask() -> impl Strategy<Value = Ask> {
     (0..3_u64, prop::bool::weighted(0.3)).prop_map(|(number, again)| Ask { number, again })
 }

@@ -1,4 +1,4 @@
-//! The moves that step runs: commits under a claim, fused ones, repeated ones and spoiled ones.
+//! Moves that step runs: commits under a claim, fused, repeated and spoiled ones.
 
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ impl Pair {
         let items = match shape.wrong {
             Wrong::Repeat => self.sent_before(who, shape.claim).into_iter().collect(),
             _ => {
-                // There is nothing yet that its first step could take back or be wrong about.
+                // A new run has nothing its first step could cancel or be wrong about.
                 (shape.wrong, shape.more) = (Wrong::Nothing, false);
                 (shape.cancel_tasks, shape.cancel_timers) = (Vec::new(), Vec::new());
                 let start = message("start", MessageBody::Start(Start { input: new.input.clone() }));
@@ -130,7 +130,7 @@ impl Pair {
         self.send(who, items, vec![]).await;
     }
 
-    /// Whether a run waits for its delayed start: whoever claims it then has a message that ends it, and does.
+    /// Whether a run waits for its delayed start. A claimer then has a message that ends it, and ends it.
     async fn starts_later(&self, who: Who, run: &RunId) -> bool {
         let picture = self.model[0].picture(&self.tenant(who), run).await.ok().flatten();
         picture.is_some_and(|picture| picture.timers.iter().any(|timer| timer.what == "start"))
@@ -179,7 +179,7 @@ impl Pair {
         }
     }
 
-    /// The claims a commit gave are claims like any other.
+    /// Claims from a commit are claims like any other.
     fn take_own(&mut self, who: Who, item: &CommitItem, done: &Done, at: Timestamp) {
         for claim in &done.claimed {
             let Some(new) = item.tasks.iter().find(|task| task.id == claim.task).cloned() else { continue };
@@ -202,13 +202,13 @@ impl Pair {
     }
 }
 
-/// Who sends a commit: its holder, or somebody else.
+/// The sender of a commit: its holder, or for `Wrong::Worker` another worker.
 fn sender(who: Who, wrong: Wrong) -> Who {
     let other = (who.worker + 1) % WORKERS.len();
     if matches!(wrong, Wrong::Worker) { Who { worker: other, ..who } } else { who }
 }
 
-/// The parts of one request are written in any order, or at once: what one does to another is open.
+/// The parts of one request are written in any order, or at once, so one must not affect another.
 fn keep_to_itself(shape: &mut StepShape) {
     shape.mail.clear();
     shape.children.clear();

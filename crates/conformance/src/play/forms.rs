@@ -1,4 +1,4 @@
-//! What the conformance tests put into requests: plain things to be changed with struct update syntax.
+//! Values for the requests of conformance tests; tests change them with struct update syntax.
 
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ pub fn delayed(delay: Millis) -> TaskOptions {
 }
 
 pub fn message(id: &str, body: MessageBody) -> Message {
-    // The world stamps the time; a foolish one here shows whether it does.
+    // The world sets the time; an absurd one here shows whether it does.
     let at = Timestamp(7);
     Message { id: id.into(), at, actor: Actor("user:bob".to_owned()), trace: None, body }
 }
@@ -102,7 +102,7 @@ pub fn result_of(task: &ClaimedTask) -> Message {
     Message { id: MessageId::task(number), ..message }
 }
 
-/// A task that completed, with the message for its run if it has one.
+/// A completed task, with the message for its run if it has one.
 pub fn completed(task: &ClaimedTask) -> FinishedTask {
     let outcome = TaskOutcome::Completed { output: json("\"done\"") };
     let message = task.run.as_ref().map(|_| result_of(task));

@@ -1,4 +1,4 @@
-//! Compensation by hand: a run is asked to take back what it did.
+//! Compensation on request.
 
 use rhythm_core::message::{Compensate, Message, MessageBody};
 use rhythm_core::{Compensation, MessageId, RunId, Status, Timestamp};
@@ -9,19 +9,20 @@ use crate::error::EngineError;
 use crate::tokens::undoable;
 use crate::world::*;
 
-/// A run that takes back what it did.
+/// Result of a compensation request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TakingBack {
-    /// Whose work is undone, the last first.
+    /// Nodes whose work is undone, last first.
     pub nodes: Vec<String>,
-    /// It had not ended: it was cancelled, and takes back first.
+    /// Whether the run was live: it is cancelled, and compensates first.
     pub cancelled: bool,
 }
 
 impl Client {
-    /// Has the compensators of a run do their work. A run that has ended is open until they have, and ends then as it had
-    /// before, or failed when something is left; one that has not ended is cancelled, which comes to the same. What was left
-    /// is asked for again by asking again.
+    /// Runs the compensators of a run. An ended run is reopened for them; afterwards it ends as before, or as
+    /// failed if a compensator failed. A live run is cancelled, which runs them too. Calling again retries
+    /// the compensators that failed. Fails if the run is compensated, is compensating now, or has nothing to
+    /// compensate.
     pub async fn compensate(&self, run: &RunId, reason: &str) -> Result<TakingBack, EngineError> {
         let picture = self.picture(run).await?;
         let summary = &picture.summary;

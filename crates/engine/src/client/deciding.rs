@@ -1,4 +1,4 @@
-//! Answers to approvals: who may give them, that one counts, and telling everybody else so.
+//! Answers to approvals: checks who may answer, and reports which answer counted.
 
 use rhythm_core::message::{ApprovalDecided, Message, MessageBody};
 use rhythm_core::{Actor, CommandId, MessageId, Payload, RunId, Status};
@@ -7,6 +7,7 @@ use super::Client;
 use crate::error::EngineError;
 use crate::world::*;
 
+/// Decision of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     Approve,
@@ -22,15 +23,15 @@ impl Decision {
     }
 }
 
-/// In whose name a decision is made.
+/// Name under which a decision is made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Identity {
     /// The client's own.
     #[default]
     Own,
-    /// Somebody else's, whom the client speaks for; history has both.
+    /// The name of another person the client acts for; history has both.
     Delegate(String),
-    /// That of the person a signed link was made for; history says that it came by a link.
+    /// The name a signed link was made for; history records that the answer came by a link.
     Link(String),
 }
 
@@ -46,20 +47,21 @@ pub struct Decide {
 }
 
 impl Decide {
+    /// Returns an answer in the client's own name, without comments and data.
     pub fn new(run: RunId, approval: CommandId, decision: Decision) -> Self {
         let (identity, comments, data) = (Identity::Own, String::new(), Payload::null());
         Self { run, approval, decision, identity, comments, data }
     }
 }
 
-/// The run's own name, when it gives up or takes back a question.
+/// Name used when the run itself times out or withdraws an approval.
 const SYSTEM: &str = "system";
 const LONGEST_NAME: usize = 200;
 const LONGEST_COMMENT: usize = 10_000;
 
 impl Client {
-    /// Sends an answer. Refused are those who may not give one, and whoever comes after somebody else; to repeat one's own
-    /// is fine. Whether it came in time is known once the run has taken it: [`Self::verdict`].
+    /// Sends an answer. Fails if this person may not answer or another answer came first; repeating one's own
+    /// answer is fine. Whether it came in time is known once the run has consumed it: [`Self::verdict`].
     pub async fn decide(&self, request: &Decide) -> Result<(), EngineError> {
         let row = self.approval(&request.run, request.approval).await?;
         if row.state != ApprovalState::Pending {
@@ -94,7 +96,8 @@ impl Client {
         }
     }
 
-    /// What became of an answer that was sent: it counted, something else came first, or the run has not taken it yet.
+    /// Returns the approval once it is closed by this answer; `None` while the run has not consumed it. Fails
+    /// if another answer came first or the approval was cancelled.
     pub async fn verdict(&self, request: &Decide) -> Result<Option<ApprovalRow>, EngineError> {
         let row = self.approval(&request.run, request.approval).await?;
         if row.state == ApprovalState::Pending {
@@ -104,8 +107,8 @@ impl Client {
         Ok(Some(row))
     }
 
-    /// A run that failed just before it could take an answer keeps it: it counts when the run is opened again, and whoever
-    /// gave it is told so.
+    /// A run that failed just before it could consume an answer keeps it. The answer counts when the run is
+    /// reopened, and the error says so.
     async fn kept_or_closed(&self, request: &Decide, row: ApprovalRow) -> Result<(), EngineError> {
         if row.state == ApprovalState::Cancelled {
             let picture = self.picture(&request.run).await?;
@@ -125,11 +128,12 @@ impl Client {
         self.same_or_closed(request, row)
     }
 
-    /// Puts an answer into a run's inbox without asking who may give it; only the first one counts.
+    /// Puts an answer into a run's inbox without checking who may give it; only the first one counts.
     pub async fn answer_unasked(&self, run: &RunId, decided: ApprovalDecided) -> Result<(), EngineError> {
         self.send(run, MessageId::approval(decided.approval), MessageBody::ApprovalDecided(decided)).await
     }
 
+    /// Returns one approval. Fails if it is unknown.
     pub async fn approval(&self, run: &RunId, approval: CommandId) -> Result<ApprovalRow, EngineError> {
         if let Some(row) = self.world.approval(&self.tenant, run, approval).await? {
             return Ok(row);
@@ -138,8 +142,8 @@ impl Client {
         Err(EngineError::UnknownApproval { run: run.to_string(), approval: approval.to_string() })
     }
 
-    /// An approval as people name it: by its number, or by its node, of whose visits the one that waits is meant, else the
-    /// last.
+    /// Finds an approval by its number, or by its node: the pending one, else the latest. Fails if there is
+    /// none.
     pub async fn find_approval(&self, run: &RunId, name: &str) -> Result<ApprovalRow, EngineError> {
         if let Ok(number) = name.parse() {
             return self.approval(run, CommandId(number)).await;
@@ -167,7 +171,7 @@ impl Client {
         Err(EngineError::UnknownApproval { run: run.to_string(), approval: format!("node {name}") })
     }
 
-    /// Who decides, and who history says has sent it.
+    /// Returns the name that decides, and the actor recorded as the sender.
     fn speaker(&self, identity: &Identity) -> (String, Actor) {
         match identity {
             Identity::Own => (person(&self.actor.0).to_owned(), self.actor.clone()),
@@ -185,7 +189,7 @@ impl Client {
         Err(EngineError::ApprovalClosed(Box::new(row)))
     }
 
-    /// The answer that was there first, which may still wait to be taken.
+    /// Returns the first answer, which may still be in the inbox.
     async fn first_answer(&self, run: &RunId, approval: CommandId) -> Result<ApprovalRow, EngineError> {
         let inbox = self.picture(run).await?.inbox;
         let row = self.approval(run, approval).await?;

@@ -1,4 +1,4 @@
-//! Opening failed runs again, and what becomes of dead letters.
+//! Reopens failed runs; requeues and discards dead letters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,23 +15,27 @@ use crate::programs::Programs;
 use crate::travel::{new_task, past};
 use crate::world::*;
 
-/// So many waiting messages of a run are seen at once.
+/// Largest number of inbox messages a picture shows.
 const MOST_ANSWERS: usize = 100;
 
-/// How a failed run is opened again.
+/// Request to reopen a failed run.
 #[derive(Clone, Debug, Default)]
 pub struct RetryRun {
     pub reason: String,
-    /// From now on. A run that had a deadline and is given none here has as long as it had before.
+    /// New deadline, counted from now. By default as long as the run's last deadline, if it had one.
     pub deadline: Option<Millis>,
 }
 
 impl Client {
-    /// Opens a failed run again: what failed it is tried anew. A child that failed it is opened with it.
+    /// Reopens a failed run and retries the task or message that failed it. A child that failed it is
+    /// reopened too. Fails if the run is unknown, has not failed and is not blocked, was compensated, or
+    /// cannot continue past its deadline.
     pub async fn retry_run(&self, run: &RunId, reason: &str) -> Result<(), EngineError> {
         self.retry_run_with(run, RetryRun { reason: reason.to_owned(), deadline: None }).await
     }
 
+    /// Like [`Self::retry_run`], with a new deadline if `wish` has one. Fails also if it has one and the run
+    /// has not failed.
     pub async fn retry_run_with(&self, run: &RunId, wish: RetryRun) -> Result<(), EngineError> {
         let mut chain = vec![run.clone()];
         let mut place = 0;
@@ -50,8 +54,8 @@ impl Client {
             }
             place += 1;
         }
-        // Children first: whoever stops halfway leaves nobody waiting for a run that stays failed. A child that
-        // ends before its parent is open answers into the parent's inbox, where the parent finds it.
+        // Children first: if the caller crashes halfway, no run waits for a child that stays failed. A child
+        // that ends before its parent is reopened answers into the parent's inbox.
         for one in chain.iter().rev() {
             let deadline = wish.deadline.filter(|_| one == run);
             self.reopen(one, RetryRun { deadline, ..wish.clone() }).await?;
@@ -59,7 +63,7 @@ impl Client {
         Ok(())
     }
 
-    /// How a failed run is opened with another version: the child that failed it is open again already.
+    /// Returns how to reopen a failed run with another version, after reopening the child that failed it.
     pub(crate) async fn opening_with_child(
         &self,
         picture: &Picture,
@@ -87,7 +91,7 @@ impl Client {
         }
         let reason = wish.reason.as_str();
         if picture.summary.blocked.is_some() && !picture.summary.status.is_final() {
-            // Nodes that hold it up are tried again; whatever else blocks it is forgotten.
+            // Nodes the run is held for are tried again; any other block is cleared.
             for node in held_nodes(&picture) {
                 let wish = RetryNode { node, config: None, reason: reason.to_owned() };
                 Box::pin(self.retry_node(run, wish)).await?;
@@ -101,7 +105,7 @@ impl Client {
         Ok(())
     }
 
-    /// What failed a run, to be tried anew.
+    /// Collects the tasks and messages that failed a run, to be tried again.
     async fn opening(&self, picture: &Picture, wish: RetryRun) -> Result<Opening, EngineError> {
         let run = &picture.summary.id;
         let (mut requeue, mut redeliver, mut tasks) = (Vec::new(), Vec::new(), Vec::new());
@@ -119,12 +123,12 @@ impl Client {
                     }
                 }
                 MessageBody::ChildFailed(failed) => {
-                    // A child that is opened or started anew answers by itself.
+                    // A child that is reopened or started again answers by itself.
                     if !self.child_will_answer(picture, failed.child).await? {
                         redeliver.push(again(message, picture.summary.revision));
                     }
                 }
-                // A run whose deadline came before its start has its start still to come.
+                // The deadline passed before the start, so the start comes now.
                 MessageBody::DeadlineReached if picture.row.state.snapshot.is_none() => {
                     let body = MessageBody::Start(Start { input: picture.input.clone() });
                     let start = Message { id: MessageId::start(), body, ..message.clone() };
@@ -142,7 +146,7 @@ impl Client {
         Ok(Opening { reason: wish.reason, requeue, redeliver, fresh })
     }
 
-    /// How long a run had until its deadline, when it was given that last.
+    /// Returns the length of a run's deadline when it was last set.
     pub(super) async fn had(&self, picture: &Picture) -> Result<Option<Millis>, EngineError> {
         let Some(deadline_at) = picture.summary.deadline_at else { return Ok(None) };
         let history = self.history(&picture.summary.id).await?;
@@ -153,11 +157,12 @@ impl Client {
         Ok(Some(given.unwrap_or(deadline_at.since(picture.summary.created_at))))
     }
 
-    /// The tasks that were stopped with a run, to begin anew. What took something back cannot be done again.
+    /// Returns the tasks that were stopped with a run, to start again. A run that has compensated cannot
+    /// repeat them.
     async fn stopped_by_deadline(&self, picture: &Picture) -> Result<Vec<NewTask>, EngineError> {
         let run = &picture.summary.id;
         let refused = || EngineError::PastDeadline(run.to_string());
-        // A picture shows no more: an answer that is not seen would be asked for again.
+        // The picture shows no more messages: a task whose answer is not shown would be done twice.
         if picture.inbox.len() >= MOST_ANSWERS {
             let help = "fork it at an event before its deadline";
             return Err(EngineError::Invalid(format!("too many answers wait for run {run}: {help}")));
@@ -179,7 +184,8 @@ impl Client {
         let answers: BTreeMap<&MessageId, &MessageBody> =
             picture.inbox.iter().map(|message| (&message.id, &message.body)).collect();
         let answer = |id: MessageId| answers.get(&id).copied();
-        // A child has ended with its run and cannot be started again; one that was faster has an answer.
+        // A child that ended with the run cannot be started again. One that completed before has its answer
+        // in the inbox.
         let finished = |child: &CommandId| {
             matches!(answer(MessageId::child(*child)), Some(MessageBody::ChildCompleted(_)))
         };
@@ -192,15 +198,15 @@ impl Client {
         Ok(stopped.map(|(_, spec)| new_task(run, spec)).collect())
     }
 
-    /// Whether a child answers its reopened parent: it is open, or has told what it came to since, or it never
-    /// existed and can be started now.
+    /// Returns whether a child answers its reopened parent: it is live, its answer is in the inbox, or it
+    /// never existed and was started now.
     async fn child_will_answer(&self, parent: &Picture, child: CommandId) -> Result<bool, EngineError> {
         let id = parent.summary.id.child(child);
         if let Some(picture) = self.world.picture(&self.tenant, &id).await? {
             let answer = MessageId::child(child);
             let told = parent.inbox.iter().any(|message| message.id == answer);
             let status = picture.summary.status;
-            // One that completed has told so: otherwise it could not have failed its parent before.
+            // A completed child has answered: otherwise another cause could not have failed its parent.
             return Ok(told || !status.is_final() || status == Status::Completed);
         }
         let history = self.history(&parent.summary.id).await?;
@@ -233,13 +239,14 @@ impl Client {
         Ok(true)
     }
 
-    /// Runs a dead letter again. When it failed its run, the run is opened again with it.
+    /// Requeues a dead letter. If it failed its run, the run is reopened with it. Fails if the letter is
+    /// unknown or decided, if the run handled the failure, or if the run was compensated.
     pub async fn requeue_dead(&self, task: &TaskId) -> Result<(), EngineError> {
         let letter = self.open_letter(task).await?;
         if let (Some(run), Some(number), LetterStatus::Pending) = (&letter.run, letter.number, letter.status)
         {
             let picture = self.picture(run).await?;
-            // What a compensator could not do is asked for again by `compensate`, and by that alone.
+            // A failed compensator is retried by `compensate` only.
             if picture.is_compensated() {
                 return Err(EngineError::Compensated(run.to_string()));
             }
@@ -254,7 +261,7 @@ impl Client {
         Ok(())
     }
 
-    /// Drops a dead letter; a run held for it gets the failure.
+    /// Discards a dead letter; a run held for it gets the failure. Fails if the letter is unknown or decided.
     pub async fn discard_dead(&self, task: &TaskId) -> Result<(), EngineError> {
         let letter = self.open_letter(task).await?;
         let message = letter.number.filter(|_| letter.held).map(|number| Message {
@@ -268,7 +275,7 @@ impl Client {
         Ok(())
     }
 
-    /// The failure of a task, whatever became of it.
+    /// Returns the failure record of a task, whatever its status. Fails if there is none.
     pub async fn dead_letter(&self, task: &TaskId) -> Result<DeadLetter, EngineError> {
         let (tenant, statuses) = (self.tenant.clone(), LetterStatus::ALL.into());
         let query =
@@ -277,7 +284,8 @@ impl Client {
         found.ok_or_else(|| EngineError::UnknownLetter(task.to_string()))
     }
 
-    /// One nobody has decided about. The world says why what a run handled is nobody's to decide about.
+    /// Returns a letter that was not decided. For a handled failure, the world returns the reason it cannot
+    /// be decided.
     async fn open_letter(&self, task: &TaskId) -> Result<DeadLetter, EngineError> {
         let letter = self.dead_letter(task).await?;
         match letter.status {
@@ -288,7 +296,8 @@ impl Client {
         }
     }
 
-    /// The nodes of a graph that asked for tasks, by their numbers: of what is under way, and of what the history tells.
+    /// Returns the nodes that requested tasks, by task number, from the open work and the history of a graph
+    /// run; empty for other kinds.
     pub async fn nodes_of_tasks(&self, run: &RunId) -> Result<BTreeMap<CommandId, String>, EngineError> {
         let picture = self.picture(run).await?;
         let mut nodes = BTreeMap::new();
@@ -312,7 +321,7 @@ fn held_nodes(picture: &Picture) -> BTreeSet<String> {
     marked.map(|(node, _)| node.to_owned()).collect()
 }
 
-/// The failing message once more, under a name of its own.
+/// Returns a copy of the failing message with its own id.
 pub(super) fn again(message: &Message, revision: u64) -> Message {
     let id = MessageId::new(format!("{}#{revision}", message.id));
     Message { id, ..message.clone() }

@@ -1,4 +1,5 @@
-//! Registering workflows: graphs with the content they refer to, flows with the schedules their front matter declares.
+//! Registers workflows: graphs with the content they refer to, flows with the schedules in their front
+//! matter.
 
 use std::path::Path;
 
@@ -25,7 +26,7 @@ pub enum Rescheduled {
 }
 
 impl Client {
-    /// Registers a workflow and makes this version of it current. A flow is read, checked and compiled first.
+    /// Registers a workflow and makes this version current. Fails if the text does not compile.
     pub async fn register(
         &self,
         workflow: &str,
@@ -41,7 +42,8 @@ impl Client {
         Ok(version)
     }
 
-    /// Makes a definition of a text, with the content it refers to as far as it is among the tenant's blobs.
+    /// Builds a definition from a text, with the content it refers to that is among the tenant's blobs.
+    /// Returns `Refused` with diagnostics if the text has errors; fails if the world fails.
     pub async fn define(
         &self,
         workflow: &str,
@@ -99,11 +101,11 @@ impl Client {
         Ok(around)
     }
 
-    /// Every type a node of a graph may have: those built in, and those that were registered.
+    /// Returns every node type available to graphs: built-in and registered.
     pub async fn node_types(&self) -> Result<Registry, EngineError> {
         let mut registry = Registry::default();
         for kind in self.world.node_types(&self.tenant).await? {
-            // One that has been built in since is that one now.
+            // A registered name that became built in later means the built-in type.
             if let Err(bad) = registry.add(kind) {
                 tracing::warn!(%bad, "a registered node type is passed over");
             }
@@ -111,8 +113,8 @@ impl Client {
         Ok(registry)
     }
 
-    /// Registers a type of node, or another form of one. Graphs that are registered already keep the form they were
-    /// compiled with.
+    /// Registers a node type or replaces it. Registered graphs keep the form they were compiled with. Fails
+    /// if the type is invalid or built in.
     pub async fn put_node_type(&self, kind: NodeType) -> Result<Controlled, EngineError> {
         let kind = self.with_schemas(kind).await?;
         Registry::default().add(kind.clone()).map_err(|bad| EngineError::Invalid(bad.to_string()))?;
@@ -141,8 +143,8 @@ impl Client {
         Ok(Some(serde_json::from_slice(&bytes).unwrap_or_else(|_| text())))
     }
 
-    /// Registers what [`define`](crate::definitions::define) made of a text and makes it current; its schedule comes,
-    /// changes or goes with it.
+    /// Registers a definition made by [`define`](crate::definitions::define) and makes it current; adds,
+    /// changes or removes its schedule. Fails if a schedule of that name was added by hand.
     ///
     /// Version and schedule are two writes. Whoever dies between them leaves the schedule as it was, which starts the
     /// new version; registering the same text again brings it up to date.
@@ -222,7 +224,7 @@ impl Client {
 
     async fn withdraw_schedule(&self, name: String) -> Result<(), EngineError> {
         match self.control(Control::RemoveSchedule { name }).await {
-            // Somebody else was faster.
+            // Another process removed it already.
             Ok(_) | Err(EngineError::World(WorldError::NotFound(_))) => Ok(()),
             Err(error) => Err(error),
         }

@@ -1,4 +1,4 @@
-//! A failed node once more: as it was, or with another config, which is a patch of its run.
+//! Retries a failed node: as it was, or with another config, which is a patch of its run.
 
 use rhythm_core::message::{Message, MessageBody, Patched, Replay};
 use rhythm_core::{BlockedCode, CommandId, MessageId, Payload, RunId, Status, TaskId, Timestamp};
@@ -15,14 +15,14 @@ use crate::world::*;
 #[derive(Clone, Debug, Default)]
 pub struct RetryNode {
     pub node: String,
-    /// Replaces what the node's config is in this run.
+    /// Replaces the node's config in this run.
     pub config: Option<Value>,
     pub reason: String,
 }
 
-/// What stopped a run at a node.
+/// Way in which a node stopped its run.
 enum Stopped {
-    /// The run has failed of it.
+    /// The node's failure failed the run.
     Failed,
     /// The run is held for the node's task.
     Held { task: TaskId, command: CommandId },
@@ -31,8 +31,9 @@ enum Stopped {
 }
 
 impl Client {
-    /// Tries the node again that failed a run, or that a run is held for. With a config its work begins anew, with the tokens
-    /// it has; without one what it asked for is tried again as it was.
+    /// Retries the node that failed a run, or that a run is held for. With a config, the node starts again
+    /// with its tokens; without one, its requests are repeated unchanged. Fails if the node is unknown, the
+    /// run is not stopped at it, or the config would be refused as a patch.
     pub async fn retry_node(&self, run: &RunId, wish: RetryNode) -> Result<(), EngineError> {
         let picture = self.picture(run).await?;
         let program = program_of(self, &picture.row).await?;
@@ -41,7 +42,7 @@ impl Client {
         if graph.find(&wish.node).is_none() {
             return Err(EngineError::UnknownNode { run: run.to_string(), node: wish.node });
         }
-        // What each node waited for when the run stopped.
+        // The commands each node waited for when the run stopped.
         let mut asked: Vec<(String, CommandId)> = Vec::new();
         let mut held = None;
         if let Some(snapshot) = snapshot {
@@ -77,7 +78,7 @@ impl Client {
         }
     }
 
-    /// Opens the run with the patch and then what makes the node begin anew, in one.
+    /// Reopens the run with the patch and the message that restarts the node, in one write.
     async fn replay_failed(
         &self,
         picture: &Picture,
@@ -92,7 +93,7 @@ impl Client {
         if let Some(cause) = &picture.failed_by {
             let command =
                 answered(&cause.body).filter(|command| asked.contains(&(wish.node.clone(), *command)));
-            // One that failed as soon as it began has asked for nothing: what led to it leads to it again.
+            // A node that failed as soon as it began requested nothing: the message that led to it is enough.
             redeliver.push(match command {
                 Some(command) => {
                     superseded = Some(run.task(command));
@@ -108,7 +109,7 @@ impl Client {
             self.had(picture).await?.map(|deadline| Box::new(FreshTime { deadline, tasks: Vec::new() }));
         let run = run.clone();
         self.control(Control::Reopen { run, revision, reason, requeue, redeliver, fresh }).await?;
-        // What the new try takes the place of is nobody's concern any more.
+        // The letter of the replaced task needs no decision any more.
         let letter = picture.dead.iter().find(|letter| Some(&letter.task) == superseded.as_ref());
         if let Some(letter) = letter {
             let task = letter.task.clone();
@@ -120,7 +121,7 @@ impl Client {
         Ok(())
     }
 
-    /// The run takes back the task it is held for when it begins the node anew.
+    /// The run withdraws the task it is held for when it restarts the node.
     async fn replay_held(
         &self,
         run: &RunId,
@@ -180,7 +181,7 @@ fn what_stopped(
     }
 }
 
-/// What a message answers, or what a node waited for that is begun anew.
+/// Returns the command a message answers, or for a replay the command of the restarted node.
 fn answered(body: &MessageBody) -> Option<CommandId> {
     match body {
         MessageBody::ApprovalDecided(decided) => Some(decided.approval),
@@ -189,7 +190,7 @@ fn answered(body: &MessageBody) -> Option<CommandId> {
     }
 }
 
-/// The patch that gives a node another config.
+/// Builds the patch that replaces a node's config.
 fn replacing(document: &Value, node: &str, config: &Value) -> Value {
     let nodes = document.get("nodes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let is_it = |found: &Value| ["id", "node_id"].iter().any(|key| found.get(key) == Some(&json!(node)));

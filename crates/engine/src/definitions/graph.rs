@@ -1,4 +1,4 @@
-//! Graphs: compiled once, with the content they refer to, and loaded from the compiled form.
+//! Compiles graphs once, with the content they refer to, and loads them from the compiled form.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,19 +14,19 @@ use serde_json::Value;
 use super::{Defined, Refused};
 use crate::world::Definition;
 
-/// What references lead to, by their full names: `cas://sha256:..`.
+/// Referenced content by full name: `cas://sha256:..`.
 pub type Content = BTreeMap<String, Value>;
 
-/// Says why a program inside of a graph cannot be read.
+/// Returns why a program inside a graph cannot be parsed.
 pub type ReadProgram = fn(Language, &str) -> Result<(), String>;
 
-/// What a graph is compiled with besides its text.
+/// Inputs of a graph's compilation besides its text.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     pub content: Content,
     pub registry: Registry,
     pub programs: ReadProgram,
-    /// Takes flows with calls that are sure to throw, as scenarios do.
+    /// Accepts flows with calls that are sure to throw, as scenarios do.
     pub sure_to_throw: bool,
 }
 
@@ -41,7 +41,7 @@ impl Default for Surroundings {
     }
 }
 
-/// Whoever does not know the languages leaves programs to those who run them.
+/// Accepts every program: without the languages, parsing is left to the processes that run them.
 pub(crate) fn unread(_: Language, _: &str) -> Result<(), String> {
     Ok(())
 }
@@ -83,8 +83,8 @@ pub(super) fn define(plain: Definition, around: &Surroundings) -> Result<Defined
     Ok(Defined { definition, settings, remarks: diagnostics, tasks, files })
 }
 
-/// The same text is another version once content it lacked is there, or a type it uses has become another: a version
-/// never changes.
+/// Returns the version of a graph. It covers missing content and the node types in use, because a version
+/// never changes: the same text gets another version when content appears or a type changes.
 fn version(source: &str, graph: &Graph, around: &Surroundings) -> Version {
     let mut text = source.to_owned();
     let missing = references(source).into_iter().filter(|reference| !around.content.contains_key(reference));
@@ -101,7 +101,7 @@ fn version(source: &str, graph: &Graph, around: &Surroundings) -> Version {
     Version::of(text.as_bytes())
 }
 
-/// The program of a stored definition.
+/// Loads the program of a stored definition. Fails if this build cannot read it.
 pub fn load(definition: &Definition) -> Result<GraphProgram, ProgramError> {
     GraphProgram::load(&definition.compiled, &definition.source, Registry::built_in())
 }

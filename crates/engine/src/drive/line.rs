@@ -1,5 +1,6 @@
-//! Results on their way into the world: several batches at once, those of one run one after the other. A second commit of
-//! a run would be refused while the first is under way, and its message could overtake.
+//! Batches results for the world. Several batches may be in flight, but results of one run are sent one after
+//! the other: a second commit of a run would be refused while the first is in flight, and its message could
+//! overtake.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,11 +9,12 @@ use rhythm_core::RunId;
 use crate::config::Batches;
 use crate::worker::Finished;
 
+/// Results of one process that wait to be sent.
 pub struct Line {
     sizes: Batches,
-    /// Those that can go, in the order they came.
+    /// Results that can be sent, in order of arrival.
     free: VecDeque<Finished>,
-    /// For every run that has results under way those that came after them.
+    /// Results that wait for an earlier batch of their run. A run has an entry while one is in flight.
     behind: HashMap<RunId, Vec<Finished>>,
     under_way: usize,
 }
@@ -22,6 +24,7 @@ impl Line {
         Self { sizes, free: VecDeque::new(), behind: HashMap::new(), under_way: 0 }
     }
 
+    /// Adds results. A result waits if its run has one in flight.
     pub fn add(&mut self, results: impl IntoIterator<Item = Finished>) {
         for result in results {
             match result.run().and_then(|run| self.behind.get_mut(run)) {
@@ -31,7 +34,8 @@ impl Line {
         }
     }
 
-    /// The next batch, if one should go now; `in_hand` are all tasks of this process, those with results on their way included.
+    /// Returns the next batch, if one should be sent now. `in_hand` counts all tasks of this process,
+    /// including those with results in flight.
     pub fn next(&mut self, in_hand: usize) -> Option<Vec<Finished>> {
         let Batches { at_once, beside, few, .. } = self.sizes;
         let goes = match self.under_way {
@@ -47,14 +51,14 @@ impl Line {
                 self.behind.insert(run.clone(), Vec::new());
             }
         }
-        // What was left has to wait if its run is in this batch.
+        // A remaining result waits if its run is in this batch.
         let left = std::mem::take(&mut self.free);
         self.add(left);
         self.under_way += 1;
         Some(batch)
     }
 
-    /// A batch is through, or its results are kept elsewhere: those behind it can go.
+    /// Records that a batch was written, or that its results are kept elsewhere. Results behind it can go.
     pub fn done(&mut self, runs: impl IntoIterator<Item = RunId>) {
         self.under_way -= 1;
         for run in runs {
@@ -63,7 +67,7 @@ impl Line {
     }
 }
 
-/// The runs a batch is about; some may be named more than once.
+/// Returns the runs of a batch, possibly with duplicates.
 pub fn runs_of(batch: &[Finished]) -> Vec<RunId> {
     batch.iter().filter_map(Finished::run).cloned().collect()
 }

@@ -1,31 +1,33 @@
-//! How fast the lines of a storm follow each other.
+//! Rate limit for the batches of a timer burst.
 
 use rhythm_core::Millis;
 
-/// So many runs a second a process wakes up: what is due at once, up to a hundred thousand of them, is over within half a minute.
+/// Runs one process wakes up per second: 100,000 runs due at once are done within half a minute.
 const RUNS_A_SECOND: u64 = 3_700;
-/// So much lost time is made up for: what sweeps take is, a standstill is not, others have lost it too.
+/// Largest delay that is made up for by going faster. It covers a sweep, but not a standstill, which delayed
+/// the other processes too.
 const MADE_UP: Millis = Millis(50);
 
+/// Rate limit of one timer burst.
 #[derive(Default)]
 pub struct Pace {
-    /// When the next line may go, in microseconds of the process's own counter.
+    /// When the next batch may go, in microseconds of the process's own counter.
     next: Option<u64>,
 }
 
 impl Pace {
-    /// Lines go again, at this time of the process's own counter.
+    /// Starts or resumes the burst at this time of the process's own counter.
     pub fn go_on(&mut self, now: u64) {
         let earliest = now.saturating_sub(MADE_UP.as_u64()) * 1_000;
         self.next = Some(self.next.map_or(now * 1_000, |next| next.max(earliest)));
     }
 
-    /// So many runs were woken up.
+    /// Counts runs that were woken up.
     pub fn woke(&mut self, runs: usize) {
         self.next = self.next.map(|next| next + runs as u64 * 1_000_000 / RUNS_A_SECOND);
     }
 
-    /// How long the next line waits; always a moment, for those who wait for the same thread.
+    /// Returns the pause before the next batch. At least 1 ms, so that other futures on this thread can run.
     pub fn pause(&self, now: u64) -> Millis {
         let next = self.next.map_or(now, |next| next / 1_000);
         Millis(next.saturating_sub(now).max(1))
@@ -36,7 +38,8 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Milliseconds until so many runs are awake, in lines that take `line` ms and with a sweep of so many ms every 50.
+    /// Returns the milliseconds until `runs` runs are awake, if a batch takes `line` ms and a sweep of
+    /// `sweep` ms runs every 50 ms.
     fn length(runs: usize, line: u64, sweep: u64) -> u64 {
         const LINE: usize = 32;
         let mut pace = Pace::default();

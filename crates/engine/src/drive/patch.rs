@@ -1,4 +1,4 @@
-//! Waiting for what a run says to a patch.
+//! Sends a patch to a run and waits for the run's decision.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use crate::client::Client;
 use crate::error::EngineError;
 use crate::patches::{Considered, PatchRun, RunPatch, WouldRefuse, patch_of, unreadable_program};
 
-/// What became of a patch that was sent.
+/// Result of a patch that was sent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sent {
     /// The run has considered it: adopted, or refused with the reason.
     Considered(Box<RunPatch>),
-    /// The run has failed; it considers the patch when it is opened again.
+    /// The run has failed; it considers the patch when it is reopened.
     Kept,
 }
 
-/// Sends a patch and waits until its run has considered it. A run that ended meanwhile is an error, and so is one that
-/// does not answer in time: the patch stays with it then.
+/// Sends a patch and waits until its run has considered it. Fails if the run is no graph, if it ends without
+/// considering the patch, or if it does not decide within `patience`; the patch stays in its inbox then.
 pub async fn patch_run(
     client: &Client,
     run: &RunId,
@@ -54,7 +54,7 @@ pub async fn patch_run(
                     message: "the run failed with it".to_owned(),
                 });
             }
-            // The status was read first: a run that has ended by then considers nothing any more.
+            // The status was read first: a run that had ended by then considers nothing any more.
             Considered::NotYet if status == Status::Failed => return Ok(Sent::Kept),
             Considered::NotYet if status.is_final() => return Err(EngineError::Ended(run.to_string())),
             Considered::NotYet => {}
@@ -69,7 +69,7 @@ pub async fn patch_run(
     }
 }
 
-/// The same value, however it is written.
+/// Returns whether two JSON texts mean the same value.
 fn is_same(one: &str, other: &str) -> bool {
     let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
     one == other || (value(one).is_some() && value(one) == value(other))

@@ -1,4 +1,4 @@
-//! Reasons of a flow, told by the lines of its source.
+//! Reasons of a flow, with the lines of its source.
 
 use rhythm_core::{Status, label};
 use rhythm_flow::inspect::{Waiting, WaitingKind};
@@ -6,6 +6,7 @@ use rhythm_flow::inspect::{Waiting, WaitingKind};
 use super::{About, Explanation, Reason, quoted};
 use crate::whereabouts::Whereabouts;
 
+/// Adds the source lines of a flow to its reasons.
 pub fn tell(explanation: &mut Explanation, place: &Whereabouts) {
     if explanation.status.is_final() {
         return tell_end(explanation, place);
@@ -20,7 +21,7 @@ pub fn tell(explanation: &mut Explanation, place: &Whereabouts) {
             show(reason, place.line, place);
         }
     }
-    // A child between two attempts is no run: a timer starts it again.
+    // A child between two attempts has no run: a timer starts it again.
     for wait in waits.into_iter().filter(|wait| wait.kind == WaitingKind::Child) {
         let its_timer = |reason: &&mut Reason| reason.about == About::Timer(wait.current);
         if let Some(reason) = explanation.reasons.iter_mut().find(its_timer) {
@@ -45,7 +46,7 @@ pub fn tell(explanation: &mut Explanation, place: &Whereabouts) {
             reason.what.insert_str(0, "beside that, not awaited: ");
         }
     }
-    // What concerns the run as a whole first, then what it waits for, then the rest.
+    // First what concerns the whole run, then what it waits for, then the rest.
     explanation.reasons.sort_by_key(|reason| match reason.about {
         About::Run => 0,
         _ if reason.line.is_some() => 1,
@@ -79,7 +80,7 @@ fn at_line(reason: &mut Reason, wait: &Waiting, place: &Whereabouts) {
         }
         _ => format!("waiting at line {} for {}", wait.line, reason.what),
     };
-    // A payload the next lines can read; the words in capitals are for whoever types it.
+    // A payload with the fields the next lines read; the user replaces the words in capitals.
     let fields = place.fields_read(wait.line);
     if let (WaitingKind::Signal, Some(command)) = (wait.kind, &mut reason.command)
         && !fields.is_empty()

@@ -1,10 +1,11 @@
-//! Reasons of a graph, told by its nodes: where its tokens are, and what each of them waits for.
+//! Reasons of a graph, by its nodes: where its tokens are and what each waits for.
 
 use rhythm_core::RunId;
 
 use super::{About, Explanation, Reason, TRIED_AGAIN, reason, try_again};
 use crate::tokens::{Place, Standing, Unclear, WaitsFor};
 
+/// Adds the nodes of a graph to its reasons.
 pub fn tell(explanation: &mut Explanation, standing: &Standing) {
     if explanation.status.is_final() {
         return;
@@ -17,7 +18,7 @@ pub fn tell(explanation: &mut Explanation, standing: &Standing) {
     let held: Vec<Reason> =
         standing.places.iter().filter_map(|place| held(&explanation.run, place)).collect();
     if !held.is_empty() {
-        // They say all that is said of the run as a whole, and in its place.
+        // They replace the reason about the whole run, at its place.
         let reasons = &mut explanation.reasons;
         let is_said = |reason: &Reason| reason.code == "dead_letter" && reason.about == About::Run;
         let first = reasons.iter().position(is_said).unwrap_or_default();
@@ -29,10 +30,11 @@ pub fn tell(explanation: &mut Explanation, standing: &Standing) {
     explanation.reasons.extend(joins);
 }
 
-/// The last of them; a loop may have met the same one many times.
+/// Largest number shown, the last ones; a loop may repeat the same one many times.
 const MOST_UNCLEAR: usize = 5;
 
-/// Conditions that counted as not met because nobody could say: why a token went another way than one expects.
+/// Adds conditions that counted as not met because they could not be evaluated: they explain why a token took
+/// an unexpected edge.
 pub fn tell_unclear(explanation: &mut Explanation, mut unclear: Vec<Unclear>) {
     let more = unclear.len().saturating_sub(MOST_UNCLEAR);
     for (place, told) in unclear.split_off(more).into_iter().enumerate() {
@@ -91,7 +93,7 @@ fn held(run: &RunId, place: &Place) -> Option<Reason> {
     Some(reason)
 }
 
-/// Tokens at a join; where nothing else moves, they cannot either.
+/// Explains tokens at a join. If nothing else moves, they never will.
 fn join(place: &Place, moving: bool) -> Option<Reason> {
     let WaitsFor::Join { here, missing } = &place.waits_for else { return None };
     let (here, missing) = (here.join(", "), missing.join(", "));

@@ -1,4 +1,4 @@
-//! A failure that only another version of the flow repairs: which one, and how the run gets it.
+//! Failures that only another version of the flow repairs: names the version and the command.
 
 use rhythm_core::{Status, WorkflowKind};
 use rhythm_flow::thrown::codes;
@@ -7,7 +7,7 @@ use super::Reason;
 use crate::client::Client;
 use crate::world::*;
 
-/// What a program fails with by itself, whatever its tasks answer.
+/// Failures caused by the program itself, whatever its tasks answer.
 const BUGS: [&str; 7] = [
     codes::TYPE_ERROR,
     codes::PROPERTY_NOT_FOUND,
@@ -17,10 +17,10 @@ const BUGS: [&str; 7] = [
     codes::WRONG_ARG_TYPE,
     codes::NUMBER_ERROR,
 ];
-/// Enough of a hash to name a version.
+/// Number of characters of a hash that identify a version.
 const HASH: usize = 12;
 
-/// Names the version that is current meanwhile, or says that one has to be registered first.
+/// Names the version that is current now, or says that one has to be registered first.
 pub async fn tell(client: &Client, picture: &Picture, reason: &mut Reason) {
     let summary = &picture.summary;
     let is_bug = picture.failure.as_ref().is_some_and(|failure| BUGS.contains(&failure.code.as_str()));
@@ -30,7 +30,7 @@ pub async fn tell(client: &Client, picture: &Picture, reason: &mut Reason) {
     }
     let (run, workflow) = (&summary.id, summary.workflow.clone());
     let query = DefinitionQuery { tenant: client.tenant().clone(), workflow, version: None };
-    // What cannot be read has an explanation all the same.
+    // If the definition cannot be read, the explanation is given without this.
     let current = client.world().definition(query).await.ok().flatten();
     let next = current.filter(|current| current.version != summary.version);
     let Some(next) = next else {

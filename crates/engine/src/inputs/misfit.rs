@@ -1,19 +1,20 @@
-//! What does not fit, in words: where in the input, what was expected, what was given.
+//! Describes what does not fit: where in the input, what was expected, what was given.
 
 use std::fmt;
 
 use rhythm_syntax::schema::{self, TOLD};
 
-/// How an input does not fit.
+/// Why an input does not fit its schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
     /// `inputs.items[0].price: expected a number, given "ten"`
     pub problems: Vec<String>,
-    /// How many more there are.
+    /// Number of further problems not listed.
     pub untold: usize,
 }
 
 impl Misfit {
+    /// Describes the first of these misfits and counts the rest.
     pub fn of(misfits: &[schema::Misfit]) -> Self {
         let problem = |misfit: &schema::Misfit| format!("{}: {}", shown_path(&misfit.path), misfit.reason);
         let problems: Vec<String> = misfits.iter().take(TOLD).map(problem).collect();
@@ -35,7 +36,7 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// A path as programs write it.
+/// Formats a path like an expression.
 fn shown_path(path: &[String]) -> String {
     let mut text = "inputs".to_owned();
     for part in path {

@@ -38,7 +38,7 @@ fn a_misfit_names_the_place_what_was_expected_and_what_was_given() {
     ];
     for (input, expected) in cases {
         let said = told(schema.clone(), input);
-        // The two types of a union come in the library's order.
+        // The library decides the order of a union's types.
         assert_eq!(said.replace("null or a number", "a number or null"), expected);
     }
 }
@@ -62,7 +62,7 @@ fn a_bad_schema_is_refused_with_its_place() {
     assert_eq!(bad(json!({ "properties": { "n": { "type": "strng" } } })).path, ["properties", "n", "type"]);
     assert_eq!(bad(json!({ "required": "id" })).path, ["required"]);
     bad(json!({ "pattern": "(" }));
-    // Nothing is fetched, from wherever.
+    // No reference is fetched.
     for elsewhere in ["https://example.com/schema.json", "file:///etc/passwd", "other.json", "#/nowhere"] {
         let refused = bad(json!({ "$ref": elsewhere }));
         assert!(!refused.reason.is_empty());
@@ -78,6 +78,6 @@ fn a_schema_may_refer_to_itself_and_a_check_ends() {
     assert_eq!(told(tree.clone(), json!({ "next": { "next": {} } })), "");
     assert_eq!(told(tree, json!({ "next": { "next": 1 } })), "inputs.next.next: expected an object, given 1");
     assert_eq!(told(json!({ "$ref": "#" }), json!({ "a": 1 })), "");
-    // Text that makes other engines try for ever.
+    // This pattern makes backtracking engines run practically for ever.
     told(json!({ "pattern": "^(a+)+$" }), json!(format!("{}b", "a".repeat(100_000))));
 }

@@ -1,4 +1,4 @@
-//! Approvals, read from histories. A cursor is the time, run and row of the last one shown.
+//! Reads approvals from histories. A cursor is the time, run and row of the last one shown.
 
 use rhythm_core::RunId;
 use rhythm_core::event::{Event, EventData};
@@ -7,7 +7,7 @@ use super::records::not_a_cursor;
 use super::state::Tenant;
 use crate::world::*;
 
-/// Orders approvals: when they were asked, then by run and row.
+/// Order of approvals: request time, then run and row.
 type Key = (i64, RunId, u64);
 
 impl Tenant {
@@ -29,7 +29,7 @@ impl Tenant {
         Ok(page.close())
     }
 
-    /// In the order they were asked.
+    /// Returns a run's approvals in the order they were requested.
     pub fn approvals_of(&self, run: &RunId) -> Vec<(Key, ApprovalRow)> {
         let ended = self.ended.get(run).map(|ended| &ended.run);
         let Some(row) = self.live.get(run).or(ended).map(|live| &live.row) else { return Vec::new() };

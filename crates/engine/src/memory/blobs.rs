@@ -1,4 +1,4 @@
-//! Immutable content, and collecting what nothing names any more.
+//! Immutable content, and the collection of unreferenced blobs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ impl Tenant {
         (blob.seen_at, blob.unused) = (now, false);
     }
 
-    /// Something that is written now refers to these. Gives those that do not exist.
+    /// Marks blobs as used by something written now. Returns the ones that do not exist.
     pub fn use_blobs(&mut self, hashes: &[String], now: Timestamp) -> Vec<String> {
         let mut missing = Vec::new();
         for hash in hashes {
@@ -62,7 +62,7 @@ impl Tenant {
         due.len() as u64
     }
 
-    /// Every hash in anything this tenant has stored.
+    /// Returns every hash in anything this tenant has stored.
     fn named(&self) -> BTreeSet<String> {
         let mut named = Named(BTreeSet::new());
         let run = |named: &mut Named, run: &Live| {

@@ -1,4 +1,4 @@
-//! Claiming runs that are ready, and those a due timer wakes up.
+//! Claims ready runs, and finds runs with a due timer.
 
 use std::collections::BTreeSet;
 
@@ -57,19 +57,20 @@ impl State {
 }
 
 impl Tenant {
-    /// What an earlier call took whose answer was lost.
+    /// Returns the runs of an earlier call whose answer was lost.
     fn claimed_before(&mut self, request: &ClaimRuns, now: Timestamp) -> Option<Vec<ClaimedRun>> {
         let taken = if request.ask.again { self.taken_runs(request) } else { Vec::new() };
         let again = taken.into_iter().filter_map(|run| self.hold_run(&run, request, now));
         Some(again.collect::<Vec<_>>()).filter(|again| !again.is_empty())
     }
 
-    /// Those of failed runs wait with them.
+    /// Timers of live runs. Those of failed runs stay dormant.
     fn live_timers(&self) -> impl Iterator<Item = (&(RunId, MessageId), &Timer)> {
         self.timers.iter().filter(|((run, _), _)| self.live.contains_key(run))
     }
 
-    /// Whether it only waits: a timer that is due would make it ready.
+    /// Returns whether a due timer would make the run ready: it is not queued, paused, quarantined, or before
+    /// a delayed start.
     fn sleeps(&self, run: &RunId) -> bool {
         let start = (run.clone(), MessageId::start());
         self.live.get(run).is_some_and(|live| !live.row.paused && !live.aside)
@@ -94,7 +95,7 @@ impl Tenant {
         self.hold_run(run, request, now)
     }
 
-    /// The runs an earlier call took and still holds, in the order they would be claimed in.
+    /// Returns the runs an earlier call claimed and still holds, in claim order.
     fn taken_runs(&self, request: &ClaimRuns) -> Vec<RunId> {
         let mut taken: Vec<(i32, Timestamp, u64, RunId)> = self
             .queue
@@ -123,7 +124,8 @@ impl Tenant {
         })
     }
 
-    /// What waits for a run, in arrival order; when there is too much, what can be consumed now comes first.
+    /// Returns a run's messages in arrival order. If there are too many, those that can be consumed now come
+    /// first.
     fn messages_for(&self, live: &Live) -> (Vec<Message>, bool) {
         let empty = Vec::new();
         let inbox = self.inbox.get(&live.row.id).unwrap_or(&empty);

@@ -1,4 +1,4 @@
-//! The one way to move a run: fence first, then everything a transition asks for, in the order of
+//! The only code that steps a run: checks the fence, then applies the transition in the order of
 //! `docs/internals/worlds.md`.
 
 use rhythm_core::fold::{End, Settled};
@@ -27,7 +27,7 @@ impl State {
         Committed { at: now, outcomes }
     }
 
-    /// The commit a run is created with; nobody holds anything of it.
+    /// Writes the commit a run is created with. There are no claims to check.
     pub fn write_first(&mut self, tenant: &TenantId, item: CommitItem, now: Timestamp) {
         let worker = WorkerId::new("");
         self.commit_item(&Committer { tenant, worker: &worker, now, claim_until: now }, item);
@@ -87,12 +87,12 @@ impl State {
             live.blocked = None;
             live.aside = false;
         }
-        // Whoever claimed a run set aside, to end it, has shown that it can be stepped.
+        // A process that claimed a quarantined run and committed has shown that it can be stepped.
         if item.fence != Fence::Fused && std::mem::take(&mut live.aside) {
             live.blocked.take_if(|blocked| blocked.code == BlockedCode::Quarantined);
         }
         let revision = live.row.revision;
-        // A fused commit has not looked into the inbox: a run that was ready stays ready.
+        // A fused commit has not read the inbox: a run that was ready stays ready.
         if item.fence != Fence::Fused || item.end.is_some() {
             tenant.queue.remove(&run);
         }
@@ -109,7 +109,7 @@ impl State {
         CommitOutcome::Done(Done { revision, arrived, claimed })
     }
 
-    /// A run that its first commit follows at once.
+    /// Creates the run of an item that is its first commit. Returns whether it did.
     fn create_begun(&mut self, by: &Committer<'_>, new: &NewRun, item: &CommitItem) -> bool {
         let tenant = self.tenant(by.tenant);
         let passed = item.if_current && tenant.current.get(&new.workflow) != Some(&new.version);
@@ -117,7 +117,7 @@ impl State {
             return false;
         }
         let created_at = item.created_at.unwrap_or(by.now);
-        // Nobody is told: it has no place in the queue.
+        // No wake-up: the run is not in the queue.
         let hint = self.hint;
         let created = self.create_run(by.tenant, new.clone(), created_at) == Creation::Created;
         self.hint = hint;
@@ -127,7 +127,7 @@ impl State {
         created
     }
 
-    /// The first answer again, when this commit was written before.
+    /// Returns the first answer again if this commit was written before.
     fn repeated(&mut self, by: &Committer<'_>, item: &CommitItem) -> Option<CommitOutcome> {
         let tenant = self.tenant(by.tenant);
         let ended = tenant.ended.get(&item.run).map(|ended| &ended.run);
@@ -140,7 +140,7 @@ impl State {
             new.claim && task.is_some_and(|task| task.claim == 1 && task.worker.as_ref() == Some(by.worker))
         });
         let claimed = claims.map(|new| TaskClaim { task: new.id.clone(), claim: 1 }).collect();
-        // The original revision: an operator may have moved it since, and the caller has not seen that.
+        // The original revision: an operator may have changed it since, and the caller has not seen that.
         let revision = item.revision + 1;
         Some(CommitOutcome::Done(Done { revision, arrived: run.row.arrived, claimed }))
     }
@@ -174,7 +174,7 @@ impl State {
             .collect();
         open.sort();
         let is_child = |live: &Live| live.row.parent.as_ref().is_some_and(|parent| parent.run == *run);
-        // In the order they were asked for; ids would put the tenth before the second.
+        // In the order of their numbers; ids would put the tenth before the second.
         let number = |live: &Live| live.row.parent.as_ref().map(|parent| parent.child);
         let mut children: Vec<_> = tenant.live.values().filter(|live| is_child(live)).collect();
         children.sort_by_key(|live| number(live));
@@ -216,7 +216,7 @@ impl State {
         }
     }
 
-    /// What the run made of failures of its tasks. Nobody but a person decides about held ones.
+    /// Applies the run's verdicts on failures of its tasks. Only operators decide about held ones.
     fn settle_failures(&mut self, tenant_id: &TenantId, run: &RunId, settled: &[Settled]) {
         let tenant = self.tenant(tenant_id);
         for Settled { task: number, handled } in settled {
@@ -277,7 +277,7 @@ impl State {
             End::Cancelled(reason) => (Change::Cancel, None, Some(Failure::cancelled(reason))),
         };
         let Ok(status) = live.status().after(change, true) else { return };
-        // A failed run may be opened again: what waits for it stays, except the deadline it has outlived.
+        // A failed run may be reopened, so its messages and timers stay, except the deadline.
         let failed = status == Status::Failed;
         let kept = |id: &MessageId| failed && *id != MessageId::deadline();
         tenant.timers.retain(|(owner, id), _| owner != run || kept(id));
@@ -296,10 +296,10 @@ impl State {
             return;
         }
         live.claimed_by = None;
-        // Whoever gives a claim back has not crashed over it.
+        // A claim that is given back does not count as a crash.
         live.deliveries = 0;
         tenant.queue.remove(&release.run);
-        // It could be claimed: neither a delayed start nor being set aside keeps it from becoming ready again.
+        // The run was claimable: neither a delayed start nor a quarantine keeps it from becoming ready again.
         match release.outcome {
             ReleaseOutcome::Idle { arrived } => {
                 if live.row.arrived != arrived {
@@ -319,7 +319,7 @@ impl State {
     }
 }
 
-/// Who commits, and when.
+/// The committing worker, and the time.
 struct Committer<'a> {
     tenant: &'a TenantId,
     worker: &'a WorkerId,

@@ -1,4 +1,4 @@
-//! What operators do.
+//! Operator requests.
 
 use rhythm_core::event::{Event, EventData, Note, Reopened};
 use rhythm_core::message::{Actor, Message, MessageBody};
@@ -26,9 +26,9 @@ impl State {
                 live.blocked = None;
                 live.aside = false;
                 live.deliveries = 0;
-                // To a fused commit this is as good as a delivery: the run has a place in the queue that it has not seen.
+                // A fused commit under way has not seen the new place in the queue, so it must be stale.
                 live.row.arrived += 1;
-                // It may have been put off until later.
+                // Its release may have postponed it.
                 if let Some(place) = tenant.queue.get_mut(&run) {
                     place.ready_at = place.ready_at.min(now);
                 }
@@ -221,7 +221,7 @@ impl State {
         if let Some(parent) = &live.row.parent {
             tenant.withdraw(&parent.run, &MessageId::child(parent.child));
         }
-        // It is to be tried again: whatever set it aside is forgotten.
+        // The run is to be tried again, so the reason for its quarantine is cleared.
         live.aside = false;
         live.blocked.take_if(|blocked| blocked.code != BlockedCode::DeadLetter);
         if let Some(fresh) = &change.opening.fresh {
@@ -231,13 +231,13 @@ impl State {
                 inbox.retain(|message| message.id != MessageId::deadline() && !gone.contains(&message.id));
             }
         }
-        // What reached it meanwhile was not counted.
+        // Messages that reached it while it had ended were not counted.
         live.row.arrived += u64::from(tenant.inbox.get(run).is_some_and(|inbox| !inbox.is_empty()));
         tenant.live.insert(run.clone(), live);
         Ok(())
     }
 
-    /// What an opened run begins with; `revision` is the one it had ended with.
+    /// Writes the row, tasks and messages of a reopened run; `revision` is the one it ended with.
     fn go_on(
         &mut self,
         id: &TenantId,
@@ -250,7 +250,7 @@ impl State {
         let Opening { reason, requeue, redeliver, fresh } = opening;
         let deadline = fresh.as_ref().map(|fresh| fresh.deadline);
         tenant.write_row(run, EventData::Reopened(Reopened { reason, deadline }), actor.clone(), now);
-        // What failed it before may not again.
+        // Marks of the earlier failure are removed.
         let of_run = |letter: &&mut Letter| letter.letter.run.as_ref() == Some(run);
         tenant.dead.values_mut().filter(of_run).for_each(|letter| letter.failed_run = false);
         if let Some(fresh) = fresh {
@@ -275,7 +275,7 @@ impl State {
         }
     }
 
-    /// The operator takes the run's claim, so that nobody else holds it any more, and commits under it.
+    /// Takes over the run's claim, so that no other process holds it, and commits under it.
     fn change_version(
         &mut self,
         id: &TenantId,
@@ -316,7 +316,7 @@ impl State {
         Ok(Controlled::Done)
     }
 
-    /// A deadline to come, and tasks that begin anew.
+    /// Sets a new deadline and starts tasks again.
     fn give_time(&mut self, id: &TenantId, run: &RunId, fresh: FreshTime, claim: u64, now: Timestamp) {
         let order = self.next_order();
         let (due_at, body) = (now.plus(fresh.deadline), Some(MessageBody::DeadlineReached));
@@ -377,7 +377,7 @@ impl State {
         Ok(Controlled::Done)
     }
 
-    /// A dead letter becomes a ready task again.
+    /// Turns a dead letter into a ready task.
     fn revive(&mut self, id: &TenantId, task: &TaskId, revival: Revival, actor: &Actor, now: Timestamp) {
         let order = self.next_order();
         let tenant = self.tenant(id);
@@ -441,17 +441,18 @@ impl State {
 }
 
 impl Tenant {
-    /// A letter somebody has to decide about.
+    /// Returns a letter that waits for a decision.
     pub fn pending(&self, task: &TaskId) -> Option<&Letter> {
         self.dead.get(task).filter(|letter| letter.letter.status == LetterStatus::Pending)
     }
 
-    /// How a letter may become a task again. Nothing while its run goes on, or failed of it together with something else.
+    /// Returns how a letter may become a task again. `None` while its run is live, or if it failed for
+    /// another reason too.
     fn revival(&self, letter: &Letter) -> Option<Revival> {
         match (self.fate(letter), &letter.new.run) {
             (Fate::Held | Fate::Standalone, _) => Some(Revival::Attached),
             (Fate::Unread, _) => Some(Revival::Detached),
-            // A failed run that is opened again finds the answer of the task's next life in its inbox.
+            // A failed run that is reopened reads the answer of the new task from its inbox.
             (Fate::Undecided, Some((run, _))) if !self.live.contains_key(run) => Some(Revival::Attached),
             (Fate::FailedRun, Some((run, number))) if self.failed_by(run, *number) => Some(Revival::Attached),
             _ => None,
@@ -479,8 +480,8 @@ impl Tenant {
         failed_by.is_some_and(|message| message.id == MessageId::task(task))
     }
 
-    /// Takes back what an earlier life of a task or child has told, unless it was consumed. Whoever claimed the run has it in
-    /// hand already, and loses the claim.
+    /// Withdraws an earlier answer of a task or child, unless it was consumed. A process that claimed the run
+    /// has read it already, so it loses the claim.
     fn withdraw(&mut self, run: &RunId, answer: &MessageId) {
         let Some(inbox) = self.inbox.get_mut(run) else { return };
         let before = inbox.len();
@@ -496,17 +497,17 @@ impl Tenant {
     }
 }
 
-/// Whom a revived task answers.
+/// Recipient of a revived task's answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Revival {
     /// Its run, if it has one.
     Attached,
-    /// Nobody: its run is over.
+    /// None: its run has ended.
     Detached,
 }
 
 impl Letter {
-    /// Whether its run may still say what it made of the failure.
+    /// Whether its run may still give a verdict on the failure.
     pub fn is_the_runs(&self) -> bool {
         let open = [LetterStatus::Pending, LetterStatus::Handled].contains(&self.letter.status);
         open && !self.letter.held
@@ -534,7 +535,7 @@ impl Tenant {
         self.live.get_mut(run).ok_or_else(|| WorldError::NotFound(format!("run {run}")))
     }
 
-    /// Writes an operator's row into a run's history; whoever steps the run right now is refused.
+    /// Writes an operator's row into a run's history. A commit under way becomes stale.
     fn write_row(&mut self, run: &RunId, data: EventData, actor: Actor, now: Timestamp) {
         let Some(live) = self.live.get_mut(run) else { return };
         live.row.revision += 1;

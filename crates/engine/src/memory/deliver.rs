@@ -1,4 +1,4 @@
-//! Messages on their way into inboxes.
+//! Puts messages into inboxes.
 
 use rhythm_core::message::Message;
 use rhythm_core::{RunId, Status, TenantId, Timestamp};
@@ -7,7 +7,7 @@ use super::state::{State, Tenant};
 use crate::world::*;
 
 impl State {
-    /// A message from outside: checked, counted and remembered.
+    /// Delivers a message from outside: checks, counts and remembers it.
     pub fn deliver(&mut self, tenant_id: &TenantId, delivery: Delivery, now: Timestamp) -> Delivered {
         let tenant = self.tenant(tenant_id);
         let Delivery { to, message } = delivery;
@@ -21,7 +21,7 @@ impl State {
         if tenant.delivered.contains(&key) {
             return Delivered::Duplicate;
         }
-        // Only signals pile up; what ends or answers a run must always reach it.
+        // Only signals can pile up; messages that end or answer a run are always accepted.
         let waiting = tenant.inbox.get(&key.0).map_or(0, Vec::len) as u64;
         if waiting >= INBOX_LIMIT && message.body.signal_name().is_some() {
             return Delivered::Full;
@@ -32,7 +32,7 @@ impl State {
         Delivered::Accepted
     }
 
-    /// Appends to an inbox. Whoever ended otherwise than by failure gets nothing any more.
+    /// Appends to an inbox. Dropped if the run ended otherwise than by failure.
     pub fn put_message(&mut self, tenant_id: &TenantId, to: &RunId, message: Message, now: Timestamp) {
         let tenant = self.tenant(tenant_id);
         let message = Message { at: now, ..message };

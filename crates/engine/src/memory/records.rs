@@ -1,4 +1,4 @@
-//! Reads for people. Lists are newest first; a cursor is the creation number of the last row shown.
+//! Reads for listings. Lists are newest first; a cursor is the creation number of the last row shown.
 
 use std::collections::BTreeSet;
 
@@ -323,7 +323,7 @@ impl State {
     }
 }
 
-/// One page of numbered rows, newest first.
+/// Returns one page of numbered rows, newest first.
 fn page<T: Clone>(mut rows: Vec<(u64, T)>, cursor: Option<&str>, limit: usize) -> WorldResult<Page<T>> {
     let before: u64 = match cursor {
         None => u64::MAX,

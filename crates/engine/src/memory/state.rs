@@ -1,4 +1,4 @@
-//! What the in-memory world remembers, one set of maps per tenant.
+//! State of the in-memory world, one set of maps per tenant.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,11 +18,11 @@ pub struct State {
     tenants: BTreeMap<TenantId, Tenant>,
     /// Handles whose process is alive.
     pub alive: BTreeSet<u64>,
-    /// Orders whatever arrives: queue places, messages, timers, tasks.
+    /// Orders arrivals: queue places, messages, timers, tasks.
     counter: u64,
-    /// Time never goes back behind this.
+    /// Time never goes back before this.
     high_water: Timestamp,
-    /// What the request under way should wake up.
+    /// Wake-ups to send for the current request.
     pub hint: Hint,
 }
 
@@ -58,9 +58,9 @@ pub struct Tenant {
 
 pub struct Blob {
     pub content: Arc<[u8]>,
-    /// When it was stored, or looked at.
+    /// When it was stored or last checked.
     pub seen_at: Timestamp,
-    /// Nothing named it then.
+    /// Whether the last check found no reference to it.
     pub unused: bool,
 }
 
@@ -83,7 +83,7 @@ pub struct Live {
     pub claimed_by: Option<WorkerId>,
     pub last_commit: Option<CommitId>,
     pub blocked: Option<Blocked>,
-    /// Set aside: deliveries do not make it ready.
+    /// Quarantined: deliveries do not make it ready.
     pub aside: bool,
     pub deliveries: u32,
     pub updated_at: Timestamp,
@@ -93,7 +93,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Where the run stands, by the one table of `rhythm_core::run`.
+    /// Returns the run's status, by the transition table of `rhythm_core::run`.
     pub fn status(&self) -> Status {
         let resting = if self.last_commit.is_some() { Status::Waiting } else { Status::Pending };
         match &self.claimed_by {
@@ -113,26 +113,26 @@ pub struct Ended {
     pub dismissed_at: Option<Timestamp>,
 }
 
-/// A place in the queue of runs.
+/// A place in the run queue.
 pub struct Place {
     pub priority: i32,
     pub ready_at: Timestamp,
     pub order: u64,
-    /// When the claim on the run runs out.
+    /// When the claim on the run expires.
     pub claim_until: Option<Timestamp>,
-    /// The call that made it.
+    /// Request id of the claim.
     pub ask: u64,
 }
 
 pub struct Timer {
     pub due_at: Timestamp,
     pub order: u64,
-    /// Absent for a delayed start.
+    /// `None` for a delayed start.
     pub body: Option<MessageBody>,
 }
 
 impl Timer {
-    /// Its number, if it is neither a deadline nor a delayed start.
+    /// Returns the timer's number; `None` for a deadline or a delayed start.
     pub fn programs_own(&self) -> Option<CommandId> {
         match &self.body {
             Some(MessageBody::TimerFired(fired)) => Some(fired.timer),
@@ -147,7 +147,7 @@ pub struct Task {
     pub claim: u64,
     pub worker: Option<WorkerId>,
     pub claim_until: Timestamp,
-    /// The call that claimed it, if it was one.
+    /// Request id of the claim; `None` if a commit claimed the task.
     pub ask: Option<u64>,
     pub attempt: u32,
     pub delivery: u32,
@@ -160,7 +160,7 @@ pub struct Task {
     pub due_at: Timestamp,
     pub deadline_at: Option<Timestamp>,
     pub order: u64,
-    /// Its run goes on without it, whatever it comes to.
+    /// Whether its run goes on without it, whatever its outcome.
     pub absorbed: bool,
 }
 
@@ -170,11 +170,11 @@ pub struct Attempt {
 }
 
 pub struct Letter {
-    /// Its fate is told when it is read: [`Tenant::fate`].
+    /// [`Tenant::fate`] computes its fate when it is read.
     pub letter: DeadLetter,
-    /// The run said that it failed of it.
+    /// Whether the run reported that this failure failed it.
     pub failed_run: bool,
-    /// Goes on growing when the task is requeued.
+    /// Keeps growing when the task is requeued.
     pub claim: u64,
     pub new: NewTask,
     pub order: u64,
@@ -264,7 +264,7 @@ impl State {
         Creation::Created
     }
 
-    /// Gives a live run a place in the queue, unless it has one, is paused, set aside, or starts later.
+    /// Puts a live run into the queue, unless it is there, is paused, quarantined, or starts later.
     pub fn make_ready(&mut self, tenant_id: &TenantId, run: &RunId, at: Timestamp) {
         let start = (run.clone(), MessageId::start());
         let tenant = self.tenant(tenant_id);
@@ -274,7 +274,8 @@ impl State {
         }
     }
 
-    /// The same for messages that end a run even before its delayed start, or when it was set aside.
+    /// Puts a live run into the queue for a message that ends it, even before its delayed start or in
+    /// quarantine.
     pub fn make_ready_now(&mut self, tenant_id: &TenantId, run: &RunId, at: Timestamp) {
         let order = self.next_order();
         let tenant = self.tenant(tenant_id);
@@ -315,7 +316,7 @@ impl Tenant {
         Some(found.definition.clone())
     }
 
-    /// Whether a message can be consumed by the run as it waits now.
+    /// Whether the run can consume the message in its current state.
     pub fn consumable(live: &Live, message: &Message) -> bool {
         message.body.signal_name().is_none_or(|name| live.row.state.awaiting.contains(name))
     }

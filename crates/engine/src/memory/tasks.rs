@@ -6,7 +6,7 @@ use super::state::{Attempt, Letter, State, Task, Tenant, Worker};
 use crate::world::*;
 
 impl Task {
-    /// Whether this claim is current: its holder's word still counts.
+    /// Whether this claim is current.
     pub fn is_held_by(&self, worker: &WorkerId, claim: u64) -> bool {
         self.state == TaskState::Running && self.claim == claim && self.worker.as_ref() == Some(worker)
     }
@@ -21,7 +21,7 @@ impl Task {
         self.since = now;
     }
 
-    /// Back to the queue without a holder.
+    /// Returns the task to the queue without a holder.
     pub fn give_back(&mut self, now: Timestamp) {
         self.state = TaskState::Ready;
         self.worker = None;
@@ -123,7 +123,7 @@ impl State {
         ClaimedTasks { at: now, tasks, runs }
     }
 
-    /// Ends an attempt if the claim is current, and tells the run.
+    /// Ends an attempt if the claim is current, and delivers the answer to the run.
     pub fn finish(
         &mut self,
         tenant_id: &TenantId,
@@ -144,8 +144,8 @@ impl State {
         Finish::Done
     }
 
-    /// What the end of an attempt does to its task. The fence was checked. A task that would be tried again
-    /// although somebody wants it stopped is cancelled instead.
+    /// Applies the outcome of an attempt to its task. The fence was checked. A task with a cancel request is
+    /// cancelled instead of tried again.
     pub fn end_attempt(&mut self, tenant_id: &TenantId, finished: FinishedTask, now: Timestamp) {
         let id = finished.task.clone();
         self.apply_outcome(tenant_id, finished, now);
@@ -188,7 +188,7 @@ impl State {
                     task.worker = None;
                     task.since = now;
                     let live = owner.and_then(|(run, _)| tenant.live.get_mut(&run));
-                    // What set a run aside stays the reason.
+                    // A quarantined run keeps its reason.
                     if let Some(live) = live.filter(|live| !live.aside) {
                         let detail = format!("task {} is out of attempts", finished.task);
                         live.blocked = Some(Blocked { code: BlockedCode::DeadLetter, since: now, detail });
@@ -206,7 +206,7 @@ impl State {
         }
     }
 
-    /// Takes an ended task out of the open ones; standalone tasks stay readable.
+    /// Removes an ended task from the open ones; standalone tasks stay readable.
     pub fn remove_task(&mut self, tenant_id: &TenantId, id: &TaskId, outcome: TaskOutcome, now: Timestamp) {
         let tenant = self.tenant(tenant_id);
         let Some(task) = tenant.tasks.remove(id) else { return };
@@ -229,7 +229,7 @@ impl State {
         tenant.ended_tasks.insert(id.clone(), summary);
     }
 
-    /// A run is no longer blocked by dead letters once none of its tasks is held.
+    /// Clears the dead-letter block of a run once none of its tasks is held.
     pub fn unblock_if_last_held(&mut self, tenant_id: &TenantId, run: &RunId) {
         let tenant = self.tenant(tenant_id);
         let still_held = tenant.tasks.values().any(|task| {
@@ -248,7 +248,7 @@ impl State {
         let worker = request.card.id.clone();
         let known = tenant.workers.get(&worker);
         let started_at = known.map_or(now, |known| known.started_at);
-        // What a process sent before it died must not stand for its successor of the same name.
+        // A late heartbeat of a dead process must not replace its successor of the same name.
         let has_successor = known.is_some_and(|known| known.handle > handle);
         if request.leaving && !has_successor {
             tenant.workers.remove(&worker);
@@ -278,7 +278,7 @@ impl State {
 }
 
 impl Tenant {
-    /// The first tasks by priority, then age.
+    /// Returns the first tasks by priority, then age.
     fn pick(&self, limit: usize, wanted: impl Fn(&Task) -> bool) -> Vec<TaskId> {
         let mut found: Vec<(i32, Timestamp, u64, &TaskId)> = self
             .tasks
@@ -320,7 +320,7 @@ fn attempt_row(task: &Task, failure: Failure, now: Timestamp, next_at: Option<Ti
     }
 }
 
-/// The letter of a task out of attempts. One that was requeued keeps what became of it before, and whose it was.
+/// Creates the letter of a task out of attempts. A requeued one keeps its history and its run.
 fn bury(
     task: &Task,
     earlier: Option<Letter>,

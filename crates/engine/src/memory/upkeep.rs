@@ -10,7 +10,7 @@ use rhythm_core::{
 use super::state::{Ended, State, Tenant};
 use crate::world::*;
 
-/// A handle's mark must be missing this long before its workers are given up.
+/// Time a handle must be missing before its workers are given up.
 const GRACE: Millis = Millis(1_000);
 
 impl State {
@@ -57,7 +57,7 @@ impl State {
         report
     }
 
-    /// Whether there is work now, and when there will be.
+    /// Reports whether there is work now, and when there will be.
     fn glance(&self, report: &mut UpkeepReport, now: Timestamp) {
         let mut next: Option<Timestamp> = None;
         for tenant in self.tenants() {
@@ -119,7 +119,7 @@ impl State {
         due.len() as u64
     }
 
-    /// Frees what dead and silent workers held, and every claim that ran out.
+    /// Frees claims of dead and silent workers, and expired claims.
     fn free_claims(&mut self, id: &TenantId, now: Timestamp) -> u64 {
         let alive = self.alive.clone();
         let tenant = self.tenant(id);
@@ -156,7 +156,7 @@ impl State {
 }
 
 impl Tenant {
-    /// Runs and tasks anybody may claim now.
+    /// Number of runs and tasks that can be claimed now.
     fn ready(&self, now: Timestamp) -> (usize, usize) {
         let runs = self.queue.values().filter(|place| place.claim_until.is_none() && place.ready_at <= now);
         let tasks = self.tasks.values().filter(|task| task.state == TaskState::Ready);
@@ -180,7 +180,7 @@ impl Tenant {
         gone
     }
 
-    /// Ids of runs begin with that of the run above them.
+    /// Ids of runs begin with the id of the parent.
     fn has_pending_letters_below(&self, run: &RunId) -> bool {
         let pending = self.dead.values().filter(|letter| letter.letter.status == LetterStatus::Pending);
         pending.filter_map(|letter| letter.letter.run.as_ref()).any(|of| of.is_in_family_of(run))
@@ -236,7 +236,7 @@ impl Tenant {
             let has_failed = run.status == Status::Failed && run.dismissed_at.is_none();
             has_failed && now.since(run.ended_at) <= keep_failed || self.has_pending_letters_below(id)
         };
-        // A run stays while tasks of it are under way; held ones go with it.
+        // A run stays while its tasks are under way; held ones are removed with it.
         let under_way =
             |run: &RunId| self.tasks.values().any(|task| of(task, run) && task.state != TaskState::Held);
         let runs: Vec<RunId> = self
@@ -258,7 +258,7 @@ impl Tenant {
             .collect();
         for task in &tasks {
             self.ended_tasks.remove(task);
-            // The letter of one that ran detached is its run's.
+            // The letter of a detached task belongs to its run.
             self.dead.retain(|of, letter| of != task || letter.letter.run.is_some());
             self.attempts.retain(|attempt| attempt.row.task != *task);
         }
@@ -293,7 +293,7 @@ impl Tenant {
         stuck
     }
 
-    /// Gives the runs that were marked, with the reason, and counts those that were unmarked.
+    /// Returns the runs that were marked, with the reason, and the number of unmarked runs.
     fn mark_unserved(&mut self, idle: Millis, limit: usize, now: Timestamp) -> (Vec<(RunId, String)>, u64) {
         let cards: Vec<&WorkerCard> = self.workers.values().map(|worker| &worker.card).collect();
         let steps = |row: &RunRow| {
@@ -330,7 +330,7 @@ impl Tenant {
         for (id, live) in &mut self.live {
             match (&live.blocked, unserved.remove(id)) {
                 (Some(Blocked { code: BlockedCode::NoWorker, .. }), None) => {
-                    // A run that waits for nobody yet may still be one that nobody can step.
+                    // A run without such a task may still be one that no worker can step.
                     if self.queue.contains_key(id) && !steps(&live.row) {
                         continue;
                     }

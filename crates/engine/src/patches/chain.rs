@@ -1,4 +1,4 @@
-//! The documents a run went by, one after the other: the version it started with, and every patch it adopted.
+//! The documents of a run in order: the version it started with, and the result of every adopted patch.
 
 use rhythm_core::lineage::first_version;
 use rhythm_core::{EventData, Payload, RunId, Version};
@@ -11,16 +11,16 @@ use crate::client::Client;
 use crate::error::EngineError;
 use crate::world::{RunRow, WorldError};
 
-/// One patch with the documents around it.
+/// One patch with the documents before and after it.
 #[derive(Clone, Debug)]
 pub struct Link {
     pub patch: RunPatch,
     pub before: Value,
-    /// What it made of that, or would have made, had it been adopted. Nothing when it cannot be applied.
+    /// The result, also of a refused patch. `None` if it cannot be applied.
     pub after: Option<Value>,
 }
 
-/// Every patch of a run, oldest first.
+/// Returns every patch of a run with its documents, oldest first.
 pub async fn chain(client: &Client, run: &RunId) -> Result<Vec<Link>, EngineError> {
     let picture = client.picture(run).await?;
     let history = client.history(run).await?;
@@ -33,7 +33,7 @@ pub async fn chain(client: &Client, run: &RunId) -> Result<Vec<Link>, EngineErro
     let mut changes = changes.peekable();
     let mut links = Vec::new();
     for patch in client.patches(run).await? {
-        // With another version the run leaves its patches behind.
+        // A change of version drops the run's patches.
         while let Some((_, version)) = changes.next_if(|(seq, _)| *seq < patch.event) {
             document = registered(client, &picture.row, version.clone()).await?;
         }
@@ -48,11 +48,11 @@ pub async fn chain(client: &Client, run: &RunId) -> Result<Vec<Link>, EngineErro
     Ok(links)
 }
 
-/// The graph a run has ended with: its snapshot may not hold it any more, its history does.
+/// Returns the last graph of an ended run, from its history: its snapshot may not hold it any more.
 pub(crate) async fn last_graph(client: &Client, row: &RunRow) -> Result<Graph, EngineError> {
     let program = program_of(client, row).await?;
     let (_, mut graph) = program.document_of(None).map_err(unreadable)?;
-    // What was patched before the run got this version was left behind.
+    // Patches before the change of version were dropped.
     let history = client.history(&row.id).await?;
     let changed = history.iter().rfind(|row| matches!(row.data, EventData::VersionChanged(_)));
     let since = changed.map_or(0, |row| row.seq);
@@ -68,7 +68,8 @@ pub(crate) async fn last_graph(client: &Client, row: &RunRow) -> Result<Graph, E
     Ok(graph)
 }
 
-/// The operations that undo an adopted patch in the document the run has now.
+/// Returns the operations that undo an adopted patch in the run's current document. Fails if the patch is
+/// unknown or was refused, or the undo does not apply.
 pub async fn undo(client: &Client, run: &RunId, number: usize) -> Result<Payload, EngineError> {
     let links = chain(client, run).await?;
     let unknown = || EngineError::UnknownPatch { of: format!("run {run}"), number };
@@ -87,7 +88,7 @@ pub async fn undo(client: &Client, run: &RunId, number: usize) -> Result<Payload
     Ok(Payload::of(&operations).unwrap_or_default())
 }
 
-/// A version's own document.
+/// Returns the document of a version, without patches.
 async fn registered(client: &Client, row: &RunRow, version: Version) -> Result<Value, EngineError> {
     let row = RunRow { version, ..row.clone() };
     Ok(program_of(client, &row).await?.document_of(None).map_err(unreadable)?.0)

@@ -1,4 +1,4 @@
-//! What would become of a patch now: the run's own step, taken on a copy.
+//! Previews a patch: takes the run's own step on a copy.
 
 use rhythm_core::event::EventData;
 use rhythm_core::fold::{Advance, Advanced, End, RunState, advance};
@@ -13,22 +13,24 @@ use crate::definitions::graph;
 use crate::error::EngineError;
 use crate::world::*;
 
-/// What a patch would come to.
+/// Expected effect of a patch.
 #[derive(Clone, Debug, Serialize)]
 pub struct Preview {
-    /// Nothing when it would be adopted.
+    /// `None` if it would be adopted.
     pub refused: Option<WouldRefuse>,
-    /// What it changes, as far as it can be applied at all.
+    /// Its changes, if it can be applied.
     pub changes: Changes,
 }
 
+/// Reason why a patch would be refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WouldRefuse {
     pub code: String,
     pub message: String,
 }
 
-/// Tries a patch on a copy of a run as it is now. Nothing is sent.
+/// Tries a patch on a copy of the run's current state. Sends nothing. Fails if the run has completed or was
+/// cancelled, or is no graph.
 pub async fn preview(client: &Client, run: &RunId, operations: Payload) -> Result<Preview, EngineError> {
     let picture = client.picture(run).await?;
     if matches!(picture.summary.status, Status::Completed | Status::Cancelled) {
@@ -73,7 +75,7 @@ fn refusal(tried: Advanced) -> Option<WouldRefuse> {
     Some(WouldRefuse { code: "run_failed".to_owned(), message })
 }
 
-/// The program of a run of a graph.
+/// Loads the program of a graph run.
 pub(crate) async fn program_of(client: &Client, row: &RunRow) -> Result<GraphProgram, EngineError> {
     if row.kind != WorkflowKind::Graph {
         return Err(EngineError::NotPatchable(format!("run {}", row.id)));
@@ -84,7 +86,8 @@ pub(crate) async fn program_of(client: &Client, row: &RunRow) -> Result<GraphPro
     graph::load(&definition).map_err(unreadable)
 }
 
-/// Why a patch is not worth sending: it brings programs that cannot be read, which the run itself cannot see.
+/// Returns why a patch is refused before sending: it adds programs that cannot be parsed, which the run
+/// itself does not check.
 pub(crate) async fn unreadable_program(
     client: &Client,
     row: &RunRow,
@@ -95,7 +98,7 @@ pub(crate) async fn unreadable_program(
     let operations = serde_json::from_str(operations).unwrap_or_default();
     let Ok(changed) = program.propose((&document, &graph), &operations) else { return Ok(None) };
     let read = compiler_that_reads(Registry::built_in().clone(), client.reads());
-    // What was there before is not this patch's fault.
+    // The document was broken before this patch.
     if read(&document, &graph).is_err() {
         return Ok(None);
     }

@@ -1,5 +1,5 @@
-//! Patches of workflows: a version made of another one, with who made it and why, and what undoes it. Every version keeps
-//! its whole document, so none is ever put together from a chain of patches.
+//! Patches of workflows: a version made from another one, with author, reason and inverse. Every version
+//! stores its whole document, so none is rebuilt from a chain of patches.
 
 use rhythm_core::{Payload, Version, WorkflowKind};
 use rhythm_graph::patch::{self, Changes, Refused};
@@ -12,35 +12,36 @@ use crate::definitions::Defined;
 use crate::error::EngineError;
 use crate::world::*;
 
-/// What to make of a workflow.
+/// Request to patch a workflow.
 #[derive(Clone, Debug)]
 pub struct PatchWorkflow {
-    /// May be left empty where there is a tag.
+    /// May be empty if there is a tag.
     pub workflow: String,
-    /// Patches the version this tag points at, and moves the tag. Without one, the current version.
+    /// Patches the version this tag points at and moves the tag. Without it, the current version.
     pub tag: Option<String>,
-    /// The version the patch was written for; any, when absent.
+    /// The version the patch was written for; any by default.
     pub expected: Option<Version>,
     pub change: Change,
     pub reason: String,
 }
 
+/// Change of a workflow's document.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// An RFC 6902 list over the document.
+    /// RFC 6902 operations on the document.
     Operations(Value),
-    /// Takes an earlier patch back, by its number.
+    /// Undoes an earlier patch, by its number.
     Undo(u64),
 }
 
-/// A checked proposal: everything but the writing of it.
+/// A checked proposal: everything except the write.
 #[derive(Debug)]
 pub struct Proposal {
     pub workflow: String,
     pub base: Version,
     pub version: Version,
     pub changes: Changes,
-    /// Warnings about the new document, and that document.
+    /// Warnings about the new document.
     pub remarks: Vec<Diagnostic>,
     pub source: String,
     defined: Defined,
@@ -51,12 +52,13 @@ pub struct Proposal {
 }
 
 impl Client {
-    /// Every patch of a workflow, oldest first.
+    /// Returns every patch of a workflow, oldest first.
     pub async fn workflow_patches(&self, workflow: &str) -> Result<Vec<WorkflowPatch>, EngineError> {
         Ok(self.world().workflow_patches(self.tenant(), workflow).await?)
     }
 
-    /// Applies a patch to a copy of the document and compiles that; registers nothing.
+    /// Applies a patch to a copy of the document and compiles it; registers nothing. Fails if the patch does
+    /// not apply or compile, changes nothing, or was written for another version.
     pub async fn propose_version(&self, wish: PatchWorkflow) -> Result<Proposal, EngineError> {
         let (workflow, base, tag) = self.base_of(&wish).await?;
         if wish.expected.as_ref().is_some_and(|expected| *expected != base.version) {
@@ -86,7 +88,7 @@ impl Client {
             let message = "the document is as it was".to_owned();
             return Err(refused(Refused { code: "nothing_changed", message }));
         }
-        // What was there before comes back as it was written, not only as what it meant.
+        // An undone patch restores the old text, with its formatting.
         let written = restores
             .filter(|old| document_of(old).is_ok_and(|restored| is_written_alike(&restored, &document)));
         let source = match written {
@@ -121,8 +123,8 @@ impl Client {
         })
     }
 
-    /// Registers the version of a proposal and moves the tag, or the current version, to it. Whoever moved it first wins; the
-    /// other is told where it is now.
+    /// Registers the version of a proposal and moves the tag, or the current version, to it. Fails with the
+    /// current target if another caller moved it first.
     pub async fn adopt_version(&self, proposal: Proposal) -> Result<Controlled, EngineError> {
         let Proposal { workflow, tag, .. } = &proposal;
         let (workflow, tag) = (workflow.clone(), tag.clone());
@@ -158,7 +160,7 @@ impl Client {
         }
     }
 
-    /// The name of the workflow, the version to start from, and the tag that will move.
+    /// Returns the workflow, the version to start from, and the tag that will move.
     async fn base_of(
         &self,
         wish: &PatchWorkflow,
@@ -181,7 +183,7 @@ impl Client {
         Ok((workflow, base, tag))
     }
 
-    /// A patch to undo, and the version it had changed.
+    /// Returns a patch to undo, and the version it was applied to.
     async fn undone(&self, workflow: &str, number: u64) -> Result<(WorkflowPatch, Definition), EngineError> {
         let patches = self.workflow_patches(workflow).await?;
         let patch = patches.into_iter().find(|patch| patch.number == number);
@@ -207,7 +209,7 @@ impl Client {
     }
 }
 
-/// What patches of a version are applied to.
+/// Returns the document that patches of a version apply to.
 pub fn document_of(definition: &Definition) -> Result<Value, EngineError> {
     let read = document::read(&definition.source);
     read.map(|node| node.to_json()).map_err(|wrong| WorldError::Corrupt(wrong.title).into())
@@ -227,7 +229,7 @@ async fn value(client: &Client, payload: &Payload) -> Result<Value, EngineError>
     serde_json::from_str(&text).map_err(|error| EngineError::Invalid(error.to_string()))
 }
 
-/// The same down to the order of keys, which comparing values does not see.
+/// Compares two values including the order of keys.
 fn is_written_alike(one: &Value, other: &Value) -> bool {
     serde_json::to_string(one).ok() == serde_json::to_string(other).ok()
 }

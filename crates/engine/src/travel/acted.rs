@@ -1,4 +1,4 @@
-//! The tasks of a run that a fork of it does once more, and whose handlers may have acted already.
+//! The tasks that a fork of a run repeats and whose handlers may have acted already.
 
 use std::collections::BTreeSet;
 
@@ -21,15 +21,16 @@ pub struct Acted {
     pub state: &'static str,
 }
 
-/// What of a run comes after the last event a fork shares with it.
+/// The part of a run after the last event a fork shares with it.
 pub struct Rest<'a> {
     pub run: &'a RunId,
     pub after: u64,
-    /// What was under way then, and is started again.
+    /// Work that was open at that event and is started again.
     pub open: Option<&'a Open>,
 }
 
-/// Those of the run and of the children that are started again, in the order they were asked for.
+/// Returns such tasks of the run and of the children that are started again, in the order they were
+/// requested.
 pub async fn acted(client: &Client, rest: Rest<'_>) -> Result<Vec<Acted>, EngineError> {
     let mut found = Vec::new();
     let open = rest.open.cloned().unwrap_or_default();
@@ -60,7 +61,7 @@ pub async fn acted(client: &Client, rest: Rest<'_>) -> Result<Vec<Acted>, Engine
     Ok(found)
 }
 
-/// Nothing for a task that no worker ever had.
+/// Returns `None` for a task that no worker ever claimed.
 async fn state_of(
     client: &Client,
     run: &RunId,

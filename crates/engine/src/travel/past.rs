@@ -1,4 +1,4 @@
-//! The beginning of a history, folded once more.
+//! Folds the beginning of a history again.
 
 use rhythm_core::fold::{Divergence, End};
 use rhythm_core::lineage::{ByVersion, Lineage, versions};
@@ -18,10 +18,12 @@ pub struct Prefix<'a> {
     pub rows: &'a [Event],
     /// The first row of that transition.
     pub first: u64,
-    /// The transition is the run's start, and nothing came before it.
+    /// Whether the transition is the run's start, with nothing before it.
     pub is_start: bool,
 }
 
+/// Returns the history up to the end of the transition that wrote event `seq`. Fails if there is no such
+/// event.
 pub fn prefix<'a>(history: &'a [Event], run: &RunId, seq: u64) -> Result<Prefix<'a>, EngineError> {
     let count = history.len();
     let missing = || EngineError::UnknownEvent { run: run.to_string(), event: seq, count };
@@ -43,7 +45,7 @@ enum Broken {
     NeedBlobs(Vec<BlobRef>),
 }
 
-/// The programs a history goes by.
+/// Loads the programs of every version in a history.
 pub async fn programs_of(
     client: &Client,
     programs: &Programs,
@@ -64,7 +66,7 @@ pub async fn programs_of(
     Ok(loaded)
 }
 
-/// Folds rows from the beginning of a history under the facts given; `row` says whose they are.
+/// Folds rows from the beginning of a history under the given facts; `row` is the run they belong to.
 pub async fn fold(
     client: &Client,
     loaded: &ByVersion,

@@ -1,4 +1,4 @@
-//! Collects blobs nothing names any more, in small pieces: each look reads everything that may name one.
+//! Collects unreferenced blobs in batches: each check reads everything that may refer to a blob.
 
 use rhythm_core::Millis;
 
@@ -8,7 +8,7 @@ use crate::world::{Upkeep, WorldResult};
 pub const EVERY: Millis = Millis::from_secs(3_600);
 const LIMIT: usize = 1_000;
 
-/// The most looks of one duty; what is left then waits for the next.
+/// Largest number of batches per duty; the rest waits for the next.
 const LOOKS: usize = 10;
 
 pub async fn run(process: &Process) -> WorldResult<()> {

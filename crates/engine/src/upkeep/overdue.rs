@@ -1,4 +1,4 @@
-//! Tasks whose overall deadline passed while they waited in a queue fail, even when no worker serves it.
+//! Fails tasks whose overall deadline passed while they waited in a queue, even if no worker serves it.
 
 use rhythm_core::failure::codes;
 use rhythm_core::message::{Actor, Message, MessageBody, TaskFailed};

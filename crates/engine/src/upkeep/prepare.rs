@@ -1,4 +1,4 @@
-//! Makes room ahead: partitions of the months to come, where the world has them.
+//! Prepares storage in advance: partitions of the coming months, in worlds that have them.
 
 use rhythm_core::Millis;
 

@@ -1,4 +1,4 @@
-//! Removes what ended long enough ago.
+//! Removes runs and tasks whose retention time is over.
 
 use rhythm_core::Millis;
 
@@ -8,7 +8,7 @@ use crate::world::{Upkeep, WorldResult};
 pub const EVERY: Millis = Millis::from_secs(600);
 const LIMIT: usize = 1_000;
 
-/// The most rounds of one duty: what is left then waits for the next, and others get their turn.
+/// Largest number of batches per duty. The rest waits for the next, so that other duties run too.
 const ROUNDS: usize = 200;
 
 pub async fn run(process: &Process) -> WorldResult<()> {

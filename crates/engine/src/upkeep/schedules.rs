@@ -1,5 +1,5 @@
-//! Schedules start what they are due to start. Every process may try: the schedule's next time decides who
-//! wins, and what is started has an id derived from the schedule and its fire time.
+//! Starts the runs and tasks of due schedules. Every process may try: the schedule's stored next time decides
+//! which one succeeds, and the id of the run or task is derived from the schedule and its fire time.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use rhythm_core::{Actor, MessageId, Millis, RunId, TaskId, TenantId, Timestamp};
 use crate::process::Process;
 use crate::world::*;
 
-/// Schedules that others put are found this often; when those that are known fire next, the last look told.
+/// Interval at which schedules added by others are found. Known schedules fire at their own time.
 pub const EVERY: Millis = Millis(500);
 const LIMIT: usize = 100;
 
-/// Fires what is due, and tells when the next one is.
+/// Fires the due schedules. Returns when the next one is due.
 pub async fn run(process: &Process) -> WorldResult<Option<Timestamp>> {
     let asked = process.time.own_millis();
     let report = process.world.upkeep(Upkeep::DueSchedules { limit: LIMIT }).await?;
@@ -22,7 +22,7 @@ pub async fn run(process: &Process) -> WorldResult<Option<Timestamp>> {
     let mut next = report.next_schedule;
     let mut failed = None;
     for (tenant, schedule) in report.schedules {
-        // One that cannot be fired must not keep the others from it.
+        // A schedule that cannot be fired must not block the others.
         match fire(process, &tenant, schedule, report.at).await {
             Ok(again) => next = [next, again].into_iter().flatten().min(),
             Err(error) => failed = Some(error),
@@ -31,7 +31,7 @@ pub async fn run(process: &Process) -> WorldResult<Option<Timestamp>> {
     failed.map_or(Ok(next), Err)
 }
 
-/// Tells when it is due again.
+/// Returns when the schedule is due again.
 async fn fire(
     process: &Process,
     tenant: &TenantId,
@@ -79,7 +79,7 @@ async fn fire(
     Ok(due.next_at)
 }
 
-/// The run the schedule started last, when it has not ended. Standalone tasks may always overlap.
+/// Returns the run the schedule started last, if it is live. Standalone tasks may always overlap.
 async fn active_run(process: &Process, tenant: &TenantId, schedule: &Schedule) -> WorldResult<Option<RunId>> {
     if schedule.overlap == Overlap::Allow {
         return Ok(None);
@@ -97,7 +97,7 @@ async fn active_run(process: &Process, tenant: &TenantId, schedule: &Schedule) -
 
 type Starts = (Vec<NewRun>, Vec<NewTask>);
 
-/// What is to be started, or why nothing can be.
+/// Returns the runs and tasks to start, or why none can be started.
 async fn starts(
     process: &Process,
     tenant: &TenantId,

@@ -1,4 +1,4 @@
-//! Finds runs that nothing will ever wake up and says so in their history.
+//! Finds runs that nothing will wake up and writes a warning into their history.
 
 use rhythm_core::event::{EventData, Warning};
 use rhythm_core::{Actor, Millis};
@@ -7,7 +7,7 @@ use crate::process::Process;
 use crate::world::{Control, ControlRequest, Upkeep, WorldResult};
 
 pub const EVERY: Millis = Millis::from_secs(60);
-/// A run with no live reason to wake up for this long is reported.
+/// Time after which a run with nothing open that could wake it up is reported.
 const IDLE: Millis = Millis::from_secs(5 * 60);
 const LIMIT: usize = 100;
 

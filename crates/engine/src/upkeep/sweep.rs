@@ -1,4 +1,4 @@
-//! Due timers and delayed tasks become ready; claims of the dead are freed.
+//! Makes due timers and delayed tasks ready; frees claims of dead workers.
 
 use rhythm_core::{Millis, Timestamp};
 
@@ -6,19 +6,19 @@ use super::Kept;
 use crate::process::Process;
 use crate::world::{Upkeep, WorldResult};
 
-/// The longest line of runs, and of tasks, that is made ready or woken up together once it is due for longer than others can ask it
-/// to wait. Before, a short line (`storm_line`) gives everybody a turn soon.
+/// Batch size of runs, and of tasks, once they are overdue by more than `PATIENCE`. Until then the smaller
+/// `storm_line` lets other work through early.
 const LONG_LINE: usize = 500;
-/// Long enough for 100,000 timers by short lines.
+/// Enough time to drain 100,000 timers in small batches.
 const PATIENCE: Millis = Millis::from_secs(28);
 
-/// How many runs, and how many tasks, may become ready at once of what is due since then.
+/// Number of runs, and of tasks, that may become ready at once, given when the first of them was due.
 pub fn line(process: &Process, due: Option<Timestamp>) -> usize {
     let late = due.map(|due| process.time.now().since(due));
     if late > Some(PATIENCE) { LONG_LINE } else { process.world.storm_line() }
 }
 
-/// `beside` the lines that are being woken up one timer is enough: it tells how late they are.
+/// `beside`: batches are being woken up already. Then one timer is enough, to learn how late they are.
 pub async fn run(process: &Process, beside: bool) -> WorldResult<Kept> {
     let line = line(process, process.agenda.take());
     process.meter.swept();

@@ -1,4 +1,5 @@
-//! Marks runs that no live worker can help, and says so in their history, so that people see why they do not move.
+//! Marks runs that no live worker can serve and writes a warning into their history, which explains to users
+//! why they wait.
 
 use rhythm_core::event::{EventData, Warning};
 use rhythm_core::failure::codes;
@@ -7,11 +8,11 @@ use rhythm_core::{Actor, Millis, RunId, TenantId};
 use crate::process::Process;
 use crate::world::*;
 
-/// With [`IDLE`], and a moment for the look, half a minute after work became ready.
+/// With [`IDLE`] and the duration of a scan, a run is marked within 30 s after it became ready.
 pub const EVERY: Millis = Millis::from_secs(10);
 const IDLE: Millis = Millis::from_secs(15);
 const LIMIT: usize = 1_000;
-/// A run that is marked again and again says so once in so many rows of its history.
+/// The warning is written once per this many history rows, however often a run is marked.
 const ROWS: u64 = 200;
 
 pub async fn run(process: &Process) -> WorldResult<()> {
@@ -26,7 +27,8 @@ pub async fn run(process: &Process) -> WorldResult<()> {
     Ok(())
 }
 
-/// Says in the history of a run that nobody can help it, unless it says so already.
+/// Writes a warning into a run's history, unless its last rows have the same one. Fails with `NotFound` if
+/// the run ended.
 pub async fn warn(process: &Process, tenant: TenantId, run: RunId, message: String) -> WorldResult<()> {
     let Some(picture) = process.world.picture(&tenant, &run).await? else { return Ok(()) };
     let event = EventData::Warning(Warning { code: codes::NO_WORKER.into(), message });

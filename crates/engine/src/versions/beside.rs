@@ -1,13 +1,13 @@
-//! Two sources beside each other: equal lines face each other, and the lines that matter are marked.
+//! Shows two sources side by side: equal lines are aligned, and given lines are marked.
 
-/// Lines shown around those that matter, when a source is long.
+/// Number of lines shown around marked ones when a source is long.
 const AROUND: usize = 3;
-/// Longer lines are cut: both sources have to fit beside each other.
+/// Longer lines are cut, so that both sources fit.
 const WIDTH: usize = 58;
 /// Sources with more lines than this are not compared line by line.
 const COMPARED: usize = 2_000;
 
-/// Two columns: line numbers and text, the old one on the left. Lines count from 1.
+/// Returns two columns of line numbers and text, the old source on the left. Lines count from 1.
 pub fn side_by_side((old, old_marked): (&str, &[u32]), (new, new_marked): (&str, &[u32])) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let rows = facing(&old, &new);
@@ -39,7 +39,7 @@ pub fn side_by_side((old, old_marked): (&str, &[u32]), (new, new_marked): (&str,
     text
 }
 
-/// Places of two lines that face each other.
+/// Line indices of two aligned lines.
 type Row = (Option<usize>, Option<usize>);
 
 fn side(lines: &[&str], place: Option<usize>, marked: &[u32]) -> String {
@@ -51,7 +51,7 @@ fn side(lines: &[&str], place: Option<usize>, marked: &[u32]) -> String {
     format!("{sign}{number:>4} {cut}")
 }
 
-/// The longest common lines face each other; what only one source has faces nothing.
+/// Aligns the longest common subsequence of lines; a line of only one source is aligned with nothing.
 fn facing(old: &[&str], new: &[&str]) -> Vec<Row> {
     if old.len() > COMPARED || new.len() > COMPARED {
         return (0..old.len().max(new.len()))
@@ -80,7 +80,7 @@ fn facing(old: &[&str], new: &[&str]) -> Vec<Row> {
             rows.push((Some(i), None));
             i += 1;
         } else {
-            // A changed line faces what it was changed to.
+            // A changed line is aligned with its replacement.
             match rows.last_mut() {
                 Some(last) if last.1.is_none() => last.1 = Some(j),
                 _ => rows.push((None, Some(j))),

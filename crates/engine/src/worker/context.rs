@@ -1,4 +1,4 @@
-//! What a handler may know and say while it runs.
+//! The handler's interface to its attempt: identity, keys, progress, heartbeat, cancellation.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,13 +11,13 @@ use crate::world::ClaimedTask;
 /// Why an attempt should stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancellation {
-    /// Somebody cancelled the task or its run.
+    /// The task or its run was cancelled.
     Requested,
-    /// Somebody else holds the task now; whatever this attempt returns is dropped.
+    /// Another worker may hold the task now; the result of this attempt is dropped.
     Lost,
     /// The worker is shutting down.
     Shutdown,
-    /// What the attempt needs could not be had just now; it was not begun.
+    /// The input could not be loaded; the attempt did not begin.
     Unready,
 }
 
@@ -30,9 +30,9 @@ struct Inner {
     run: Option<RunId>,
     name: String,
     queue: String,
-    /// What the workflow calls the work, if it does.
+    /// The `key` the workflow gave the task, if any.
     key: Option<String>,
-    /// Of a fork: the task of its origin that asked for the same work.
+    /// In a fork: the task of its origin that asked for the same work.
     stands_for: Option<TaskId>,
     attempt: u32,
     delivery: u32,
@@ -41,11 +41,11 @@ struct Inner {
     deadline_at: Option<Timestamp>,
     trace: Option<String>,
     cancel: watch::Sender<Option<Cancellation>>,
-    /// Progress not told to the world yet.
+    /// Progress that no heartbeat has sent yet.
     progress: Mutex<Option<Payload>>,
-    /// How often the handler has beaten; the driver watches it change.
+    /// Number of heartbeats of the handler; the driver watches it change.
     beats: AtomicU64,
-    /// Set by whoever reports the attempt's end first.
+    /// Set by the first reporter of the attempt's end.
     ended: AtomicBool,
 }
 
@@ -88,56 +88,57 @@ impl TaskContext {
         &self.0.queue
     }
 
-    /// 1 for the first try; grows when an attempt has ended.
+    /// 1 for the first attempt; grows when an attempt has ended.
     pub fn attempt(&self) -> u32 {
         self.0.attempt
     }
 
-    /// 1 unless a worker died with this attempt.
+    /// 1, plus one for every delivery of this attempt that was lost with its worker.
     pub fn delivery(&self) -> u32 {
         self.0.delivery
     }
 
-    /// Grows with every hand-out of the task: a service that refuses a lower number than it has seen refuses
-    /// workers that were given up.
+    /// Fencing token: grows with every delivery of the task. A service that refuses a lower number than it
+    /// has seen refuses workers that lost their claim.
     pub fn claim(&self) -> u64 {
         self.0.claim
     }
 
+    /// Deadline of the whole task, over all attempts.
     pub fn deadline_at(&self) -> Option<Timestamp> {
         self.0.deadline_at
     }
 
-    /// W3C trace context of whoever asked for the task.
+    /// W3C trace context of the caller that requested the task.
     pub fn trace(&self) -> Option<&str> {
         self.0.trace.as_deref()
     }
 
-    /// The same for every delivery of this attempt: pass it to services that deduplicate requests. When the
-    /// workflow gave the task a `key`, that is it, for all attempts.
+    /// Returns the key of this attempt, the same for all its deliveries: pass it to services that deduplicate
+    /// requests. If the workflow gave the task a `key`, returns that for all attempts.
     pub fn idempotency_key(&self) -> String {
         self.0.key.clone().unwrap_or_else(|| self.0.task.attempt_key(self.0.attempt))
     }
 
-    /// The same for all attempts of the task: the `key` the workflow gave it, or the task's id. In a fork, work that its
-    /// origin asked for in the same words has the key it has there.
+    /// Returns a key that is the same for all attempts: the `key` the workflow gave the task, or the task's
+    /// id. In a fork, a task that asks for the same work as a task of the origin has that task's key.
     pub fn stable_key(&self) -> &str {
         let task = self.0.stands_for.as_ref().unwrap_or(&self.0.task);
         self.0.key.as_deref().unwrap_or(task.as_str())
     }
 
-    /// What an earlier delivery of this task reported before it was lost.
+    /// Progress that an earlier delivery of this task reported before it was lost.
     pub fn last_progress(&self) -> Option<&Payload> {
         self.0.last_progress.as_ref()
     }
 
-    /// Tells that the handler is alive.
+    /// Reports that the handler is alive.
     pub fn heartbeat(&self) {
         self.0.beats.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Tells that the handler is alive and how far it has come; a later delivery can go on from there.
-    /// Progress above 64 KiB is not kept.
+    /// Reports that the handler is alive, and its progress, which a later delivery can read. Progress above
+    /// 64 KiB is dropped with a warning.
     pub fn report(&self, progress: Payload) {
         self.heartbeat();
         if progress.size() > rhythm_core::payload::INLINE_MAX_BYTES as u64 {
@@ -147,6 +148,7 @@ impl TaskContext {
         *self.0.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
     }
 
+    /// Whether the attempt should stop.
     pub fn is_cancelled(&self) -> bool {
         self.0.cancel.borrow().is_some()
     }
@@ -159,13 +161,13 @@ impl TaskContext {
                 return reason;
             }
             if changes.changed().await.is_err() {
-                // The sender lives in `self`, so this cannot be; waiting for ever is the safe answer.
+                // The sender lives in `self`, so this is unreachable; waiting for ever is the safe answer.
                 std::future::pending::<()>().await;
             }
         }
     }
 
-    /// Asks the handler to stop. The first reason stands, except that a lost claim beats all.
+    /// Asks the handler to stop. The first reason wins, but a lost claim overrides every other.
     pub fn cancel(&self, reason: Cancellation) {
         self.0.cancel.send_if_modified(|current| {
             let changes = current.is_none() || (reason == Cancellation::Lost && *current != Some(reason));
@@ -184,7 +186,7 @@ impl TaskContext {
         self.0.progress.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Whether the caller is the first to end this attempt.
+    /// Marks the attempt as ended. Returns whether the caller was the first.
     pub fn end(&self) -> bool {
         !self.0.ended.swap(true, Ordering::SeqCst)
     }

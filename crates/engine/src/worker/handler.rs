@@ -1,4 +1,4 @@
-//! What a user's code looks like to a worker.
+//! The interface between user code and a worker.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::context::TaskContext;
 /// The code of one task name.
 #[async_trait]
 pub trait Handler: Send + Sync {
-    /// Performs one attempt. Blobs in the input were loaded; a large output is stored by the worker.
+    /// Performs one attempt. Blobs in the input are loaded already; the worker stores a large output.
     async fn handle(&self, context: TaskContext, input: Payload) -> Result<Payload, Failure>;
 }
 
@@ -23,12 +23,12 @@ pub struct Handlers {
 }
 
 impl Handlers {
-    /// Later registrations of a name win.
+    /// Adds a handler. A later one with the same name replaces it.
     pub fn add(&mut self, name: impl Into<String>, handler: Arc<dyn Handler>) {
         self.handlers.insert(name.into(), handler);
     }
 
-    /// What is so about tasks of this name unless somebody says otherwise.
+    /// Sets the options that tasks of this name have unless the workflow sets others.
     pub fn set_defaults(&mut self, name: impl Into<String>, defaults: TaskDefaults) {
         self.defaults.insert(name.into(), defaults);
     }
@@ -41,6 +41,7 @@ impl Handlers {
         self.handlers.get(name).cloned()
     }
 
+    /// Returns the names of all tasks with a handler.
     pub fn names(&self) -> Vec<String> {
         self.handlers.keys().cloned().collect()
     }

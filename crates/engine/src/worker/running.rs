@@ -1,4 +1,5 @@
-//! The attempts under way here, counted per queue: what is asked on every commit must not walk over all of them.
+//! The attempts in progress here, counted per queue: every commit needs those counts and must not scan all
+//! attempts.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ pub(super) struct Running {
     pub claim: u64,
     pub queue: String,
     pub run: Option<RunId>,
-    /// Since when its run has had this room, by the process's own counter: as one task of it followed the other.
+    /// Since when its run has kept this slot through consecutive tasks, by the process's own counter.
     pub turn: u64,
     pub context: TaskContext,
 }
@@ -26,7 +27,7 @@ impl RunningTasks {
         self.tasks.len()
     }
 
-    /// How many of them are of this queue.
+    /// Number of running attempts of this queue.
     pub fn of_queue(&self, queue: &str) -> usize {
         self.queues.get(queue).copied().unwrap_or(0)
     }
@@ -35,12 +36,12 @@ impl RunningTasks {
         self.tasks.get(task)
     }
 
-    /// In the order of their ids.
+    /// Iterates in the order of task ids.
     pub fn iter(&self) -> impl Iterator<Item = (&TaskId, &Running)> {
         self.tasks.iter()
     }
 
-    /// A task that was lost and taken again takes its own place.
+    /// Adds an attempt. One with the same task id, whose claim was lost, is replaced.
     pub fn insert(&mut self, task: TaskId, running: Running) {
         match self.queues.get_mut(&running.queue) {
             Some(count) => *count += 1,

@@ -1,4 +1,4 @@
-//! What attempts came to, on its way into the world.
+//! Reports results of attempts to the world.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::world::*;
 /// Inputs and outputs above this size are refused.
 pub const MAX_PAYLOAD_BYTES: u64 = 32 * 1024 * 1024;
 
-/// An attempt that ended.
+/// An ended attempt with its result.
 pub struct Finished {
     pub task: ClaimedTask,
     pub result: Result<Payload, Failure>,
@@ -34,7 +34,8 @@ impl Finished {
 }
 
 impl Attempt {
-    /// Runs the handler. Panics become failures; an attempt delivered too often is not run at all.
+    /// Runs the handler. Panics become failures; an attempt delivered too often, or past its deadline, is not
+    /// run.
     pub async fn perform(&self, worker: &Worker) -> Result<Payload, Failure> {
         use futures_util::FutureExt;
         use std::panic::AssertUnwindSafe;
@@ -49,7 +50,8 @@ impl Attempt {
         let input = match worker.load_input(&self.task.input).await {
             Ok(input) => input?,
             Err(error) => {
-                // Nothing was begun: somebody will try again, and this is no attempt, unless it was called off meanwhile.
+                // The attempt did not begin, so it is released and not counted, unless it was cancelled in
+                // the meantime.
                 self.context.cancel(Cancellation::Unready);
                 return Err(Failure::cancelled(format!("the task was cancelled before it began: {error}")));
             }
@@ -63,7 +65,8 @@ impl Attempt {
 }
 
 impl Worker {
-    /// The input in full. A world that is away for a while is an error, what it holds may be a failure.
+    /// Loads the input. The outer error means that the world failed; content that cannot be read is a
+    /// failure.
     async fn load_input(&self, input: &Payload) -> WorldResult<Result<Payload, Failure>> {
         let Payload::Blob(blob) = input else { return Ok(Ok(input.clone())) };
         let unreadable = |error: String| Failure::new(codes::BAD_PAYLOAD, format!("the input: {error}"));
@@ -77,8 +80,8 @@ impl Worker {
         Ok(parsed.map_err(unreadable))
     }
 
-    /// Moves a large output into a blob. What the handler did must not be forgotten because the world is
-    /// away: that is an error, and the result is kept.
+    /// Moves a large output into a blob. If the world fails, returns an error, so that the result is kept and
+    /// sent later.
     async fn store_output(&self, output: Payload) -> WorldResult<Result<(Payload, Contents), Failure>> {
         let size = output.size();
         if size > MAX_PAYLOAD_BYTES {
@@ -93,7 +96,9 @@ impl Worker {
         }
     }
 
-    /// Writes results: runs known here are stepped in the same commit, the others get a message.
+    /// Writes results: a run whose row is cached here is stepped in the same commit, other runs get a
+    /// message. Returns the tasks claimed by the commits. Fails if the world fails; the results are kept and
+    /// sent again.
     pub async fn settle(&self, results: Vec<Finished>) -> WorldResult<Vec<Attempt>> {
         let mut slots = self.slots_for_new();
         let mut turns = Turns::new();
@@ -138,7 +143,7 @@ impl Worker {
         let mut breath = Breath::new(&self.process.time);
         for (run, finished) in by_run {
             breath.take().await;
-            // A result must never get lost: when fusing fails it takes the ordinary way.
+            // A result must not get lost: if fusing fails, it goes through the inbox.
             let messages: Vec<Message> = finished.iter().filter_map(|task| task.message.clone()).collect();
             match self.fuse(&run, &messages, &mut slots).await {
                 Ok(Some((mut item, mut aftermath))) => {
@@ -147,7 +152,7 @@ impl Worker {
                     }
                     let consumed: HashSet<&MessageId> = item.consumed.iter().collect();
                     for mut task in finished {
-                        // What came after the run's end was not consumed; it takes the ordinary way.
+                        // A result after the run's end was not consumed; it goes through the inbox.
                         if task.message.as_ref().is_some_and(|message| consumed.contains(&message.id)) {
                             aftermath.told.push(task.message.take());
                             item.finished.push(task);
@@ -168,7 +173,7 @@ impl Worker {
         let done: Vec<_> =
             items.iter().flat_map(|item| &item.finished).map(|f| (f.task.clone(), f.claim)).collect();
         let settled = self.process.push(self.process.batch(items, Vec::new(), after)).await;
-        // Whether it came through or not, the answer is on its way: these attempts are over.
+        // Whether the commit succeeded or not, the result is queued to be sent: these attempts are over.
         for (task, claim) in &done {
             self.forget(task, *claim);
         }
@@ -186,7 +191,7 @@ impl Worker {
         Ok(attempts)
     }
 
-    /// Plans a fused commit for the results of one run, if it can be stepped here and now.
+    /// Plans a fused commit for the results of one run, if it can be stepped here now.
     async fn fuse(
         &self,
         run: &RunId,
@@ -217,14 +222,15 @@ impl Worker {
             match folding.plan(&mut |task| slots.take(task)) {
                 Planned::Commit(plan) => break plan,
                 Planned::NeedBlobs(wanted) => process.load_blobs(&wanted, &mut blobs).await?,
-                // The engine that claims the run will say what is wrong with it.
+                // The engine that claims the run reports the problem.
                 Planned::Idle | Planned::Unsteppable(_) => return Ok(None),
             }
         };
         Ok(Some(process.prepare(*plan, &row).await?))
     }
 
-    /// Ends attempts the ordinary way; results whose answer is lost are sent again with the next call.
+    /// Ends attempts without stepping their runs. Results whose answer is lost are sent again with the next
+    /// call.
     pub(super) async fn finish(&self, finished: Vec<FinishedTask>) -> WorldResult<()> {
         let mut all = std::mem::take(&mut *self.lock_unfinished());
         all.extend(finished);
@@ -254,13 +260,13 @@ impl Worker {
                 Err(error)
             }
             Err(error) if all.len() == 1 => {
-                // The world will never take it: the claim is let go, and the task is delivered again.
+                // The world refuses it for good: the claim is dropped, and the task is delivered again.
                 tracing::error!(task = %all[0].task, %error, "the world refused a result");
                 self.forget(&all[0].task, all[0].claim);
                 Ok(())
             }
             Err(_) => {
-                // Whichever is to blame must not take the others with it.
+                // Send each result alone, so that one bad result does not fail the others.
                 for (place, finished) in all.iter().enumerate() {
                     if let Err(error) = Box::pin(self.finish(vec![finished.clone()])).await {
                         self.lock_unfinished().extend(all[place + 1..].iter().cloned());
@@ -277,7 +283,7 @@ impl Worker {
         !self.lock_unfinished().is_empty() || !self.lock_unstored().is_empty()
     }
 
-    /// Sends again what got no answer.
+    /// Sends results without an answer again. Fails if the world fails.
     pub async fn resend(&self) -> WorldResult<Vec<Attempt>> {
         self.finish(Vec::new()).await?;
         let mut attempts = self.resend_commits().await?;
@@ -303,7 +309,7 @@ impl Worker {
         })
     }
 
-    /// Since when the task's run has had its room, if it may keep it: what waits in the queues comes first after a while.
+    /// Returns since when the task's run has kept its slot; `None` if the slot goes to waiting tasks now.
     fn turn_of(&self, task: &ClaimedTask) -> Option<u64> {
         let now = self.process.time.own_millis();
         let turn = self.lock_running().get(&task.id).map_or(now, |running| running.turn);
@@ -324,7 +330,7 @@ impl Worker {
     }
 }
 
-/// The last word on an attempt: what the world writes and what the run hears.
+/// Decides the outcome of an attempt: the write to the world and the message for the run.
 pub fn last_word(
     task: &ClaimedTask,
     result: Result<Payload, Failure>,
@@ -350,7 +356,7 @@ pub fn last_word(
                 _ if stopped == Some(Cancellation::Requested) => {
                     (TaskOutcome::Cancelled { failure }, tell(body))
                 }
-                // It stopped because its worker does, or was never begun: that is no attempt.
+                // The worker is shutting down or the attempt never began, so it does not count.
                 _ if matches!(stopped, Some(Cancellation::Shutdown | Cancellation::Unready)) => {
                     (TaskOutcome::Released, None)
                 }
@@ -370,13 +376,13 @@ fn verdict(task: &ClaimedTask, failure: &Failure, now: Timestamp) -> Verdict {
     let key = task.id.as_str();
     let verdict = policy.verdict(key, task.attempt, &failure.code, &failure.kind, failure.retryable);
     match (verdict, task.deadline_at) {
-        // An attempt that could only start after the deadline is none.
+        // An attempt that could only start after the deadline is not made.
         (Verdict::Retry { delay }, Some(deadline)) if now.plus(delay) >= deadline => Verdict::Exhausted,
         (verdict, _) => verdict,
     }
 }
 
-/// A failure that fits into history, inbox and dead letter, however much a handler wrote.
+/// Cuts a failure to a size that fits into history, inbox and dead letter.
 fn bounded(mut failure: Failure) -> Failure {
     const MESSAGE_MAX: usize = 16 * 1024;
     if failure.message.len() > MESSAGE_MAX {

@@ -1,5 +1,5 @@
-//! Room for tasks: over all queues and per queue. Claims keep all of it until they are answered; plans take it task by
-//! task, so that what one does not need is there for the next at once.
+//! Task slots, in total and per queue. A claim reserves all free slots until its answer; plans reserve them
+//! task by task, so that unused slots stay free for others.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,24 @@ use rhythm_core::{Millis, TaskSpec};
 
 use super::Worker;
 
-/// What a worker could take on, counted down as it is promised. Room that one request may still use is kept from all
-/// others until it is dropped: several are on their way at once, and a worker runs no more than it was told to.
+/// Free slots, counted down as they are promised to tasks. A slot that a request may still use is reserved
+/// until this is dropped. Several requests are in flight at once, and a worker never exceeds its configured
+/// concurrency.
 pub struct Slots<'a> {
     free: usize,
     queues: BTreeMap<String, usize>,
-    /// What is kept from others.
+    /// Slots reserved by this request.
     kept: Reserved,
-    /// The part of it that tasks were promised.
+    /// Reserved slots that are promised to tasks.
     taken: Reserved,
-    /// Room of tasks that are about to end, and are still counted as running.
+    /// Slots of tasks that end with this commit. They are still in `running`.
     given: Reserved,
-    /// Takes more of the worker's room when a task asks for it.
+    /// Whether it reserves more free slots when a task needs one.
     grows: bool,
     worker: &'a Worker,
 }
 
-/// Room that requests on their way may use: over all queues, and of each.
+/// Reserved slots, in total and per queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reserved {
     total: usize,
@@ -68,8 +69,8 @@ impl Drop for Slots<'_> {
 }
 
 impl Worker {
-    /// Keeps room for one task of this queue from others, if there is any; with room of its own only that of the queue. Tasks that
-    /// are about to end count twice, as running and as room: once is enough for whoever ends them.
+    /// Reserves one free slot of this queue. `own`: the total slot is reserved already, only the queue's is
+    /// needed. `given` slots are both in `running` and reserved, so they are subtracted once.
     fn keep_one(&self, queue: &str, own: bool, given: &Reserved) -> bool {
         let config = &self.process.config;
         let Some((_, most)) = config.queues.iter().find(|(name, _)| name == queue) else { return false };
@@ -87,7 +88,7 @@ impl Worker {
 }
 
 impl<'a> Slots<'a> {
-    /// All the room that neither runs nor is promised to others.
+    /// Reserves all slots that are neither running nor reserved.
     pub(super) fn all(worker: &'a Worker) -> Self {
         let config = &worker.process.config;
         let running = worker.lock_running();
@@ -106,40 +107,41 @@ impl<'a> Slots<'a> {
         Self { free, queues, kept, taken, given, grows: false, worker }
     }
 
-    /// Whatever room there is when a task asks for it.
+    /// Reserves a free slot whenever a task needs one.
     pub(super) fn growing(worker: &'a Worker) -> Self {
         let mut slots = Self::own(worker);
         slots.grows = true;
         slots
     }
 
-    /// Room that was kept from others by a request that got no answer.
+    /// Takes over the slots of a request that got no answer.
     pub(super) fn keeping(worker: &'a Worker, kept: Reserved) -> Self {
         let mut slots = Self::own(worker);
         slots.kept = kept;
         slots
     }
 
-    /// Keeps the room from others although this request is over.
+    /// Keeps the slots reserved after this request is dropped.
     pub(super) fn keep(mut self) -> Reserved {
         std::mem::take(&mut self.kept)
     }
 
-    /// Keeps only the room of promised tasks.
+    /// Keeps only the slots of promised tasks reserved.
     pub(super) fn keep_taken(mut self) -> Reserved {
         let taken = std::mem::take(&mut self.taken);
         self.kept.give_back(&taken);
         taken
     }
 
-    /// Only what becomes free with results about to be committed.
+    /// Starts without slots; only results about to be committed free some.
     pub(super) fn own(worker: &'a Worker) -> Self {
         let queues = worker.process.config.queues.iter().map(|(queue, _)| (queue.clone(), 0)).collect();
         let (kept, taken, given) = Default::default();
         Self { free: 0, queues, kept, taken, given, grows: false, worker }
     }
 
-    /// What to ask of each queue: an even share of the room, the odd rest to a different queue each turn.
+    /// Returns how many tasks to claim from each queue: an equal share of the slots, with the remainder
+    /// rotating by `turn`.
     pub fn wanted(&self, turn: usize) -> Vec<(String, usize)> {
         let open: Vec<(&String, usize)> =
             self.queues.iter().filter(|(_, room)| **room > 0).map(|(queue, room)| (queue, *room)).collect();
@@ -155,7 +157,7 @@ impl<'a> Slots<'a> {
         asked.filter(|(_, limit)| *limit > 0).collect()
     }
 
-    /// Promises room for a task that is about to be created, if this worker could do it at once.
+    /// Reserves a slot for a task about to be created, if this worker could start it at once.
     pub fn take(&mut self, task: &TaskSpec) -> bool {
         let queue = &task.options.queue;
         let Some(room) = self.queues.get_mut(queue) else { return false };
@@ -176,7 +178,7 @@ impl<'a> Slots<'a> {
         true
     }
 
-    /// Room that becomes free with results about to be committed.
+    /// Adds the slot of a task whose result is about to be committed.
     pub fn give(&mut self, queue: &str) {
         self.free += 1;
         self.given.take(queue);

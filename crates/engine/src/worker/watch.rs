@@ -1,4 +1,4 @@
-//! Watching one attempt from outside: it must end in time, tell of itself, and heed a cancellation.
+//! Watches one attempt from outside: timeout, deadline, heartbeats, and the reaction to a cancellation.
 
 use rhythm_core::failure::codes;
 use rhythm_core::{Failure, Millis, Timestamp};
@@ -6,7 +6,7 @@ use rhythm_core::{Failure, Millis, Timestamp};
 use super::{Attempt, Cancellation, Finished, TaskContext};
 use crate::world::ClaimedTask;
 
-/// An attempt under way. Moments are those of the process's own counter.
+/// A watched attempt. Times are on the process's own counter.
 pub struct Watch {
     task: ClaimedTask,
     context: TaskContext,
@@ -18,7 +18,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// `now` by the process's own counter, `world_now` by the world's clock.
+    /// `now` is on the process's own counter, `world_now` on the world's clock.
     pub fn new(attempt: &Attempt, now: u64, world_now: Timestamp) -> Self {
         let task = &attempt.task;
         let left = task.deadline_at.map(|deadline| deadline.since(world_now).as_u64());
@@ -33,15 +33,15 @@ impl Watch {
         }
     }
 
-    /// Says whether the attempt must be stopped now, and what it then came to, unless it ended by itself in
-    /// this very moment.
+    /// Returns `Some` if the attempt must be aborted now, with its result unless it ended by itself at the
+    /// same moment.
     pub fn look(&mut self, now: u64, grace: Millis) -> Option<Option<Finished>> {
         let failure = self.verdict(now, grace)?;
         let first = self.context.end();
         Some(first.then(|| Finished { task: self.task.clone(), result: Err(failure) }))
     }
 
-    /// Whether somebody has ended the attempt.
+    /// Whether the attempt's end was reported.
     pub fn is_over(&self) -> bool {
         self.context.has_ended()
     }

@@ -1,5 +1,5 @@
-//! Approvals as people see them. They are rows of history and nothing else, so a step that asks nobody pays nothing for
-//! them; what became of one is told from its rows and from whether its run is still there.
+//! Approvals as users see them. An approval exists only as history rows, so steps without one cost nothing.
+//! Its state is derived from those rows and from whether its run has ended.
 
 use rhythm_core::event::{ApprovalCreated, Event, EventData};
 use rhythm_core::{Actor, CommandId, Payload, RunId, TenantId, Timestamp};
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use super::records::Page;
 
-/// What became of a question.
+/// State of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalState {
     Pending,
-    /// Somebody answered.
+    /// A person or program answered.
     Decided,
-    /// Nobody answered in time.
+    /// No answer came before the timeout.
     Timeout,
-    /// Its run ended, or took it back, without an answer.
+    /// The run ended, or withdrew the approval, before an answer came.
     Cancelled,
 }
 
@@ -33,27 +33,29 @@ impl ApprovalState {
     }
 }
 
+/// Selects approvals. Fields that are `None` do not restrict.
 #[derive(Clone, Debug, Default)]
 pub struct ApprovalQuery {
     pub tenant: TenantId,
     pub state: Option<ApprovalState>,
     pub run: Option<RunId>,
-    /// Only those this person may decide, or might have.
+    /// Only approvals whose approvers include this person, or that are open to all.
     pub approver: Option<String>,
     pub cursor: Option<String>,
     pub limit: usize,
 }
 
+/// One approval with its state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalRow {
     pub run: RunId,
     pub workflow: String,
-    /// Its number within the run.
+    /// Number of the approval within its run.
     pub approval: CommandId,
     pub node: String,
-    /// How often the node had asked, this time included.
+    /// Number of approvals the node has requested, including this one.
     pub visit: u32,
-    /// Who may decide, those it was handed on to included. Empty: anybody.
+    /// Names that may decide, including those it was escalated to. Empty: anyone may.
     pub approvers: Vec<String>,
     pub payload: Payload,
     pub created_at: Timestamp,
@@ -62,7 +64,7 @@ pub struct ApprovalRow {
     pub state: ApprovalState,
     pub decision: Option<String>,
     pub decided_by: Option<String>,
-    /// Who sent the answer.
+    /// Actor that sent the answer.
     pub via: Option<Actor>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub comments: String,
@@ -70,7 +72,7 @@ pub struct ApprovalRow {
     pub decided_at: Option<Timestamp>,
 }
 
-/// What a world reads to tell of one approval.
+/// Facts a world reads to describe one approval.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub run: RunId,
@@ -80,8 +82,9 @@ pub struct Asked {
 }
 
 impl ApprovalRow {
-    /// `later` has the run's escalations and decisions in order; those of other approvals are passed over. The first
-    /// decision counts: one that lost against it is a row of history too.
+    /// Builds the row of an approval; `None` if `asked.created` is another event. `later` holds the run's
+    /// escalations and decisions in order; rows of other approvals are skipped. The first decision counts: a
+    /// later one that lost is in history too.
     pub fn of<'e>(asked: &Asked, later: impl IntoIterator<Item = &'e Event>) -> Option<Self> {
         let EventData::ApprovalCreated(created) = &asked.created.data else { return None };
         let ApprovalCreated { approval, node, approvers, payload, visit, timeout_at, approval_ui_url } =
@@ -131,7 +134,7 @@ impl ApprovalRow {
         Some(row)
     }
 
-    /// What somebody at a terminal types to approve; those who are named are to be spoken for by name.
+    /// Shell command that approves this request. If approvers are named, it decides as the first of them.
     pub fn command(&self) -> String {
         let plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || "._-@:+".contains(c));
         let name = self.approvers.first().map(|approver| match person(approver) {
@@ -141,7 +144,7 @@ impl ApprovalRow {
         format!("rhythm approvals approve {}/{}{}", self.run, self.approval, name.unwrap_or_default())
     }
 
-    /// Others may decide too. What is open to all stays so.
+    /// Adds approvers. An approval without named approvers stays open to all.
     fn hand_on(&mut self, to: &[String]) {
         for name in to {
             if !self.approvers.is_empty() && !self.approvers.contains(name) {
@@ -150,13 +153,14 @@ impl ApprovalRow {
         }
     }
 
-    /// Whether the person of this name may decide; among the approvers `ann` and `user:ann` are the same.
+    /// Returns whether the person of this name may decide. Among the approvers `ann` and `user:ann` are the
+    /// same.
     pub fn allows(&self, name: &str) -> bool {
         self.approvers.is_empty() || self.approvers.iter().any(|approver| person(approver) == name)
     }
 }
 
-/// The name of whom an actor or an approver stands for: `ann` for `user:ann`.
+/// Returns the person's name in an actor or approver: `ann` for `user:ann`.
 pub fn person(name: &str) -> &str {
     name.strip_prefix("user:").unwrap_or(name)
 }
@@ -169,10 +173,10 @@ impl ApprovalQuery {
     }
 }
 
-/// A page as a world fills it, the newest first, from more than may be wanted.
+/// Collects one page, newest first, from rows that may not match the query.
 pub struct ApprovalPage<'q> {
     query: &'q ApprovalQuery,
-    /// Each with the cursor behind it.
+    /// Each row with the cursor that follows it.
     rows: Vec<(String, ApprovalRow)>,
 }
 
@@ -181,17 +185,19 @@ impl<'q> ApprovalPage<'q> {
         Self { query, rows: Vec::new() }
     }
 
-    /// One more than shown tells whether there is a next page.
+    /// One row more than the limit shows that there is a next page.
     pub fn is_full(&self) -> bool {
         self.rows.len() > self.query.limit
     }
 
+    /// Adds a row if it matches the query and the page is not full.
     pub fn offer(&mut self, cursor: String, row: ApprovalRow) {
         if !self.is_full() && self.query.wants(&row) {
             self.rows.push((cursor, row));
         }
     }
 
+    /// Returns the page, with the next cursor if there are more rows.
     pub fn close(mut self) -> Page<ApprovalRow> {
         let more = self.is_full();
         self.rows.truncate(self.query.limit);

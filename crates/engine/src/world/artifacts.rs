@@ -31,18 +31,18 @@ pub struct TagTarget {
     pub version: Version,
 }
 
-/// A tag to move.
+/// Request to move a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTagMove {
     pub tag: String,
-    /// Nothing removes it; its history stays.
+    /// New target. `None` removes the tag; its history stays.
     pub to: Option<TagTarget>,
     pub reason: String,
-    /// The number of its last move, as the caller knows it; 0 for a tag that never was.
+    /// Number of the tag's last move that the caller has read; 0 for a tag that never existed.
     pub expected: u64,
 }
 
-/// One move of a tag. The last one says where it points.
+/// One move of a tag. The last move holds its current target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagMove {
     pub tag: String,
@@ -56,7 +56,7 @@ pub struct TagMove {
 }
 
 impl TagMove {
-    /// Whether this is what a call asked for whose answer may have been lost.
+    /// Returns whether this stored move is the one `wish` requests: a repeated call after a lost answer.
     pub fn answers(&self, wish: &NewTagMove, actor: &Actor) -> bool {
         self.number == wish.expected + 1
             && self.to == wish.to
@@ -65,23 +65,23 @@ impl TagMove {
     }
 }
 
-/// A version made of another one by a patch.
+/// A version that a patch made from another version.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewWorkflowPatch {
     pub definition: Definition,
     pub base: Version,
     pub operations: Payload,
-    /// Makes the old document of the new one.
+    /// Operations that turn the new document back into the old one.
     pub inverse: Payload,
     pub reason: String,
-    /// The tag that moves, and the number of its last move. Without one, the current version moves.
+    /// Tag to move, and the number of its last move. Without it, the current version moves.
     pub tag: Option<(String, u64)>,
 }
 
 /// A patch of a workflow, kept beside the version it made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkflowPatch {
-    /// 1, 2, 3 ... of its workflow.
+    /// Numbered 1, 2, 3 ... per workflow.
     pub number: u64,
     pub at: Timestamp,
     pub actor: Actor,
@@ -94,7 +94,7 @@ pub struct WorkflowPatch {
 }
 
 impl WorkflowPatch {
-    /// Whether this is what a call asked for whose answer may have been lost.
+    /// Returns whether this stored patch is the one `wish` requests: a repeated call after a lost answer.
     pub fn answers(&self, wish: &NewWorkflowPatch, actor: &Actor) -> bool {
         self.base == wish.base
             && self.version == wish.definition.version
@@ -105,7 +105,7 @@ impl WorkflowPatch {
     }
 }
 
-/// The hashes of blobs that a stored text names, whoever wrote it and in whichever form.
+/// Returns the hashes of all blobs named anywhere in a stored text, in any format.
 pub fn named_blobs(text: &[u8]) -> impl Iterator<Item = &str> {
     const HEAD: &[u8] = b"sha256:";
     let is_hash = |name: &&[u8]| {
@@ -115,7 +115,7 @@ pub fn named_blobs(text: &[u8]) -> impl Iterator<Item = &str> {
     text.windows(HEAD.len() + 64).filter(is_hash).filter_map(|name| std::str::from_utf8(name).ok())
 }
 
-/// Whoever lost a race is told what won it.
+/// Conflict for a caller that lost a race; it names the current state.
 pub fn moved_meanwhile(what: &str, now: &str) -> WorldError {
     WorldError::Conflict(format!("{what} was moved meanwhile: it is at {now}"))
 }

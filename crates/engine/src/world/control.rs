@@ -1,4 +1,4 @@
-//! What operators and background duties ask of a world.
+//! Requests of operators and background duties to a world.
 
 use rhythm_core::cron::{CatchUp, Overlap};
 use rhythm_core::event::EventData;
@@ -14,6 +14,7 @@ use super::artifacts::{NewArtifact, NewTagMove, NewWorkflowPatch};
 use super::runs::{CommitItem, Definition, NewRun};
 use super::tasks::NewTask;
 
+/// One request of an operator.
 #[derive(Clone, Debug)]
 pub struct ControlRequest {
     pub tenant: TenantId,
@@ -21,10 +22,12 @@ pub struct ControlRequest {
     pub control: Control,
 }
 
+/// Requests of operators. Those about a run, letter, schedule or version that does not exist fail with
+/// `NotFound`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Control {
-    /// Takes effect at once: nothing steps the run until it is resumed. Writes history and bumps the
-    /// revision, so a transition under way is refused. Idempotent.
+    /// Pauses a run at once: it is not stepped until it is resumed. Writes history and bumps the revision, so
+    /// a commit already under way is refused. Idempotent.
     PauseRun {
         run: RunId,
         reason: String,
@@ -33,7 +36,8 @@ pub enum Control {
         run: RunId,
         reason: String,
     },
-    /// Makes a run that was set aside (quarantined, no version) ready again. To a fused commit that is a delivery.
+    /// Makes a quarantined run, or one without its version, ready again. Counts as a delivery, so a fused
+    /// commit under way is refused.
     Unblock {
         run: RunId,
     },
@@ -54,8 +58,8 @@ pub enum Control {
     ResumeQueue {
         queue: String,
     },
-    /// A failed run waits again, with the snapshot from before its failure. Refused as conflict when the run
-    /// is not failed, is compensated, or its revision moved.
+    /// Makes a failed run live again, with the snapshot from before its failure. Refused as conflict when the
+    /// run has not failed, was compensated, or its revision changed.
     Reopen {
         run: RunId,
         revision: u64,
@@ -64,47 +68,50 @@ pub enum Control {
         requeue: Vec<TaskId>,
         /// Messages put into the inbox again.
         redeliver: Vec<Message>,
-        /// Time to do it in.
+        /// A new deadline for the run, and tasks to start again.
         fresh: Option<Box<FreshTime>>,
     },
-    /// The run goes on with another version of its workflow: the commit holds that message, its events and the snapshot of
-    /// the new program. Whoever holds the run loses it, and what it sends is refused. With `reopen` the run has failed and is
-    /// opened by the same write, else it is live. Refused as conflict when its revision moved or nothing was committed yet;
-    /// unchanged when this very commit was written before (`a_version_is_changed_with_the_message_that_says_so`,
-    /// `a_change_of_a_moved_run_is_refused`, `a_repeated_change_is_one`, `a_late_holder_of_a_changed_run_is_refused`,
-    /// `a_paused_run_stays_paused_with_another_version`, `a_failed_run_is_opened_with_another_version`).
+    /// Moves the run to another version of its workflow. The commit holds the message of the change, its
+    /// events and the new program's snapshot. A process that holds a claim on the run loses it, and its
+    /// commits are refused. With `reopen` the run has failed and the same write reopens it; without, it is
+    /// live. Refused as conflict when the revision changed or nothing was committed yet. Unchanged when this
+    /// commit was written before (`a_version_is_changed_with_the_message_that_says_so`,
+    /// `a_change_of_a_moved_run_is_refused`, `a_repeated_change_is_one`,
+    /// `a_late_holder_of_a_changed_run_is_refused`, `a_paused_run_stays_paused_with_another_version`,
+    /// `a_failed_run_is_opened_with_another_version`).
     ChangeVersion {
         run: RunId,
         version: Version,
         item: Box<CommitItem>,
         reopen: Option<Opening>,
     },
-    /// A run that has ended, however it did, waits again, for this message alone: what else waits for it, messages and timers,
-    /// is dropped. Refused as conflict when the run has not ended, its revision moved or a task of it is open, whose answer
-    /// it may have consumed already (`an_ended_run_is_opened_to_take_back_what_it_did`,
-    /// `taking_back_on_a_moved_revision_is_refused`, `nothing_is_taken_back_while_a_task_is_under_way`).
+    /// Makes an ended run live again for this message alone, whatever its final status; its other messages
+    /// and timers are dropped. Refused as conflict when the run has not ended, when its revision changed, or
+    /// when one of its tasks is still open, because the run may have consumed that task's answer already
+    /// (`an_ended_run_is_opened_to_take_back_what_it_did`, `taking_back_on_a_moved_revision_is_refused`,
+    /// `nothing_is_taken_back_while_a_task_is_under_way`).
     TakeBack {
         run: RunId,
         revision: u64,
         reason: String,
         message: Box<Message>,
     },
-    /// A run that begins with a history: it is created, and its first commit written, in one. Unchanged when the run is
-    /// there already; a conflict when another one is, or when its workflow is paused
-    /// (`a_fork_begins_where_its_history_ends`, `a_fork_does_not_start_but_goes_on`, `a_repeated_fork_changes_nothing`,
-    /// `a_fork_of_a_paused_workflow_is_refused_whole`).
+    /// Creates a run that begins with a history, and writes its first commit, in one transaction. Unchanged
+    /// when this run exists already. Refused as conflict when another run has its id, or when its workflow is
+    /// paused (`a_fork_begins_where_its_history_ends`, `a_fork_does_not_start_but_goes_on`,
+    /// `a_repeated_fork_changes_nothing`, `a_fork_of_a_paused_workflow_is_refused_whole`).
     Fork {
         run: Box<NewRun>,
         item: Box<CommitItem>,
     },
-    /// A dead letter becomes a task again with fresh attempts, its claim number still growing. For tasks of
-    /// live runs only when the run is held for it; a task whose run has ended without looking at its failure stands alone from
-    /// then on (`a_requeued_task_of_a_run_that_is_over_stands_alone`). What the run handled is a conflict
-    /// (`a_failure_the_run_handled_is_not_requeued`).
+    /// Turns a dead letter into a task again, with fresh attempts and a claim number that keeps growing. For
+    /// a task of a live run, only when the run is held for it. If the run has ended without reading the
+    /// failure, the task becomes standalone (`a_requeued_task_of_a_run_that_is_over_stands_alone`). Conflict
+    /// when the run handled the failure (`a_failure_the_run_handled_is_not_requeued`).
     RequeueDead {
         task: TaskId,
     },
-    /// A failed run need not be kept longer than others. Refused as conflict when the run has not failed.
+    /// Ends the longer retention of a failed run. Refused as conflict when the run has not failed.
     DismissRun {
         run: RunId,
     },
@@ -124,7 +131,8 @@ pub enum Control {
     CancelTask {
         task: TaskId,
     },
-    /// A type of node for graphs, or another form of one. What is registered already keeps the form it was compiled with.
+    /// Stores a node type for graphs, or replaces it. Registered workflows keep the form they were compiled
+    /// with.
     PutNodeType(NodeType),
     RemoveNodeType {
         name: String,
@@ -140,14 +148,14 @@ pub enum Control {
         name: String,
         next_at: Option<Timestamp>,
     },
-    /// Moves a schedule on and starts what it is due to start, only if `expected` is still its next time.
+    /// Advances a schedule and starts its due runs and tasks, only if `expected` is still its next time.
     FireSchedule {
         name: String,
         expected: Timestamp,
         next_at: Option<Timestamp>,
         runs: Vec<NewRun>,
         tasks: Vec<NewTask>,
-        /// Fire times that were passed over.
+        /// Number of fire times that were skipped.
         missed: u64,
     },
     /// Keeps a blob that exists until it is removed; a removal lets the collector take it, unless something stored names it
@@ -171,7 +179,7 @@ pub enum Control {
     PatchWorkflow(Box<NewWorkflowPatch>),
 }
 
-/// How a failed run is opened, as [`Control::Reopen`] does it.
+/// Parameters for reopening a failed run, as in [`Control::Reopen`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Opening {
     pub reason: String,
@@ -180,15 +188,15 @@ pub struct Opening {
     pub fresh: Option<Box<FreshTime>>,
 }
 
-/// What became of a control request.
+/// Result of a control request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Controlled {
     Done,
-    /// It was so already.
+    /// The state was already as requested.
     Unchanged,
 }
 
-/// A rule that starts something again and again.
+/// A rule that starts runs or tasks at cron times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
     pub name: String,
@@ -197,7 +205,7 @@ pub struct Schedule {
     pub target: ScheduleTarget,
     pub catch_up: CatchUp,
     pub overlap: Overlap,
-    /// It stands in the front matter of its workflow, and comes and goes with it.
+    /// Declared in the front matter of its workflow: registering a version adds or removes it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub declared: bool,
     #[serde(default)]
@@ -206,7 +214,7 @@ pub struct Schedule {
     pub next_at: Option<Timestamp>,
     #[serde(default)]
     pub last_at: Option<Timestamp>,
-    /// What the last fire started: a run or task id.
+    /// Run or task id that the last fire started.
     #[serde(default)]
     pub last_started: Option<String>,
     #[serde(default)]
@@ -226,51 +234,54 @@ pub enum ScheduleTarget {
     Task { name: String, input: Payload, options: TaskOptions },
 }
 
-/// Why a run is not opened to take back what it did.
+/// Conflict: a run with an open task cannot be compensated.
 pub fn still_open(task: &TaskId, run: &RunId) -> WorldError {
     WorldError::Conflict(format!(
         "task {task} of run {run} is still open; wait for it, or cancel or discard it"
     ))
 }
 
-/// What a run that has outlived its deadline goes on with.
+/// New deadline and tasks of a reopened run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FreshTime {
-    /// From now on. A deadline that had passed before and was not consumed yet is forgotten.
+    /// Counted from now. A `deadline_reached` message that was not consumed yet is removed.
     pub deadline: Millis,
-    /// Tasks that ended with the run, under the names they had: what they answered then is withdrawn, unless it was consumed.
-    /// Their claims go on above all that were ever given. Refused as conflict while one of them is still open.
+    /// Tasks that ended with the run, under their old ids. An answer of theirs that was not consumed is
+    /// withdrawn. Their claim numbers continue above every number given before. Refused as conflict while one
+    /// of them is still open.
     pub tasks: Vec<NewTask>,
 }
 
 impl FreshTime {
-    /// The tasks that begin anew.
+    /// Returns the ids of the tasks that start again.
     pub fn anew(fresh: &Option<Box<Self>>) -> impl Iterator<Item = &TaskId> {
         fresh.iter().flat_map(|fresh| &fresh.tasks).map(|task| &task.id)
     }
 
-    /// The claim its tasks go on from: each is handed out far less often than this between two changes of its run.
+    /// Claim number from which the tasks continue: between two changes of its run, a task is handed out far
+    /// fewer than 2^20 times.
     pub fn claim(revision: u64) -> u64 {
         revision.saturating_mul(1 << 20)
     }
 }
 
-/// What is said of a run that is ready and that no worker can step.
+/// Reason shown for a ready run that no live worker can step.
 pub fn unserved_run(kind: WorkflowKind, workflow: &str) -> String {
     format!("no live worker can step {} workflow {workflow}", kind.as_str())
 }
 
-/// What is said of a task that no worker can do.
+/// Reason shown for a ready task that no live worker can do.
 pub fn unserved_task(name: &str, queue: &str) -> String {
     format!("no live worker of queue {queue} has a handler for task {name}")
 }
 
-/// Why a failure is not requeued that its run has dealt with: the task's effect would come beside what the run did instead.
+/// Conflict: a failure that its run handled is not requeued, because the task's effect would add to the run's
+/// reaction.
 pub fn handled_already(task: &TaskId) -> WorldError {
     WorldError::Conflict(format!("the run of task {task} handled its failure: it is no dead letter"))
 }
 
-/// Why a run is not dismissed.
+/// Conflict or not found: only failed runs can be dismissed.
 pub fn not_failed(run: &RunId, known: bool) -> WorldError {
     match known {
         true => WorldError::Conflict(format!("run {run} has not failed")),
@@ -303,14 +314,14 @@ pub fn gone_past(task: &TaskId) -> WorldError {
     WorldError::Conflict(format!("the run of task {task} has gone on without it; discard the letter instead"))
 }
 
-/// Why the version of a run is not changed.
+/// Conflict: a run that has committed nothing yet cannot change its version.
 pub fn not_begun(run: &RunId) -> WorldError {
     WorldError::Conflict(format!("run {run} has not begun; cancel it, and start it with that version"))
 }
 
-/// How much more a sweep makes ready beside what is ready already: a storm of timers is no longer a line than `limit`,
-/// so that work that comes meanwhile gets its turn soon. Never nothing: those in the line may be waiting for a worker
-/// that does not come.
+/// Returns how many more items a sweep may make ready when `ready` are ready already. The quota keeps the
+/// queue near `limit` in a timer burst, so that other work is not stuck behind it. It is at least 1 % of
+/// `limit`: the ready items may need a worker that never comes.
 pub fn room_beside(ready: usize, limit: usize) -> usize {
     limit.saturating_sub(ready).max(limit.div_ceil(100))
 }
@@ -318,32 +329,35 @@ pub fn room_beside(ready: usize, limit: usize) -> usize {
 /// One background duty.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Upkeep {
-    /// The heartbeat of a world, every second: due timers and delayed tasks and starts become ready, claims of
-    /// dead, silent (no heartbeat for as long as they promised) or expired holders are freed, and the answer tells
-    /// whether there is work. Of what is due so much becomes ready that about so many runs and tasks are
-    /// (`room_beside`). A live run whose queue place got lost is not its concern.
+    /// A world's regular duty, every second: due timers, delayed tasks and delayed starts become ready;
+    /// claims of dead, silent (past their own heartbeat timeout) or expired holders are freed; the report
+    /// says whether there is work. `runs` and `tasks` limit how many are ready afterwards (`room_beside`). A
+    /// sweep does not look for live runs that lost their place in the run queue.
     Sweep { runs: usize, tasks: usize },
-    /// Removes what ended longer ago than `keep`, at most `limit` runs and tasks where rows are deleted one
-    /// by one; worlds with partitions drop them whole instead. Failed runs stay for `keep_failed`, if that is longer, unless
-    /// somebody dismissed them; pending letters stay, each with its run and the runs above it
-    /// (`a_pending_letter_keeps_its_run_and_the_runs_above_it`, `a_failed_run_is_kept_longer_unless_it_is_dismissed`,
+    /// Removes runs and tasks that ended longer than `keep` ago. Worlds that delete rows one by one remove at
+    /// most `limit` runs and tasks; worlds with partitions drop whole partitions. Failed runs stay for
+    /// `keep_failed`, if that is longer, unless dismissed. Pending letters stay, each with its run and the
+    /// ancestors of that run (`a_pending_letter_keeps_its_run_and_the_runs_above_it`,
+    /// `a_failed_run_is_kept_longer_unless_it_is_dismissed`,
     /// `a_pending_letter_of_a_standalone_task_is_kept`).
     Retain { keep: Millis, keep_failed: Millis, limit: usize },
-    /// Makes room ahead: next months' partitions and the like.
+    /// Prepares storage that will be needed, such as next months' partitions.
     Prepare,
     /// Finds live runs that nothing will wake up: not ready, not paused, not blocked, nothing open, no signal
     /// awaited, untouched for `idle` and not reported before.
     FindStuck { idle: Millis, limit: usize },
-    /// Marks runs that have been ready for `idle` and no worker can step, and those with a task that has been ready that long and
-    /// no worker of its queue has a handler for; unmarks those somebody can help again
-    /// (`ready_runs_nobody_can_step_are_marked`, `runs_with_a_task_nobody_can_do_are_marked`).
+    /// Marks runs that have been ready for `idle` without a worker that can step them, and runs with a task
+    /// that has been ready that long without a worker of its queue that has the handler. Unmarks runs that a
+    /// worker can serve again (`ready_runs_nobody_can_step_are_marked`,
+    /// `runs_with_a_task_nobody_can_do_are_marked`).
     MarkUnserved { idle: Millis, limit: usize },
-    /// Schedules whose time has come, and when the next one is due (`the_next_schedule_is_told`).
+    /// Returns due schedules, and when the next one is due (`the_next_schedule_is_told`).
     DueSchedules { limit: usize },
-    /// Looks at blobs that were stored or looked at longer ago than `grace`, at most `limit` of them. One that nothing
-    /// stored names is marked, and removed when that is still so at the next look; storing it again makes it a new one
-    /// (`what_anything_names_is_never_collected`, `what_nothing_names_is_collected_after_the_grace`,
-    /// `a_blob_stored_again_is_not_collected`, `blobs_are_collected_in_small_pieces`).
+    /// Checks at most `limit` blobs that were stored or checked longer than `grace` ago. A blob that nothing
+    /// stored refers to is marked, and removed if the next check still finds no reference. Storing it again
+    /// removes the mark (`what_anything_names_is_never_collected`,
+    /// `what_nothing_names_is_collected_after_the_grace`, `a_blob_stored_again_is_not_collected`,
+    /// `blobs_are_collected_in_small_pieces`).
     CollectBlobs { grace: Millis, limit: usize },
 }
 
@@ -354,21 +368,23 @@ impl Upkeep {
     }
 }
 
+/// Result of a background duty. Each duty sets only the fields it is about.
 #[derive(Clone, Debug, Default)]
 pub struct UpkeepReport {
     pub at: Timestamp,
-    /// Ready runs exist (of any tenant).
+    /// Whether there are ready runs, of any tenant.
     pub runs_ready: bool,
-    /// Ready tasks exist.
+    /// Whether there are ready tasks.
     pub tasks_ready: bool,
-    /// When the next timer, delayed task or delayed start is due; while more is due than was taken, since when it has been.
+    /// When the next timer, delayed task or delayed start is due. If more is due than this sweep took, the
+    /// due time of the first one left.
     pub next_due: Option<Timestamp>,
-    /// How many things the duty changed.
+    /// Number of things the duty changed.
     pub changed: u64,
     pub stuck: Vec<(TenantId, RunId)>,
-    /// Runs that were marked as unserved now, and why.
+    /// Runs newly marked as unserved, each with the reason.
     pub unserved: Vec<(TenantId, RunId, String)>,
     pub schedules: Vec<(TenantId, Schedule)>,
-    /// When the first schedule fires that was not due yet; told with those that are due only.
+    /// When the first schedule fires that was not due yet. Only set by [`Upkeep::DueSchedules`].
     pub next_schedule: Option<Timestamp>,
 }

@@ -1,4 +1,4 @@
-//! What can go wrong between the engine and a world, named by what the caller does next.
+//! Errors between the engine and a world, named by the caller's next action.
 
 use thiserror::Error;
 
@@ -6,23 +6,23 @@ pub type WorldResult<T> = Result<T, WorldError>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WorldError {
-    /// Try again later; nothing is known about what the request did.
+    /// Try again later. The request may or may not have taken effect.
     #[error("the world cannot be reached: {0}")]
     Unavailable(String),
-    /// Somebody else holds the database; try again.
+    /// Another process holds the database lock; try again.
     #[error("the database is locked by another process: {0}")]
     Locked(String),
     #[error("the database is read-only: {0}")]
     ReadOnly(String),
     #[error("the database has no room left: {0}")]
     Full(String),
-    /// The database server takes no more connections.
+    /// The database server has no free connection slots.
     #[error("the database server takes no more connections: {0}")]
     Crowded(String),
-    /// The server's certificate, or ours, was not accepted.
+    /// The server's certificate, or ours, was rejected.
     #[error("no encrypted connection to the database: {0}")]
     Untrusted(String),
-    /// This handle is of no use any more: nobody may write through it again, and only a new process may try.
+    /// This handle is unusable: no more writes go through it. Only a new process may try again.
     #[error("the world broke: {0}")]
     Broken(String),
     #[error("access was refused: {0}")]
@@ -45,7 +45,7 @@ pub enum WorldError {
     Drift { version: i64 },
     #[error("this world URL is not understood: {0}")]
     BadUrl(String),
-    /// The server is there, the database is not.
+    /// The server answers, but the database does not exist.
     #[error("there is no database {name:?} on {server}: `createdb {name}` makes it")]
     NoDatabase { name: String, server: String },
     /// Whoever only reads makes no database.
@@ -57,7 +57,7 @@ pub enum WorldError {
 }
 
 impl WorldError {
-    /// The stable code; `docs/errors/<code>.md` says more.
+    /// Returns the stable code; `docs/errors/<code>.md` explains it.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unavailable(_) => "WORLD001",
@@ -82,7 +82,7 @@ impl WorldError {
         }
     }
 
-    /// What a person can do about it.
+    /// Returns advice for the operator.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Unavailable(_) => "check that the database runs and that the world URL names it",
@@ -115,7 +115,7 @@ impl WorldError {
         }
     }
 
-    /// Whether the same request may succeed later without anybody's help.
+    /// Returns whether the same request may succeed later without intervention.
     pub fn is_passing(&self) -> bool {
         // A database that fails over is read-only for a while.
         matches!(

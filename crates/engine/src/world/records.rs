@@ -1,4 +1,4 @@
-//! What people may ask: reads for listings, `explain` and `verify`. Never on the hot path.
+//! Reads for listings, `explain` and `verify`. Never on the hot path.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,42 +21,46 @@ use super::tasks::WorkerCard;
 
 #[async_trait]
 pub trait Records: Send + Sync {
-    /// Newest first.
+    /// Returns runs, newest first.
     async fn list_runs(&self, query: RunQuery) -> WorldResult<Page<RunSummary>>;
-    /// Everything about one run, live or ended.
+    /// Returns everything about one run, live or ended; `None` if there is no such run.
     async fn picture(&self, tenant: &TenantId, run: &RunId) -> WorldResult<Option<Picture>>;
-    /// History rows after `after`, oldest first.
+    /// Returns history rows after `after`, oldest first.
     async fn history(&self, query: HistoryQuery) -> WorldResult<Vec<Event>>;
-    /// Ended attempts of a run's tasks that were not the last word, oldest first.
+    /// Returns the attempts of a run's tasks that failed and led to a retry, oldest first.
     async fn attempts(&self, tenant: &TenantId, run: &RunId) -> WorldResult<Vec<AttemptRow>>;
-    /// Open and finished standalone tasks, and open tasks of runs; newest first.
+    /// Returns open and finished standalone tasks, and open tasks of runs; newest first.
     async fn list_tasks(&self, query: TaskQuery) -> WorldResult<Page<TaskSummary>>;
     async fn task(&self, tenant: &TenantId, task: &TaskId) -> WorldResult<Option<TaskSummary>>;
-    /// Newest first. Failures that runs have handled, and letters somebody has decided about, only where they are asked for
-    /// (`a_failure_the_run_handled_is_no_dead_letter`, `a_letter_keeps_what_became_of_it`).
+    /// Returns dead letters, newest first. Failures that runs handled, and letters that were decided, only if
+    /// the query names those statuses (`a_failure_the_run_handled_is_no_dead_letter`,
+    /// `a_letter_keeps_what_became_of_it`).
     async fn list_dead(&self, query: DeadQuery) -> WorldResult<Page<DeadLetter>>;
-    /// Newest first (`a_walk_through_approvals_meets_each_once`). Pending ones are found through runs that have not ended:
-    /// what was decided long ago costs them nothing.
+    /// Returns approvals, newest first (`a_walk_through_approvals_meets_each_once`). Pending ones are found
+    /// through live runs, so old decisions do not slow that query down.
     async fn list_approvals(&self, query: ApprovalQuery) -> WorldResult<Page<ApprovalRow>>;
-    /// What became of one question (`an_approval_tells_what_became_of_it`).
+    /// Returns one approval with its state (`an_approval_tells_what_became_of_it`).
     async fn approval(
         &self,
         tenant: &TenantId,
         run: &RunId,
         approval: CommandId,
     ) -> WorldResult<Option<ApprovalRow>>;
-    /// Every worker that did not say it leaves and was not given up yet. The reader judges which of them live: nobody gives up
-    /// the last worker of a world (`a_reader_sees_that_a_process_is_gone`, `a_reader_sees_that_a_worker_is_silent`).
+    /// Returns every worker that did not sign off and was not given up. Whether it is live is computed at the
+    /// read: a sweep runs only in a process, so the last worker of a world is never given up
+    /// (`a_reader_sees_that_a_process_is_gone`, `a_reader_sees_that_a_worker_is_silent`).
     async fn workers(&self, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>>;
-    /// What is ready and nothing holds up, by what it needs (`ready_work_is_told_by_what_it_needs`).
+    /// Returns ready, unclaimed and unpaused work, grouped by the worker it needs
+    /// (`ready_work_is_told_by_what_it_needs`).
     async fn ready_work(&self, tenant: &TenantId) -> WorldResult<Vec<ReadyWork>>;
-    /// A queue counts live workers only.
+    /// Returns the queues; each counts live workers only.
     async fn queues(&self, tenant: &TenantId) -> WorldResult<Vec<QueueRow>>;
     async fn schedules(&self, tenant: &TenantId) -> WorldResult<Vec<Schedule>>;
-    /// Those that were put, by name (`a_node_type_is_kept_as_it_was_put`).
+    /// Returns the stored node types by name (`a_node_type_is_kept_as_it_was_put`).
     async fn node_types(&self, tenant: &TenantId) -> WorldResult<Vec<NodeType>>;
     async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>>;
-    /// Every version of a workflow, the one registered last first (`versions_are_listed_with_their_open_runs`).
+    /// Returns every version of a workflow, the last registered first
+    /// (`versions_are_listed_with_their_open_runs`).
     async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>>;
     /// The number and the hash of every version of a workflow, oldest first
     /// (`versions_are_numbered_in_the_order_of_their_registration`).
@@ -65,18 +69,18 @@ pub trait Records: Send + Sync {
     async fn artifacts(&self, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>>;
     /// The last move of every tag that points somewhere, by name.
     async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>>;
-    /// The moves of a tag, the last one first.
+    /// Returns the moves of a tag, newest first.
     async fn tag_history(&self, tenant: &TenantId, tag: &str, limit: usize) -> WorldResult<Vec<TagMove>>;
-    /// Every patch of a workflow, oldest first.
+    /// Returns every patch of a workflow, oldest first.
     async fn workflow_patches(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<WorkflowPatch>>;
-    /// Looks through what is stored, of all tenants, for content that does not fit its checksum (`what_is_stored_well_is_no_damage`;
-    /// damage itself is done by tests of the worlds). A page may be empty and not the last.
+    /// Scans stored content of all tenants for checksum mismatches (`what_is_stored_well_is_no_damage`; tests
+    /// of the worlds cause real damage). A page may be empty without being the last.
     async fn damage(&self, query: DamageQuery) -> WorldResult<Page<Damage>>;
-    /// Facts for `rhythm db status` and `doctor`.
+    /// Returns facts for `rhythm db status` and `doctor`.
     async fn health(&self) -> WorldResult<Health>;
 }
 
-/// Some rows, and where the next page begins.
+/// One page of rows, and the cursor of the next page.
 #[derive(Clone, Debug, Serialize)]
 pub struct Page<T> {
     pub rows: Vec<T>,
@@ -84,6 +88,7 @@ pub struct Page<T> {
     pub next: Option<String>,
 }
 
+/// Selects runs. Fields that are `None` do not restrict.
 #[derive(Clone, Debug, Default)]
 pub struct RunQuery {
     pub tenant: TenantId,
@@ -112,18 +117,18 @@ pub struct RunSummary {
     pub tags: BTreeMap<String, String>,
     pub parent: Option<Parent>,
     pub created_at: Timestamp,
-    /// When something was last written.
+    /// Time of the last write to the run.
     pub updated_at: Timestamp,
     pub ended_at: Option<Timestamp>,
     pub deadline_at: Option<Timestamp>,
     pub revision: u64,
     pub seq: u64,
-    /// What it failed with.
+    /// Failure of a failed run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
 }
 
-/// One run with all that is around it.
+/// One run with its tasks, timers, children, inbox and dead letters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
     pub summary: RunSummary,
@@ -133,10 +138,10 @@ pub struct Picture {
     pub failure: Option<Failure>,
     /// The message that failed the run.
     pub failed_by: Option<Message>,
-    /// When somebody said that this failed run need not be kept.
+    /// When an operator dismissed this failed run.
     pub dismissed_at: Option<Timestamp>,
     pub workflow_paused: bool,
-    /// Whether the run sits in the queue of runs, since when, and who holds it.
+    /// Since when the run has been in the run queue; `None` if it is not there.
     pub ready_since: Option<Timestamp>,
     pub claimed_by: Option<String>,
     /// At most 100 of each.
@@ -148,20 +153,23 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// A graph that has ended and took back what it did, or some of it: what it would go on from is no longer so.
+    /// Returns whether the run has ended and compensated, fully or partly. Its snapshot no longer describes
+    /// its effects then, so it cannot go on from there.
     pub fn is_compensated(&self) -> bool {
         self.summary.status.is_final() && self.summary.compensation != Compensation::None
     }
 }
 
+/// An open timer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimerRow {
-    /// Absent for the run's own deadline and delayed start.
+    /// `None` for the run's own deadline and delayed start.
     pub timer: Option<CommandId>,
     pub what: String,
     pub due_at: Timestamp,
 }
 
+/// Selects rows of one run's history.
 #[derive(Clone, Debug)]
 pub struct HistoryQuery {
     pub tenant: TenantId,
@@ -170,6 +178,7 @@ pub struct HistoryQuery {
     pub limit: usize,
 }
 
+/// A failed attempt that was followed by a retry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AttemptRow {
     pub task: TaskId,
@@ -188,13 +197,14 @@ pub enum TaskState {
     Delayed,
     Ready,
     Running,
-    /// Out of attempts, its run held.
+    /// Out of attempts; its run is held until an operator decides.
     Held,
     Completed,
     Failed,
     Cancelled,
 }
 
+/// Selects tasks. Fields that are `None` do not restrict.
 #[derive(Clone, Debug, Default)]
 pub struct TaskQuery {
     pub tenant: TenantId,
@@ -219,34 +229,35 @@ pub struct TaskSummary {
     pub cancel_requested: bool,
     pub progress: Option<Payload>,
     pub created_at: Timestamp,
-    /// When it becomes due, or became ready, or was claimed, or ended.
+    /// When it becomes due, became ready, was claimed, or ended, depending on the state.
     pub since: Timestamp,
     pub deadline_at: Option<Timestamp>,
     pub output: Option<Payload>,
     pub failure: Option<Failure>,
 }
 
+/// Selects failures of tasks. Fields that are `None` do not restrict.
 #[derive(Clone, Debug, Default)]
 pub struct DeadQuery {
     pub tenant: TenantId,
     pub task: Option<TaskId>,
     pub run: Option<RunId>,
     pub queue: Option<String>,
-    /// Empty: those somebody still has to decide about.
+    /// Empty: pending letters only.
     pub statuses: BTreeSet<LetterStatus>,
     pub cursor: Option<String>,
     pub limit: usize,
 }
 
-/// How a failed task stands with whoever has to decide about it.
+/// Status of a failed task for the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LetterStatus {
-    /// It is a dead letter.
+    /// A dead letter that waits for a decision.
     Pending,
-    /// Its run dealt with the failure: there is nothing to decide.
+    /// The run handled the failure: there is nothing to decide.
     Handled,
-    /// It was run again.
+    /// An operator requeued it.
     Reprocessed,
     Discarded,
 }
@@ -268,18 +279,18 @@ impl LetterStatus {
     }
 }
 
-/// What a failure came to.
+/// Effect of a final task failure on its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// Its run goes on, or may, and has not looked at it.
+    /// The run is live, or can be reopened, and has not consumed the failure.
     Undecided,
     Handled,
-    /// Its run failed of it.
+    /// The failure failed its run.
     FailedRun,
-    /// Its run waits until somebody decides.
+    /// The run waits until an operator decides.
     Held,
-    /// Its run is over and never looked.
+    /// The run ended without consuming the failure.
     Unread,
     /// The task belonged to no run.
     Standalone,
@@ -310,11 +321,12 @@ impl Fate {
 pub struct LetterChange {
     pub status: LetterStatus,
     pub at: Timestamp,
-    /// Absent where a task failed.
+    /// `None` when the change is the failure of the task itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
 }
 
+/// The record of a task that ran out of attempts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeadLetter {
     pub task: TaskId,
@@ -327,7 +339,7 @@ pub struct DeadLetter {
     pub failure: Failure,
     pub attempts: u32,
     pub died_at: Timestamp,
-    /// Its run is held for it.
+    /// Whether its run is held for it.
     pub held: bool,
     pub fate: Fate,
     pub status: LetterStatus,
@@ -335,25 +347,26 @@ pub struct DeadLetter {
     pub history: Vec<LetterChange>,
 }
 
+/// A registered worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkerRow {
     pub card: WorkerCard,
     pub started_at: Timestamp,
     pub beat_at: Timestamp,
     pub running: u32,
-    /// It has been heard of in time, and its process is there.
+    /// Its last heartbeat is recent enough and its process holds its liveness mark.
     pub live: bool,
 }
 
 impl WorkerRow {
-    /// What a reader says of a worker whose process is there, or not.
+    /// Sets `live` from whether the process exists and the last heartbeat is within its timeout.
     pub fn judged(self, process_is_there: bool, now: Timestamp) -> Self {
         let live = process_is_there && now.since(self.beat_at) <= self.card.silence;
         Self { live, ..self }
     }
 }
 
-/// What a worker must be able to do for some work.
+/// Ability a worker needs for some work.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
     Run { kind: WorkflowKind, workflow: String },
@@ -361,6 +374,7 @@ pub enum Need {
 }
 
 impl Need {
+    /// Whether this worker can do the work.
     pub fn is_met_by(&self, card: &WorkerCard) -> bool {
         match self {
             Self::Run { kind, workflow } => card.kinds.contains(kind) || card.workflows.contains(workflow),
@@ -369,15 +383,16 @@ impl Need {
     }
 }
 
-/// Work of one kind that is ready, that nobody has claimed and that no pause holds up.
+/// Ready work with one need that is unclaimed and not paused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadyWork {
     pub need: Need,
     pub count: u64,
-    /// Since when the oldest of it has been ready.
+    /// Time at which the oldest of it became ready.
     pub oldest: Timestamp,
 }
 
+/// Counts of one task queue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueueRow {
     pub name: String,
@@ -390,6 +405,7 @@ pub struct QueueRow {
     pub workers: u64,
 }
 
+/// A workflow with its current version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkflowRow {
     pub workflow: String,
@@ -415,39 +431,40 @@ pub struct VersionRow {
     pub number: u64,
     pub version: Version,
     pub kind: WorkflowKind,
-    /// For the first time.
+    /// When it was first registered.
     pub registered_at: Timestamp,
-    /// New runs start with it.
+    /// Whether new runs start with it.
     pub current: bool,
-    /// Runs of it that have not ended.
+    /// Number of its runs that have not ended.
     pub open_runs: u64,
 }
 
-/// What is looked through for damage.
+/// Kinds of stored content that are checked for damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
     Snapshots,
     Blobs,
 }
 
+/// Selects stored content to check.
 #[derive(Clone, Debug)]
 pub struct DamageQuery {
     pub stored: Stored,
     pub cursor: Option<String>,
-    /// Things looked at, damaged or not.
+    /// Largest number of items checked, damaged or not.
     pub limit: usize,
 }
 
-/// A run whose snapshot is damaged, or a blob.
+/// A damaged blob, or a run whose snapshot is damaged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
     pub tenant: TenantId,
-    /// The id of the run, or the hash of the blob.
+    /// Id of the run, or hash of the blob.
     pub name: String,
     pub detail: String,
 }
 
-/// How a database is.
+/// Counts and problems of a database.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Health {
     pub world: String,
@@ -459,9 +476,9 @@ pub struct Health {
     pub open_tasks: u64,
     pub timers: u64,
     pub dead_letters: u64,
-    /// Ended runs with pending letters: they are kept until somebody decides.
+    /// Ended runs with pending letters: retention keeps them until an operator decides.
     pub kept_runs: u64,
     pub bytes: Option<u64>,
-    /// Problems found, each with what to do. Empty when all is well.
+    /// Problems found, each with advice. Empty when there are none.
     pub findings: Vec<String>,
 }

@@ -14,11 +14,12 @@ use serde::{Deserialize, Serialize};
 use super::tasks::{FinishedTask, NewTask, TaskClaim};
 use super::{WorldError, WorldResult};
 
-/// The most messages one claim carries and one commit consumes.
+/// Largest number of messages in one claim and in one commit.
 pub const MESSAGES_PER_COMMIT: usize = 1_000;
-/// The most messages from outside that may wait for one run.
+/// Number of messages in a run's inbox from which on signals are refused. Other messages are still accepted.
 pub const INBOX_LIMIT: u64 = 10_000;
 
+/// Workflow versions to register.
 #[derive(Clone, Debug)]
 pub struct Register {
     pub tenant: TenantId,
@@ -37,6 +38,7 @@ pub struct Definition {
     pub format: u32,
 }
 
+/// Names a version of a workflow; without `version`, the current one.
 #[derive(Clone, Debug)]
 pub struct DefinitionQuery {
     pub tenant: TenantId,
@@ -58,7 +60,7 @@ pub struct NewRun {
     pub kind: WorkflowKind,
     pub input: Payload,
     pub priority: i32,
-    /// The run becomes ready this much later.
+    /// The run becomes ready after this delay.
     pub delay: Millis,
     /// After this time a `deadline_reached` message arrives.
     pub deadline: Option<Millis>,
@@ -69,14 +71,15 @@ pub struct NewRun {
 }
 
 impl CreateRuns {
-    /// Every world refuses what this does.
+    /// Fails with `Invalid` for run ids that no world may accept.
     pub fn check(&self) -> WorldResult<()> {
         self.runs.iter().try_for_each(NewRun::check)
     }
 }
 
 impl NewRun {
-    /// Children are named after their parent with a `.`, tasks after their run with a `:`: no other run may be
+    /// Fails with `Invalid` if the chosen id contains `.` or `:`. Children are named `PARENT.N` and tasks
+    /// `RUN:N`, so such an id could collide with one of them
     /// (`a_chosen_run_id_cannot_be_that_of_a_child_or_task`).
     pub fn check(&self) -> WorldResult<()> {
         if self.parent.is_none() && self.id.as_str().contains(['.', ':']) {
@@ -86,7 +89,7 @@ impl NewRun {
         Ok(())
     }
 
-    /// The run as it is before its first commit.
+    /// Returns the run as it is before its first commit.
     pub fn row(&self, tenant: &TenantId, created_at: Timestamp) -> RunRow {
         RunRow {
             id: self.id.clone(),
@@ -112,42 +115,44 @@ pub struct Parent {
     pub child: CommandId,
 }
 
-/// What became of a creation.
+/// Result of creating one run or task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Creation {
     Created,
-    /// The same thing is there already (also when it has ended).
+    /// The same run or task exists already; it may have ended.
     Exists,
-    /// Something else is there: other name or other input.
+    /// The id belongs to a run or task with another name or input.
     Conflict,
 }
 
+/// Messages from outside to deliver.
 #[derive(Clone, Debug)]
 pub struct Deliver {
     pub tenant: TenantId,
     pub deliveries: Vec<Delivery>,
 }
 
-/// One message for one run. The world stamps its arrival: `message.at` is overwritten.
+/// One message for one run. The world overwrites `message.at` with the time of arrival.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delivery {
     pub to: RunId,
     pub message: Message,
 }
 
+/// Result of one delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivered {
     Accepted,
-    /// A message of that id reached the run before.
+    /// A message with that id reached the run before.
     Duplicate,
     NotFound,
     /// The run has ended.
     Ended,
-    /// Too many messages wait for this run.
+    /// The message is a signal, and the run's inbox holds [`INBOX_LIMIT`] messages.
     Full,
 }
 
-/// What the engine needs to know of a run to step it.
+/// Everything the engine needs to step a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
     pub id: RunId,
@@ -155,11 +160,11 @@ pub struct RunRow {
     pub workflow: String,
     pub version: Version,
     pub kind: WorkflowKind,
-    /// The fold's value after the last commit.
+    /// Value of the fold after the last commit.
     pub state: RunState,
-    /// Counts commits and operators' writes.
+    /// Number of commits and operator writes.
     pub revision: u64,
-    /// Counts deliveries, and whatever else a fused commit must have seen.
+    /// Number of deliveries and of other changes that must make a fused commit stale.
     pub arrived: u64,
     pub paused: bool,
     pub priority: i32,
@@ -171,9 +176,9 @@ pub struct RunRow {
 pub struct ClaimRuns {
     pub tenant: TenantId,
     pub worker: WorkerId,
-    /// Kinds this process can step whatever the workflow.
+    /// Kinds this process can step, for every workflow.
     pub kinds: Vec<WorkflowKind>,
-    /// Workflows whose code this process has.
+    /// Further workflows this process can step.
     pub workflows: Vec<String>,
     /// Only this run and the runs below it (`a_claim_may_be_for_one_run_and_those_below_it`).
     pub of: Option<RunId>,
@@ -182,101 +187,109 @@ pub struct ClaimRuns {
     pub ask: Ask,
 }
 
-/// Names one call that claims, among all of its worker. With `again` the answer to it was lost: what it took and still
-/// holds is given once more, with the claims and deliveries it had; only when there is none it is a first call.
+/// Identifies one claiming call among all of its worker. `again` repeats a call whose answer was lost: it
+/// returns the runs or tasks the first call claimed and the worker still holds, with the same claim numbers
+/// and delivery counts. If there are none, it counts as a first call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ask {
     pub number: u64,
     pub again: bool,
 }
 
+/// Runs claimed by one call, with the world's time.
 #[derive(Clone, Debug)]
 pub struct ClaimedRuns {
     pub at: Timestamp,
     pub runs: Vec<ClaimedRun>,
 }
 
+/// A claimed run with its waiting messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimedRun {
     pub run: RunRow,
     pub claim: u64,
-    /// In arrival order; the first one of a new run is its start. Those that could be consumed at once come
-    /// before signals nobody asked for when there are more than [`MESSAGES_PER_COMMIT`].
+    /// In arrival order; the first message of a new run is its start. If there are more than
+    /// [`MESSAGES_PER_COMMIT`], messages that can be consumed now come before signals the run does not await.
     pub messages: Vec<Message>,
-    /// More messages wait than are listed.
+    /// Whether more messages wait than are listed.
     pub more: bool,
     /// Claims since the last commit or orderly release, this one included.
     pub deliveries: u32,
 }
 
-/// Which runs that sleep until a timer are looked for.
+/// Selects sleeping runs whose timers are due.
 #[derive(Clone, Debug)]
 pub struct FindDue {
     pub tenant: TenantId,
     /// As in [`ClaimRuns`].
     pub kinds: Vec<WorkflowKind>,
     pub workflows: Vec<String>,
-    /// So many of the first timers that are due are passed over: others may be busy with them.
+    /// Number of first due timers to skip, because other processes may be working on them.
     pub skip: usize,
-    /// So many of those that follow are looked at.
+    /// Number of due timers to read after those.
     pub limit: usize,
 }
 
+/// Sleeping runs whose timer is due, with the world's time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundDue {
     pub at: Timestamp,
-    /// By due time.
+    /// Ordered by due time.
     pub runs: Vec<DueRun>,
 }
 
+/// A sleeping run and its due timer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DueRun {
     pub run: RunRow,
     pub timer: CommandId,
 }
 
+/// Transitions to write and claims to give back. Each item is atomic by itself.
 #[derive(Clone, Debug)]
 pub struct Commit {
     pub tenant: TenantId,
     pub worker: WorkerId,
-    /// How long the claims on new tasks hold.
+    /// Duration of the claims on new tasks.
     pub hold: Millis,
     pub items: Vec<CommitItem>,
     /// Claims given back without a transition.
     pub released: Vec<ReleasedRun>,
 }
 
-/// What allows an item to be written.
+/// Condition under which an item may be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fence {
     /// The caller holds this claim on the run.
     Claim(u64),
-    /// The caller holds the claims of `finished`, nobody holds the run, its workflow is not paused, and
-    /// `arrived` is as it saw it.
+    /// The caller holds the claims of `finished`, no process holds the run, its workflow is not paused, and
+    /// `arrived` has not changed since the caller read it.
     Fused,
 }
 
-/// The fold of some messages, to be written whole or not at all.
+/// The result of folding some messages, written completely or not at all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommitItem {
     pub run: RunId,
-    /// The run does not exist: it is created with this commit, at `created_at`, and has no place in the queue before. An id
-    /// that is known, or a workflow that is paused, makes the item stale. Under [`Fence::Fused`], without a delay.
+    /// Creates the run with this commit, at `created_at`; the run was never in the run queue. The item is
+    /// stale if the id exists or the workflow is paused. Only under [`Fence::Fused`] and without a delay.
     pub new: Option<Box<NewRun>>,
-    /// With `new`: the item is also stale when another version of the workflow is current.
+    /// With `new`: the item is also stale if another version of the workflow is current.
     pub if_current: bool,
-    /// When the run was created, if the caller knows: worlds that keep histories by that need not look it up.
+    /// When the run was created, if the caller knows. Worlds that partition history by it then skip the
+    /// lookup.
     pub created_at: Option<Timestamp>,
     /// Chosen by the caller; a repeated id gets the first answer.
     pub commit: CommitId,
     pub fence: Fence,
     /// The revision the fold started from.
     pub revision: u64,
-    /// The deliveries the caller has seen. Under [`Fence::Claim`] a larger number only keeps the run ready.
+    /// Deliveries the caller has seen. Under [`Fence::Claim`] a larger stored number only keeps the run
+    /// ready.
     pub arrived: u64,
-    /// Messages to take out of the inbox. Ids that are not there (the start, a fused result) are no error.
+    /// Messages to remove from the inbox. Ids that are not there (the start, a fused result) are no error.
     pub consumed: Vec<MessageId>,
-    /// Timers that are due and fire with this commit (fused): their messages were never in the inbox.
+    /// Due timers that fire with this commit (fused): their messages were never in the inbox.
     pub fired: Vec<CommandId>,
     /// Attempts that end with this commit (fused). Every claim among them must be current.
     pub finished: Vec<FinishedTask>,
@@ -286,32 +299,32 @@ pub struct CommitItem {
     pub end: Option<End>,
     /// With [`End::Failed`]: the message that failed the run, kept for reopening it.
     pub failed_by: Option<Message>,
-    /// The caller left messages in the inbox that can be consumed now: keep the run ready.
+    /// Messages that can be consumed now remain in the inbox: keep the run ready.
     pub more: bool,
     pub tasks: Vec<NewTask>,
     pub timers: Vec<TimerSpec>,
     pub children: Vec<NewRun>,
-    /// Messages for other runs, or later ones for this run. Dropped when the target is gone or has ended
-    /// otherwise than by failure.
+    /// Messages for other runs, or later ones for this run. Dropped when the target does not exist or has
+    /// ended otherwise than by failure.
     pub deliveries: Vec<Delivery>,
-    /// Applied before anything new is written. A queued task is removed and answers `CANCELLED` to the run's
-    /// inbox; a running one is asked to stop.
+    /// Applied before anything new is written. A queued task is removed, and a `CANCELLED` answer goes to the
+    /// run's inbox; a running one is asked to stop.
     pub cancel_tasks: Vec<TaskId>,
     pub cancel_timers: Vec<CommandId>,
-    /// Also cancel every open task of the run and send this to every live child.
+    /// Cancel every open task of the run and send this message to every live child.
     pub cancel_open: Option<Message>,
-    /// Hashes of the blobs that the item refers to: in its rows, messages, tasks and children, and in its snapshot as far as the
-    /// one before did not. All must exist; they are marked as used in the same transaction, so that no collector takes them
-    /// before the item is written.
+    /// Hashes of the blobs the item refers to: in its rows, messages, tasks and children, and in its snapshot
+    /// where the previous snapshot did not. All must exist. The same transaction marks them as used, so that
+    /// no collector removes them before the item is written.
     pub blobs: Vec<String>,
-    /// What the run made of failures, after `finished`. The letter of a handled one is none any more, and a task that is
-    /// still open will leave none (`a_failure_the_run_handled_is_no_dead_letter`,
-    /// `a_task_that_lost_a_race_leaves_no_dead_letter`).
+    /// Verdicts of the run on task failures, applied after `finished`. A handled failure leaves no dead
+    /// letter, and a task that is still open will not leave one
+    /// (`a_failure_the_run_handled_is_no_dead_letter`, `a_task_that_lost_a_race_leaves_no_dead_letter`).
     pub settled: Vec<Settled>,
 }
 
 impl CommitItem {
-    /// A commit that changes nothing but the revision yet.
+    /// Returns a commit that changes only the revision.
     pub fn new(run: RunId, commit: CommitId, fence: Fence, state: RunState) -> Self {
         Self {
             run,
@@ -342,8 +355,8 @@ impl CommitItem {
         }
     }
 
-    /// The consumed messages that can be in the inbox at all: the results and timers of this very commit never were, nor was
-    /// the start of a run that was not reopened since.
+    /// Returns the consumed messages that may be in the inbox. Results and timers of this commit never were
+    /// there, nor was the start of a run at revision 0.
     pub fn taken_out(&self) -> impl Iterator<Item = &MessageId> {
         let numbers = self.finished.iter().filter_map(|finished| finished.task.as_str().rsplit_once(':'));
         let finished_here: HashSet<&str> = numbers.map(|(_, number)| number).collect();
@@ -355,6 +368,7 @@ impl CommitItem {
     }
 }
 
+/// A claim on a run that is given back without a transition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReleasedRun {
     pub run: RunId,
@@ -362,16 +376,19 @@ pub struct ReleasedRun {
     pub outcome: ReleaseOutcome,
 }
 
+/// Next state of a run whose claim is given back.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReleaseOutcome {
-    /// Nothing to do before the next delivery. Stays ready when `arrived` moved past the number.
+    /// Nothing to do before the next delivery. The run stays ready if its `arrived` is larger than this
+    /// number.
     Idle { arrived: u64 },
     /// Ready again later, blocked until then.
     Later { after: Millis, blocked: Option<Blocked> },
-    /// Set aside until somebody retries it.
+    /// Quarantined until an operator retries it.
     Aside(Blocked),
 }
 
+/// Results of a commit, with the world's time.
 #[derive(Clone, Debug)]
 pub struct Committed {
     pub at: Timestamp,
@@ -379,12 +396,14 @@ pub struct Committed {
     pub outcomes: Vec<CommitOutcome>,
 }
 
+/// Result of one item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommitOutcome {
     Done(Done),
     /// The fence did not hold; nothing was written.
     Stale,
-    /// Blobs that the item refers to do not exist; nothing was written. The same commit is accepted once they are stored.
+    /// Blobs the item refers to do not exist; nothing was written. The same commit is accepted once they are
+    /// stored.
     Missing(Vec<String>),
 }
 
@@ -394,17 +413,18 @@ impl CommitOutcome {
     }
 }
 
+/// State of the run after a written item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Done {
     pub revision: u64,
-    /// Deliveries counted by now; more than the item saw means that the run is ready again.
+    /// Current number of deliveries; more than the item saw means that the run is ready again.
     pub arrived: u64,
     /// The new tasks this worker now holds: those marked `claim` whose queue is not paused.
     pub claimed: Vec<TaskClaim>,
 }
 
-/// All that a program may know of a run, as the fold wants it.
 impl RunRow {
+    /// Returns the facts a program may read about its run.
     pub fn facts(&self) -> rhythm_core::program::RunFacts {
         rhythm_core::program::RunFacts {
             run: self.id.clone(),
@@ -419,6 +439,7 @@ impl RunRow {
         self.state.snapshot.as_ref()
     }
 
+    /// Returns the names of signals and marks the run awaits.
     pub fn awaiting(&self) -> &BTreeSet<String> {
         &self.state.awaiting
     }

@@ -18,26 +18,26 @@ pub struct EnqueueTasks {
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewTask {
     pub id: TaskId,
-    /// The run it answers to, and its number there. Standalone tasks have none.
+    /// The run it answers to, and its number there. `None` for standalone tasks.
     pub run: Option<(RunId, CommandId)>,
     pub name: String,
     pub input: Payload,
     pub options: TaskOptions,
     pub actor: Actor,
     pub trace: Option<String>,
-    /// In a commit: the committing worker takes this task at once. It then has claim number 1, attempt 1,
+    /// In a commit: the committing worker claims this task at once, with claim number 1, attempt 1 and
     /// delivery 1.
     pub claim: bool,
 }
 
 impl NewTask {
-    /// The name of what its run will be told; nothing of a task that stands alone.
+    /// Returns the id of the message that answers the run; `None` for a standalone task.
     pub fn answer(&self) -> Option<MessageId> {
         self.run.as_ref().map(|(_, number)| MessageId::task(*number))
     }
 }
 
-/// A claim on a task: its number is checked by everything the holder sends.
+/// A claim on a task. Every request of the holder is checked against its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskClaim {
     pub task: TaskId,
@@ -48,22 +48,22 @@ pub struct TaskClaim {
 pub struct ClaimTasks {
     pub tenant: TenantId,
     pub worker: WorkerId,
-    /// Queues, each with the most tasks wanted from it.
+    /// Queues, each with the largest number of tasks wanted from it.
     pub queues: Vec<(String, usize)>,
-    /// Names this worker has handlers for; others stay in the queue. Empty means any.
+    /// Names this worker has handlers for; other tasks stay in the queue. Empty means any.
     pub names: Vec<String>,
     /// Only tasks of this run and of the runs below it, whatever their deadline
     /// (`a_claim_may_be_for_tasks_of_one_run_and_those_below_it`).
     pub of: Option<RunId>,
     pub hold: Millis,
-    /// Also give the rows of the runs the tasks belong to, for fused commits.
+    /// Whether to return the rows of the tasks' runs too, for fused commits.
     pub with_runs: bool,
-    /// Instead of ready tasks of these queues: tasks of any queue that are not running and whose deadline
-    /// has passed.
+    /// Claims tasks past their deadline that are not running, from any queue, instead of ready tasks.
     pub overdue: bool,
     pub ask: Ask,
 }
 
+/// Tasks claimed by one call, with the world's time.
 #[derive(Clone, Debug)]
 pub struct ClaimedTasks {
     pub at: Timestamp,
@@ -72,6 +72,7 @@ pub struct ClaimedTasks {
     pub runs: Vec<RunRow>,
 }
 
+/// A claimed task, with everything needed to perform one attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimedTask {
     pub id: TaskId,
@@ -84,13 +85,14 @@ pub struct ClaimedTask {
     pub attempt: u32,
     /// Grows at each claim, before execution; starts again with each attempt.
     pub delivery: u32,
-    /// What the last delivery reported before it was lost.
+    /// Progress that the last delivery reported before its claim was lost.
     pub progress: Option<Payload>,
     pub created_at: Timestamp,
     pub deadline_at: Option<Timestamp>,
     pub trace: Option<String>,
 }
 
+/// Ended attempts to write.
 #[derive(Clone, Debug)]
 pub struct FinishTasks {
     pub tenant: TenantId,
@@ -98,13 +100,14 @@ pub struct FinishTasks {
     pub finished: Vec<FinishedTask>,
 }
 
+/// An ended attempt. It is written only if `claim` is current.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FinishedTask {
     pub task: TaskId,
     pub claim: u64,
     pub outcome: TaskOutcome,
-    /// For the run's inbox. Absent for standalone tasks, retries, held tasks, and in a fused commit, which
-    /// has consumed it already.
+    /// Message for the run's inbox. `None` for standalone tasks, retries, held tasks, and in a fused commit,
+    /// which has consumed the message already.
     pub message: Option<Message>,
 }
 
@@ -118,7 +121,7 @@ pub enum TaskOutcome {
         failure: Failure,
         delay: Millis,
     },
-    /// Out of attempts: becomes a dead letter. With `hold` the run stays blocked with `dead_letter`.
+    /// Out of attempts: becomes a dead letter. With `hold` the run is blocked as `dead_letter`.
     Exhausted {
         failure: Failure,
         hold: bool,
@@ -127,18 +130,19 @@ pub enum TaskOutcome {
     Cancelled {
         failure: Failure,
     },
-    /// Handed back unexecuted: ready at once, and this delivery does not count.
+    /// Returned without being executed: ready at once, and this delivery does not count.
     Released,
 }
 
+/// Result of ending one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
     Done,
-    /// The claim was taken over; nothing was written.
+    /// The claim is not current; nothing was written.
     Stale,
 }
 
-/// A worker as it describes itself.
+/// A worker's description of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerCard {
     pub id: WorkerId,
@@ -150,33 +154,36 @@ pub struct WorkerCard {
     pub kinds: Vec<WorkflowKind>,
     pub workflows: Vec<String>,
     pub concurrency: u32,
-    /// It promises to be heard of more often than this; a worker that is not is given up.
+    /// Heartbeat timeout: the worker is given up when it has sent no heartbeat for this long.
     pub silence: Millis,
 }
 
+/// A heartbeat.
 #[derive(Clone, Debug)]
 pub struct Extend {
     pub tenant: TenantId,
-    /// Registers the worker when it is new, or was given up meanwhile.
+    /// Registers the worker if it is new or was given up since.
     pub card: WorkerCard,
     pub running: u32,
     pub hold: Millis,
     pub tasks: Vec<Beat>,
-    /// The worker stops: its card goes away.
+    /// Whether the worker stops: its registration is removed.
     pub leaving: bool,
 }
 
+/// Heartbeat of one running task, with its latest progress.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Beat {
     pub claim: TaskClaim,
     pub progress: Option<Payload>,
 }
 
+/// Answer to a heartbeat, with the world's time.
 #[derive(Clone, Debug)]
 pub struct Extended {
     pub at: Timestamp,
-    /// Claims that are no longer this worker's.
+    /// Tasks whose claim this worker no longer holds.
     pub lost: Vec<TaskId>,
-    /// Running tasks somebody wants stopped.
+    /// Running tasks that were asked to stop.
     pub cancelled: Vec<TaskId>,
 }

@@ -1,6 +1,6 @@
-//! People deciding at once, against the clock and against a cancel, or changing one run at once: one of them wins, and
-//! everybody is told the truth.
-//! Played on any world; the crate of the worlds includes this file.
+//! Races of concurrent decisions, of a decision against a timeout or a cancel, and of two changes of one run.
+//! One side wins, and every caller gets the true outcome. Runs on any world; the crate of the worlds includes
+//! this file.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use serde_json::json;
 use crate::rig::{Actor1, Stage, Ticks, pass, process};
 
 const ASKED: CommandId = CommandId(1);
-/// Every so many rounds a history is folded again.
+/// A history is folded again after this many rounds.
 const VERIFIED: usize = 250;
 
-/// Where races are run.
+/// Environment of the races.
 pub struct Track {
     world: Arc<dyn World>,
     clock: Arc<ManualClock>,
@@ -30,7 +30,7 @@ pub struct Track {
     dice: u64,
 }
 
-/// How often each side won.
+/// Number of races each side won.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub first: usize,
@@ -64,13 +64,13 @@ impl Track {
         run
     }
 
-    /// How long each of the runners hesitates: nothing is left to chance but the threads.
+    /// Pseudo-random delay of a racer, in yields: only the threads' timing is left to chance.
     fn hesitation(&mut self) -> usize {
         self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.dice >> 60) as usize
     }
 
-    /// Both at once, while the process works; then whatever is left to do.
+    /// Runs both at once, while the process works; then finishes the remaining work.
     async fn race<A, B>(
         &mut self,
         one: impl Future<Output = A> + Send + 'static,
@@ -98,7 +98,7 @@ impl Track {
         answers
     }
 
-    /// What somebody was told in the end.
+    /// Returns the answer a decider got in the end.
     async fn told(
         &self,
         who: &str,
@@ -125,7 +125,7 @@ impl Track {
         }
     }
 
-    /// The nodes the run went to, and how it ended.
+    /// Returns the nodes that got tokens, and the run's status.
     async fn way(&self, run: &RunId) -> (Vec<String>, Status) {
         let client = self.client("admin");
         let history = client.history(run).await.unwrap();
@@ -136,7 +136,7 @@ impl Track {
         (emitted.skip(1).collect(), client.picture(run).await.unwrap().summary.status)
     }
 
-    /// One says yes, one says no.
+    /// One approves, one rejects.
     pub async fn two_people(&mut self, rounds: usize) -> Tally {
         let mut tally = Tally::default();
         for round in 0..rounds {
@@ -167,7 +167,7 @@ impl Track {
         tally
     }
 
-    /// Somebody says yes while the time runs out, which means no.
+    /// An approval races with the timeout, which means rejection.
     pub async fn against_the_clock(&mut self, rounds: usize) -> Tally {
         let mut tally = Tally::default();
         for round in 0..rounds {
@@ -194,7 +194,7 @@ impl Track {
         tally
     }
 
-    /// Somebody says yes while somebody else cancels the run.
+    /// An approval races with a cancel of the run.
     pub async fn against_a_cancel(&mut self, rounds: usize) -> Tally {
         let mut tally = Tally::default();
         for round in 0..rounds {
@@ -207,7 +207,7 @@ impl Track {
             let told = self.told("ann", sent, &yes).await;
             let (way, status) = self.way(&run).await;
             match told {
-                // The cancel may still have stopped what came after the decision.
+                // The cancel may still have stopped the work after the decision.
                 Ok(()) => {
                     tally.first += 1;
                     assert_eq!(way, ["yes"], "round {round}");
@@ -224,7 +224,7 @@ impl Track {
         tally
     }
 
-    /// Two change the same part of one run, each as it was before the other.
+    /// Two patches change the same part of one run, each based on the same state.
     pub async fn two_patches(&mut self, rounds: usize) -> Tally {
         let mut tally = Tally::default();
         for round in 0..rounds {
@@ -262,7 +262,7 @@ impl Track {
         tally
     }
 
-    /// Has `yes` under another name; whoever comes second finds no `yes`.
+    /// Renames the node `yes`; the second patch finds no `yes`.
     fn rename(&self, run: &RunId, name: &str) -> impl Future<Output = MessageId> + Send + 'static {
         let operations = json!([
             {"op": "test", "path": "/nodes/1/id", "value": "yes"},

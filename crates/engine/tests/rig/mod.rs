@@ -1,5 +1,5 @@
-//! A whole process driven by hand: virtual time, no threads, no sleeps. What the simulator does with faults,
-//! these tests do without.
+//! A whole process driven by hand: virtual time, no threads, no sleeps. Like the simulator, but without
+//! faults.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 pub type Answer = Result<Value, Failure>;
 type Script = Box<dyn FnMut(&TaskContext, Value) -> Answer + Send>;
 
-/// Handlers that answer from a script and remember what they were asked.
+/// Handlers that answer from a script and record their calls.
 #[derive(Clone, Default)]
 pub struct Stage {
     scripts: Arc<Mutex<BTreeMap<String, Script>>>,
@@ -71,7 +71,7 @@ impl Monotonic for Ticks {
     }
 }
 
-/// Time goes by for the world and for whoever counts.
+/// Advances the world's clock and the process's counter.
 pub fn pass(clock: &ManualClock, ticks: &Ticks, time: Millis) {
     clock.advance(time);
     ticks.0.fetch_add(time.as_u64(), Ordering::SeqCst);
@@ -128,7 +128,7 @@ impl Rig {
         self.one.settle().await;
     }
 
-    /// Lets time pass in small steps, settling after each.
+    /// Advances time in small steps, settling after each.
     pub async fn run_for(&self, time: Millis) {
         let mut left = time.as_u64();
         self.settle().await;
@@ -220,7 +220,7 @@ pub fn process(
 }
 
 impl Actor1 {
-    /// One round: housekeeping, runs, tasks. Gives whether anything moved.
+    /// One round: upkeep, runs, tasks. Returns whether anything moved.
     pub async fn round(&self) -> bool {
         let _ = self.worker.beat(false).await;
         let _ = self.upkeep.tick(false).await;
