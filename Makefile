@@ -38,7 +38,7 @@ agree: ## the same seeds on every world, byte-equal histories: make agree SEEDS=
 	SIM_WORLD_SEEDS=$(or $(SEEDS),50) RHYTHM_PG_FAST=1 scripts/with-postgres.sh cargo test --release --locked -p rhythm-sim --test worlds_agree -- --nocapture
 
 random: ## generated programs and graphs, long, in memory and on both databases: make random PROGRAMS=100000
-	RHYTHM_RANDOM_PROGRAMS=$(or $(PROGRAMS),100000) cargo nextest run --release --locked -p rhythm-core random_programs
+	RHYTHM_RANDOM_PROGRAMS=$(or $(PROGRAMS),100000) cargo nextest run --release --locked -p rhythm-flow random_programs
 	RHYTHM_WORLD_PROGRAMS=$(or $(COPIES),1000) RHYTHM_WORLD_GRAPHS=$(or $(COPIES),1000) RHYTHM_PG_FAST=1 scripts/with-postgres.sh cargo nextest run --release --locked -p rhythm-worlds the_same_as_in_memory
 
 fuzz: ## feed mutated programs to the .flow language: make fuzz MINUTES=60
@@ -49,8 +49,12 @@ crash: ## kill, stop and starve real processes, long, on SQLite and PostgreSQL (
 	cargo build --release --locked -p rhythm-crash
 	scripts/with-postgres.sh cargo run --release --locked -p rhythm-crash --bin crash -- --scale long $(SCENARIOS)
 
-mutants: ## deliberate faults, each caught by a named test; ONLY=name tries one
+mutants: ## deliberate faults, each caught by a named test; ONLY=name tries one, SAMPLE=60 SEED=7 random ones
+ifdef SAMPLE
+	@scripts/sample-mutants.sh $(SAMPLE) $(SEED)
+else
 	RHYTHM_PG_FAST=1 scripts/with-postgres.sh cargo run --locked -p rhythm-mutants -- $(addprefix --only ,$(ONLY))
+endif
 
 fmt: ## format the code in place
 	cargo fmt --all

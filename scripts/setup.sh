@@ -7,6 +7,7 @@
 #   scripts/setup.sh postgres-bin     the same, and prints the folder they are in
 #   scripts/setup.sh strace           the tracer that injects faults into system calls
 #   scripts/setup.sh valgrind         the tool that counts instructions
+#   scripts/setup.sh mutants          cargo-mutants, which makes faults
 set -euo pipefail
 
 fail() {
@@ -77,7 +78,14 @@ need_valgrind() {
   command -v valgrind >/dev/null || apt_install "valgrind" valgrind
 }
 
-[[ $# -gt 0 ]] || fail "say what is needed: rust, postgres, postgres-bin, strace, valgrind"
+need_mutants() {
+  if ! command -v cargo-mutants >/dev/null && [[ ! -x ${CARGO_HOME:-$HOME/.cargo}/bin/cargo-mutants ]]; then
+    echo "setup: building cargo-mutants, this takes some minutes" >&2
+    cargo install cargo-mutants --locked >&2
+  fi
+}
+
+[[ $# -gt 0 ]] || fail "say what is needed: rust, postgres, postgres-bin, strace, valgrind, mutants"
 for need in "$@"; do
   case $need in
     rust) need_rust ;;
@@ -85,6 +93,7 @@ for need in "$@"; do
     postgres-bin) need_postgres && postgres_bin ;;
     strace) need_strace ;;
     valgrind) need_valgrind ;;
-    *) fail "do not know '$need': rust, postgres, postgres-bin, strace or valgrind" ;;
+    mutants) need_mutants ;;
+    *) fail "do not know '$need': rust, postgres, postgres-bin, strace, valgrind or mutants" ;;
   esac
 done

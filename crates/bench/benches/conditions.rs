@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use criterion::Criterion;
 use rhythm_core::Timestamp;
-use rhythm_core::graph::condition::{Answers, Condition, Metadata, Past, Scope, Verdict};
+use rhythm_graph::condition::{Answers, Condition, Metadata, Past, Scope, Verdict};
 use rhythm_sandbox::{JqCall, Launch, Pool, ProgramCall, Request};
 use serde_json::{Value, json};
 

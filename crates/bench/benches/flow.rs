@@ -5,11 +5,11 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use rhythm_core::flow::{Defaults, Flow, compile, examine};
 use rhythm_core::fold::{Advance, RunState, advance};
 use rhythm_core::message::{Message, MessageBody, Start, TaskCompleted};
 use rhythm_core::program::{Program, RunFacts, Step, StepInput};
 use rhythm_core::{Actor, Blobs, CommandId, MessageId, Payload, RunId, TenantId, Timestamp, Version};
+use rhythm_flow::{Defaults, Flow, compile, examine};
 use rhythm_scenario::{Options, Sandbox, Scenario, run_all};
 
 fn compiled(source: &str) -> Flow {

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;
 
-use rhythm_core::flow::{Defaults, Flow, compile, examine};
 use rhythm_core::fold::{Advance, RunState, advance};
 use rhythm_core::message::{Message, MessageBody, Start, TaskCompleted};
 use rhythm_core::program::{Program, RunFacts, Step, StepInput};
@@ -26,6 +25,7 @@ use rhythm_engine::world::{
     ClaimRuns, ClaimTasks, ClaimedRun, Commit, CommitItem, CommitOutcome, CreateRuns, EnqueueTasks, Fence,
     NewRun, NewTask, RunRow, World,
 };
+use rhythm_flow::{Defaults, Flow, compile, examine};
 use tokio::runtime::Runtime;
 
 /// Does it so many times.
@@ -248,6 +248,7 @@ fn world_of_one(runtime: &Runtime) -> MemoryWorld {
 
 fn claim_run(runtime: &Runtime, world: &MemoryWorld) -> ClaimedRun {
     let request = ClaimRuns {
+        of: None,
         tenant: TenantId::default(),
         worker: "w1".into(),
         kinds: vec![WorkflowKind::Flow],
@@ -300,6 +301,7 @@ fn claim(times: u64) {
         claim: false,
     };
     let tasks = ClaimTasks {
+        of: None,
         tenant: TenantId::default(),
         worker: "w1".into(),
         queues: vec![("default".into(), 1)],

@@ -83,6 +83,8 @@ pub enum Command {
     #[command(subcommand)]
     NodeTypes(commands::node_types::NodeTypes),
     #[command(subcommand)]
+    Artifacts(commands::artifacts::Artifacts),
+    #[command(subcommand)]
     Schedules(commands::schedules::Schedules),
     #[command(subcommand)]
     Db(commands::db::Db),
@@ -125,6 +127,7 @@ impl Command {
             Self::Queues(command) => command.run(settings).await,
             Self::Workflows(command) => command.run(settings).await,
             Self::NodeTypes(command) => command.run(settings).await,
+            Self::Artifacts(command) => command.run(settings).await,
             Self::Schedules(command) => command.run(settings).await,
             Self::Db(command) => command.run(settings).await,
             Self::Bench(command) => command.run(settings).await,

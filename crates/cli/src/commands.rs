@@ -1,6 +1,7 @@
 //! One command a file; a noun with several verbs has a folder.
 
 pub mod approvals;
+pub mod artifacts;
 pub mod bench;
 pub mod check;
 pub mod completions;

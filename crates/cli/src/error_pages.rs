@@ -1,7 +1,7 @@
 //! The pages of `docs/errors`, as a terminal shows them.
 
-use rhythm_core::flow::render::PAGES as PAGES_ONLINE;
-use rhythm_core::flow::similar::closest;
+use rhythm_syntax::did_you_mean::closest;
+use rhythm_syntax::render::PAGES as PAGES_ONLINE;
 
 include!(concat!(env!("OUT_DIR"), "/error_pages.rs"));
 

@@ -212,6 +212,8 @@ fn engine_exit(error: &EngineError) -> u8 {
         | EngineError::UnknownPatch { .. }
         | EngineError::UnknownTag(_)
         | EngineError::EmptyTag(_)
+        | EngineError::UnknownMove { .. }
+        | EngineError::UnknownArtifact(_)
         | EngineError::UnknownNode { .. }
         | EngineError::UnknownTask(_)
         | EngineError::UnknownApproval { .. } => 3,

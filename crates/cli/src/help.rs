@@ -6,7 +6,7 @@ use crate::args::Cli;
 
 /// The commands by what somebody wants to do. One that is in none stands at the end.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Write workflows", &["run", "check", "fmt", "test", "graph", "workflows", "node-types"]),
+    ("Write workflows", &["run", "check", "fmt", "test", "graph", "workflows", "node-types", "artifacts"]),
     ("Start and do work", &["start", "worker", "tasks", "schedules", "approvals"]),
     ("Look and repair", &["explain", "verify", "runs", "dead", "workers", "queues", "db"]),
     ("More", &["bench", "completions"]),
@@ -30,6 +30,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "rhythm start order --input @order.json --key order-7",
             "rhythm start order --input '{\"id\": 7}' --wait",
+            "rhythm start order@3",
         ],
     ),
     ("worker", &["rhythm worker", "rhythm worker --queue mail:5 --queue default"]),
@@ -79,10 +80,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("queues resume", &["rhythm queues resume mail"]),
     ("workflows list", &["rhythm workflows list"]),
     ("workflows register", &["rhythm workflows register order.flow", "rhythm workflows register workflows"]),
-    ("workflows show", &["rhythm workflows show order"]),
+    ("workflows show", &["rhythm workflows show order", "rhythm workflows show order@2"]),
     ("workflows versions", &["rhythm workflows versions order"]),
-    ("workflows diff", &["rhythm workflows diff order 1f2e 9a0b"]),
-    ("workflows tag", &["rhythm workflows tag live order"]),
+    ("workflows diff", &["rhythm workflows diff order@2 order@3", "rhythm workflows diff order 1f2e 9a0b"]),
+    ("workflows tag", &["rhythm workflows tag live order", "rhythm workflows tag live order@3"]),
     ("workflows tags", &["rhythm workflows tags"]),
     ("workflows patch", &["rhythm workflows patch order @patch.json --reason 'a second check'"]),
     ("workflows patches", &["rhythm workflows patches order"]),
@@ -92,6 +93,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("node-types show", &["rhythm node-types show http"]),
     ("node-types register", &["rhythm node-types register score.json"]),
     ("node-types remove", &["rhythm node-types remove score"]),
+    ("artifacts put", &["rhythm artifacts put order.schema.json"]),
+    ("artifacts list", &["rhythm artifacts list"]),
+    ("artifacts show", &["rhythm artifacts show sha256:1f2e"]),
+    ("artifacts remove", &["rhythm artifacts remove sha256:1f2e"]),
     ("schedules list", &["rhythm schedules list"]),
     ("schedules show", &["rhythm schedules show nightly"]),
     (

@@ -33,8 +33,12 @@ pub fn json(argument: &str, given: &str) -> CliResult<serde_json::Value> {
 }
 
 pub fn read_text(path: &str) -> CliResult<String> {
-    let bytes = std::fs::read(path).map_err(|error| bad_file(path, &error))?;
-    text_of(path, bytes)
+    text_of(path, read_bytes(path)?)
+}
+
+/// A file as it is.
+pub fn read_bytes(path: &str) -> CliResult<Vec<u8>> {
+    std::fs::read(path).map_err(|error| bad_file(path, &error))
 }
 
 fn bad_file(path: &str, error: &std::io::Error) -> CliError {
@@ -101,6 +105,14 @@ pub fn retries(text: &str) -> CliResult<RetryPolicy> {
 /// What `--priority` takes.
 pub fn priority(text: &str) -> Result<i32, String> {
     text.parse().map_err(|_| "a priority is a whole number such as 5 or -1, higher goes first".to_owned())
+}
+
+/// What `--label` takes.
+pub fn label(text: &str) -> Result<String, String> {
+    match rhythm_core::label::fits(text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("a label has 1 to {} characters", rhythm_core::label::MAX_LABEL)),
+    }
 }
 
 /// `KEY=VALUE`.

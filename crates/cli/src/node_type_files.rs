@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rhythm::Rhythm;
-use rhythm_core::graph::{NodeType, Registry, codes, compile};
+use rhythm_graph::{NodeType, Registry, codes, compile};
 use serde_json::{Value, json};
 
 use crate::config::Settings;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rhythm_core::{CommandId, Event, EventData, Payload, RunId, TaskId};
+use rhythm_core::{CommandId, Event, EventData, Payload, RunId, TaskId, label};
 use rhythm_engine::tokens::unclear_of;
 use rhythm_engine::world::{HistoryQuery, TaskSummary};
 
@@ -12,6 +12,9 @@ use crate::session::Session;
 
 /// Of a task's input so much is shown: enough to tell the items of a list apart.
 const SHOWN_INPUT: usize = 48;
+
+/// So much of the history is read at once.
+const PAGE: usize = 1_000;
 
 /// What was shown of a run so far.
 #[derive(Default)]
@@ -41,12 +44,17 @@ impl Shown {
         self.tasks.extend(tasks.iter().map(|task| (task.id.clone(), task.name.clone())));
         let (world, tenant) = (session.client.world(), session.client.tenant());
         let attempts = world.attempts(tenant, run).await?;
-        let (tenant, run) = (tenant.clone(), run.clone());
-        let query = HistoryQuery { tenant, run, after: self.seq, limit: 1_000 };
-        for event in world.history(query).await? {
-            self.seq = event.seq;
-            if let Some((what, to)) = self.line(&event) {
-                session.out.progress(what, &to);
+        loop {
+            let (tenant, run) = (tenant.clone(), run.clone());
+            let events = world.history(HistoryQuery { tenant, run, after: self.seq, limit: PAGE }).await?;
+            for event in &events {
+                self.seq = event.seq;
+                if let Some((what, to)) = self.line(event) {
+                    session.out.progress(what, &to);
+                }
+            }
+            if events.len() < PAGE {
+                break;
             }
         }
         for past in attempts.iter().skip(self.attempts) {
@@ -94,7 +102,8 @@ impl Shown {
         Some(match &event.data {
             EventData::StepScheduled(step) => {
                 self.counted.tasks += 1;
-                let name = self.named(step.task, &step.name);
+                let name = label::shown(&step.name, step.label.as_deref(), step.item, None);
+                let name = self.named(step.task, &name);
                 ("started", format!("{name}{}", given(&step.input)))
             }
             EventData::StepCompleted(done) => ("done", self.name(done.task)),
@@ -107,17 +116,26 @@ impl Shown {
             }
             EventData::TimerScheduled(timer) => {
                 self.counted.timers += 1;
-                ("sleeping", format!("until {}", timer.fire_at))
+                let until = format!("until {}", timer.fire_at);
+                let Some(label) = &timer.label else { return Some(("sleeping", until)) };
+                ("sleeping", format!("{}, {until}", self.named(timer.timer, label)))
             }
-            EventData::TimerFired(_) => ("woke up", String::new()),
-            EventData::SignalRequested(signal) => ("waiting", format!("for signal {}", signal.name)),
+            EventData::TimerFired(fired) => {
+                ("woke up", self.names.get(&fired.timer).cloned().unwrap_or_default())
+            }
+            EventData::SignalRequested(signal) => {
+                let name = format!("signal {}", signal.name);
+                ("waiting", format!("for {}", label::shown(&name, signal.label.as_deref(), None, None)))
+            }
             EventData::SignalReceived(signal) => {
                 self.counted.signals += 1;
                 ("received", format!("signal {}", signal.name))
             }
             EventData::ChildStarted(child) => {
                 self.counted.children += 1;
-                ("started", self.named(child.child, &format!("workflow {}", child.workflow)))
+                let name = format!("workflow {}", child.workflow);
+                let name = label::shown(&name, child.label.as_deref(), child.item, None);
+                ("started", self.named(child.child, &name))
             }
             EventData::ChildCompleted(done) => ("done", self.name(done.child)),
             EventData::ChildFailed(failed) => {

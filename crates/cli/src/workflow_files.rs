@@ -4,8 +4,8 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use rhythm_core::WorkflowKind;
-use rhythm_core::flow::Diagnostic;
-use rhythm_core::flow::render::{Style, render};
+use rhythm_syntax::Diagnostic;
+use rhythm_syntax::render::{Style, render};
 
 use crate::errors::{CliError, CliResult, color_wanted};
 use crate::input;
@@ -25,10 +25,20 @@ impl WorkflowFile {
         kind_of(&self.path)
     }
 
+    /// Where the files lie that it may carry along.
+    pub fn folder(&self) -> &Path {
+        folder(&self.path)
+    }
+
     /// The file's name without its ending.
     pub fn stem(&self) -> String {
         stem(&self.path)
     }
+}
+
+/// The folder a file lies in; empty for the one at hand.
+pub fn folder(path: &str) -> &Path {
+    Path::new(path).parent().unwrap_or(Path::new(""))
 }
 
 /// What a file of this name holds: documents are graphs, everything else is a flow.

@@ -141,7 +141,10 @@ fn versions_are_shown_and_compared(rig: &Rig) {
 
     let diff = rig.ok(&["workflows", "diff", "order", &old]);
     let lines: Vec<&str> = diff.lines().collect();
-    assert!(lines[0].starts_with("--- order sha256:") && lines[1].starts_with("+++ order sha256:"), "{diff}");
+    assert!(
+        lines[0].starts_with("--- order@1 sha256:") && lines[1].starts_with("+++ order@2 sha256:"),
+        "{diff}"
+    );
     assert!(lines.contains(&"+await Signal.next(\"go\")") && lines.contains(&" return receipt"), "{diff}");
     let same = rig.json(&["workflows", "diff", "order", "order.flow"]);
     assert_eq!((&same["same"], &same["diff"]), (&json!(true), &json!("")));
@@ -182,6 +185,90 @@ fn a_flow_is_drawn_in_three_formats(rig: &Rig) {
     rig.write("bad.flow", "let = 1");
     assert!(rig.run(&["graph", "bad.flow"]).stderr.contains("FLOW"));
     rig.fails(&["graph", "nothing"], 3, "ENGINE001");
+}
+
+/// What people see of labels and items, wherever something is listed.
+fn labels_and_items_name_what_is_listed(rig: &Rig) {
+    rig.write("order.flow", "await Task.run(\"charge\", {}, { queue: \"q\", label: \"Charge the card\" })");
+    rig.write(
+        "packs.flow",
+        "await Task.map(\"pack\", [{ id: \"a1\" }, { id: \"b2\" }], { queue: \"q\", key: \"id\", label: \"Pack\" })",
+    );
+    rig.write(
+        "waits.flow",
+        "await Promise.all([Timer.delay(\"1h\", { label: \"Cool down\" }), Signal.next(\"ok\", { label: \"Ann's word\" })])",
+    );
+    rig.ok(&["workflows", "register", "order.flow", "packs.flow", "waits.flow"]);
+    let _steps = rig.worker(&[]);
+    let run = rig.ok(&["start", "order"]);
+    let why = reason(rig, &run, "no_worker");
+    let expected =
+        format!("waiting at line 1 for \"Charge the card\" (task charge, {run}:1); queue q has no worker");
+    assert_eq!(why["what"], expected);
+    let row = rig.json(&["tasks", "list"])["rows"][0].clone();
+    assert_eq!((&row["name"], &row["options"]["label"]), (&json!("charge"), &json!("Charge the card")));
+    assert!(rig.ok(&["tasks", "list"]).contains("Charge the card (charge)"));
+    assert!(rig.ok(&["tasks", "show", &format!("{run}:1")]).contains("label     Charge the card"));
+    let shown = rig.ok(&["runs", "show", &run]);
+    assert!(shown.contains("waits for \"Charge the card\" (task charge, line 1)"), "{shown}");
+
+    // The items of a list are told apart.
+    let run = rig.ok(&["start", "packs"]);
+    let two = |shown: &Value| shown["tasks"].as_array().is_some_and(|tasks| tasks.len() == 2);
+    let tasks = rig.until(&["runs", "show", &run], two)["tasks"].clone();
+    let mut items: Vec<_> =
+        tasks.as_array().unwrap().iter().map(|task| task["options"]["item"].as_u64()).collect();
+    items.sort();
+    assert_eq!(items, [Some(0), Some(1)]);
+    for text in [rig.ok(&["tasks", "list"]), rig.ok(&["runs", "show", &run])] {
+        assert!(text.contains("Pack [0: a1] (pack)") && text.contains("Pack [1: b2] (pack)"), "{text}");
+    }
+    let all = rig.json(&["explain", &run])["reasons"].to_string();
+    assert!(all.contains("\\\"Pack\\\" [1: b2] (task pack, "), "{all}");
+
+    let run = rig.ok(&["start", "waits"]);
+    rig.until(&["explain", &run], |found| found["reasons"].as_array().is_some_and(|all| all.len() == 2));
+    let text = rig.ok(&["explain", &run]);
+    assert!(text.contains("waiting at line 1 for \"Cool down\" until 20"), "{text}");
+    assert!(text.contains("waiting at line 1 for \"Ann's word\" (signal ok)"), "{text}");
+    let shown = rig.json(&["runs", "show", &run]);
+    assert_eq!(shown["timers"][0]["label"], "Cool down");
+    let events = rig.json(&["runs", "events", &run])["rows"].to_string();
+    assert!(
+        events.contains(r#""label":"Cool down""#) && events.contains(r#""label":"Ann's word""#),
+        "{events}"
+    );
+}
+
+/// Children of a list, dead letters of items, and what `run` says while it goes on.
+fn items_of_a_list_can_be_told_apart(rig: &Rig) {
+    rig.write("kid.flow", "await Signal.next(\"done\")");
+    rig.write("ships.flow", "await Workflow.map(\"kid\", [5, 6], { label: \"Ship\" })");
+    rig.ok(&["workflows", "register", "kid.flow", "ships.flow"]);
+    let _steps = rig.worker(&[]);
+    let run = rig.ok(&["start", "ships"]);
+    let two = |shown: &Value| shown["children"].as_array().is_some_and(|children| children.len() == 2);
+    let children = rig.until(&["runs", "show", &run], two)["children"].clone();
+    let mut items: Vec<_> = children.as_array().unwrap().iter().map(|child| child["item"].as_u64()).collect();
+    items.sort();
+    assert_eq!(items, [Some(0), Some(1)]);
+    assert_eq!(children[0]["tags"]["label"], "Ship");
+    let text = rig.ok(&["runs", "show", &run]);
+    assert!(text.contains("Ship [0] (kid)") && text.contains("Ship [1] (kid)"), "{text}");
+    let text = rig.ok(&["explain", &run]);
+    assert!(text.contains("for [1] \"Ship\" (workflow kid, "), "{text}");
+
+    let fail = "nodes: [{id: p, type: parallel, label: Pay, config: {items: [{message: no}, {message: nay}], task: fail, settle: true}}]";
+    rig.write("fails.graph.yaml", fail);
+    let said = rig.run(&["run", "fails.graph.yaml"]);
+    for line in ["Pay [0] (fail)", "Pay [1] (fail)"] {
+        assert!(said.stderr.contains(&format!("started    {line}")), "{said:?}");
+        assert!(said.stderr.contains(&format!("failed     {line}: ")), "{said:?}");
+    }
+    let text = rig.ok(&["tasks", "failed"]);
+    assert!(text.contains("Pay [0] (fail)") && text.contains("Pay [1] (fail)"), "{text}");
+    let drawing = rig.ok(&["graph", "fails.graph.yaml"]);
+    assert!(drawing.contains("Pay"), "{drawing}");
 }
 
 /// The first reason, once it is of this kind.
@@ -455,6 +542,8 @@ on_both_worlds!(
     versions_are_shown_and_compared,
     unknown_tasks_are_a_warning_at_registration,
     a_flow_is_drawn_in_three_formats,
+    labels_and_items_name_what_is_listed,
+    items_of_a_list_can_be_told_apart,
     explain_speaks_in_source_lines,
     a_failed_run_says_where,
     a_retried_task_says_when_and_why,

@@ -200,6 +200,11 @@ fn patches() {
 }
 
 #[test]
+fn artifacts() {
+    check(&page("docs/guide/artifacts.md"));
+}
+
+#[test]
 fn approvals() {
     check(&page("docs/guide/approvals.md"));
 }
@@ -276,6 +281,7 @@ fn every_page_of_the_guide_is_run() {
         pages_in("docs/guide"),
         [
             "approvals.md",
+            "artifacts.md",
             "benchmarks.md",
             "conditions.md",
             "dead-letters.md",

@@ -153,7 +153,7 @@ fn history_shows_the_attempts_that_were_retried(rig: &Rig) {
         ]),
     );
     let _worker = rig.worker(&[]);
-    let stderr = rig.fails(&["start", "shaky", "--wait"], 1, "CLI010");
+    let stderr = rig.fails(&["start", "shaky", "--wait", "--quiet"], 1, "CLI010");
     assert!(stderr.contains("rhythm explain"), "{stderr}");
     let runs = rig.json(&["runs", "list"]);
     let run = runs["rows"][0]["id"].as_str().unwrap();

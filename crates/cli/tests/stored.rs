@@ -49,10 +49,26 @@ fn ended(rig: &Rig, run: &str, status: &str) -> Value {
     rig.until(&["runs", "show", run], |shown| shown["status"] == status)
 }
 
+/// Those that were registered before there were numbers have them in the order of their registration.
+fn versions_have_numbers(rig: &Rig) {
+    let workflows = rig.json(&["workflows", "list"])["rows"].clone();
+    assert!(!workflows.as_array().unwrap().is_empty());
+    for workflow in workflows.as_array().unwrap() {
+        let name = workflow["workflow"].as_str().unwrap();
+        let rows = rig.json(&["workflows", "versions", name])["rows"].clone();
+        let rows = rows.as_array().unwrap();
+        let numbers: Vec<u64> = rows.iter().rev().map(|row| row["number"].as_u64().unwrap()).collect();
+        assert_eq!(numbers, (1..=rows.len() as u64).collect::<Vec<_>>(), "{name}");
+        let at = |row: &Value| row["registered_at"].as_i64();
+        assert!(rows.windows(2).all(|pair| at(&pair[0]) >= at(&pair[1])), "{name}: {rows:?}");
+    }
+}
+
 fn everything_that_waited_ends(rig: &Rig) {
     rig.write("ready", "");
     // Whoever reads first brings the schema up to date.
     rig.ok(&["db", "migrate"]);
+    versions_have_numbers(rig);
     let _worker = rig.worker(&["--allow-shell", "--queue", "default", "--queue", "later"]);
     signal(rig, &run_of(rig, "gather"), "go", &json!({ "by": "ann" }));
     for child in

@@ -24,13 +24,14 @@ fn version_of(rig: &Rig, run: &str) -> String {
 }
 
 fn a_tag_is_moved_shown_rolled_back_and_removed(rig: &Rig) {
+    rig.ok(&["db", "migrate"]);
     let none = "no tags; `rhythm workflows tag TAG NAME` makes one";
     assert_eq!(rig.ok(&["workflows", "tags"]), none);
     let versions = registered(rig, &["echo", "sleep"]);
     rig.fails(&["workflows", "tag", "live"], 3, "ENGINE020");
     let first = format!("order@{}", versions[0]);
     let said = rig.ok(&["workflows", "tag", "live", &first, "--reason", "begin"]);
-    assert!(said.starts_with("tag live points at order sha256:"), "{said}");
+    assert!(said.starts_with("tag live points at order@1 sha256:"), "{said}");
     assert!(rig.ok(&["workflows", "tag", "live", &first]).contains("points already at"));
     rig.ok(&["workflows", "tag", "live", "order", "--expect", &versions[0], "--reason", "try"]);
     let late = rig.fails(&["workflows", "tag", "live", &first, "--expect", &versions[0]], 4, "ENGINE021");

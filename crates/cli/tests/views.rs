@@ -223,6 +223,7 @@ fn every_value_has_the_type_of_its_column(rig: &Rig) {
     rig.until(&["runs", "show", &order], |shown| shown["status"] == "completed");
     rig.write("type.json", &json!({ "name": "ask", "capabilities": { "supports_retry": true } }).to_string());
     rig.ok(&["node-types", "register", "type.json"]);
+    rig.ok(&["artifacts", "put", "type.json"]);
     for (view, columns) in page() {
         let rows = rig.query(&format!("SELECT * FROM {view}"));
         assert!(!rows.is_empty(), "{view} has no rows");

@@ -13,6 +13,9 @@ use crate::time::{Millis, Timestamp};
 pub struct TimerSpec {
     pub timer: CommandId,
     pub fire_at: Timestamp,
+    /// A text for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
 }
 
 /// A run started by a run. Its id is the parent's id and the command's number.
@@ -29,6 +32,12 @@ pub struct ChildSpec {
     /// From the moment the child is created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Millis>,
+    /// A text for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The item of a list it is about, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<u64>,
 }
 
 /// A signal to another run.

@@ -36,10 +36,11 @@ impl Program for Drill {
         machine::step(&self.plan, input)
     }
 
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+
     fn session<'a>(&'a self, _: &Snapshot) -> Option<Box<dyn Session + 'a>> {
         None
     }
 }
-
-#[cfg(test)]
-mod tests;

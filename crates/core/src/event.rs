@@ -131,6 +131,12 @@ pub struct Reopened {
 pub struct StepScheduled {
     pub task: CommandId,
     pub name: String,
+    /// A text for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The item of a list it is about, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<u64>,
     pub queue: String,
     pub input: Payload,
 }
@@ -147,11 +153,17 @@ pub struct StepRetrying {
 pub struct TimerScheduled {
     pub timer: CommandId,
     pub fire_at: Timestamp,
+    /// A text for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignalRequested {
     pub name: String,
+    /// A text for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -172,6 +184,12 @@ pub struct ChildStarted {
     pub child: CommandId,
     pub run: RunId,
     pub workflow: String,
+    /// A text for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The item of a list it is about, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
     pub input: Payload,
@@ -301,6 +319,16 @@ impl EventData {
         serde_json::from_str(&format!("{{\"{kind}\":{data}}}"))
     }
 
+    /// Leaves out what a row did not have that was written before the items of lists were numbered.
+    pub fn as_old_as(mut self, written: &Self) -> Self {
+        match (&mut self, written) {
+            (Self::StepScheduled(own), Self::StepScheduled(row)) if row.item.is_none() => own.item = None,
+            (Self::ChildStarted(own), Self::ChildStarted(row)) if row.item.is_none() => own.item = None,
+            _ => {}
+        }
+        self
+    }
+
     /// The history row of a consumed message.
     pub fn of_message(body: &MessageBody) -> Self {
         match body.clone() {
@@ -403,6 +431,8 @@ mod tests {
             task: CommandId(3),
             name: "charge".into(),
             queue: "default".into(),
+            label: None,
+            item: None,
             input: Payload::parse("{\"$blob\": [1.0]}".into()).unwrap(),
         });
         let json = event.to_json();

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::command::Command;
+use crate::command::{Command, TimerSpec};
 use crate::event::{
     ChildStarted, Completed, Event, EventData, Failed, SignalRequested, SignalSent, StepScheduled,
     TimerScheduled, Warning,
@@ -432,7 +432,8 @@ impl Page {
         }
         self.tell_commands(facts, &transition.commands);
         for name in transition.awaiting.difference(&state.awaiting).filter(|name| !name.starts_with('@')) {
-            self.write(EventData::SignalRequested(SignalRequested { name: name.clone() }));
+            let label = transition.labels.get(name).cloned();
+            self.write(EventData::SignalRequested(SignalRequested { name: name.clone(), label }));
         }
     }
 
@@ -590,9 +591,12 @@ fn describe_command(facts: &RunFacts, command: &Command) -> Option<EventData> {
             name: task.name.clone(),
             queue: task.options.queue.clone(),
             input: task.input.clone(),
+            label: task.options.label.clone(),
+            item: task.options.item,
         }),
         Command::StartTimer(timer) => {
-            EventData::TimerScheduled(TimerScheduled { timer: timer.timer, fire_at: timer.fire_at })
+            let TimerSpec { timer, fire_at, label } = timer.clone();
+            EventData::TimerScheduled(TimerScheduled { timer, fire_at, label })
         }
         Command::StartChild(child) => EventData::ChildStarted(ChildStarted {
             child: child.child,
@@ -600,6 +604,8 @@ fn describe_command(facts: &RunFacts, command: &Command) -> Option<EventData> {
             workflow: child.workflow.clone(),
             version: child.version.clone(),
             input: child.input.clone(),
+            label: child.label.clone(),
+            item: child.item,
         }),
         Command::SendSignal(signal) => EventData::SignalSent(SignalSent {
             signal: signal.signal,
@@ -638,6 +644,7 @@ pub fn replay<E: From<Divergence>>(
             return Err(Divergence::Gap { after: state_seq(&state, &expected), found: row.seq }.into());
         }
         if let Some(computed) = expected.pop_front() {
+            let computed = Event { data: computed.data.as_old_as(&row.data), ..computed };
             if computed != *row {
                 return Err(different(row, &computed).into());
             }

@@ -6,15 +6,13 @@
 
 pub mod command;
 pub mod cron;
-pub mod document;
 pub mod drill;
 pub mod duration;
 pub mod event;
 pub mod failure;
-pub mod flow;
 pub mod fold;
-pub mod graph;
 pub mod id;
+pub mod label;
 pub mod lineage;
 pub mod message;
 pub mod payload;
@@ -23,7 +21,6 @@ pub mod refers;
 pub mod refold;
 pub mod retry;
 pub mod run;
-pub mod schema;
 pub mod task;
 pub mod time;
 

@@ -1,15 +1,14 @@
 //! The contract of the one idea: a program turns a snapshot and a message into the next snapshot, and says
 //! what should happen. One implementation per kind of workflow.
 
-use std::collections::BTreeSet;
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
 use crate::command::Command;
 use crate::event::EventData;
 use crate::failure::Failure;
-use crate::flow::Flow;
-use crate::graph::GraphProgram;
 use crate::id::{CommandId, RunId, TenantId, Version};
 use crate::message::{Message, VersionChanged};
 use crate::payload::{BlobRef, Blobs, Contents, Payload};
@@ -97,6 +96,8 @@ pub struct Transition {
     /// more is simply no longer listed. Names that start with `@` are waits for other answers from outside
     /// (`@approval:3`), listed so that everybody can see what the run waits for.
     pub awaiting: BTreeSet<String>,
+    /// Of signals it awaits: the texts people know these waits by.
+    pub labels: BTreeMap<String, String>,
     pub progress: Progress,
     /// Contents that left the snapshot for a reference to them.
     pub blobs: Contents,
@@ -164,23 +165,16 @@ pub trait Program: Send + Sync {
         Err(ProgramError::Misfit { code: "other_kind".to_owned(), message })
     }
 
-    /// This program, when it is a flow.
-    fn as_flow(&self) -> Option<&Flow> {
-        None
-    }
+    /// For programs that look at the other version of a workflow, which is of their own kind.
+    fn as_any(&self) -> &dyn Any;
 
-    /// This program, when it is a graph.
-    fn as_graph(&self) -> Option<&GraphProgram> {
-        None
-    }
-
-    /// The blobs a snapshot refers to, in order and each once. A program whose snapshots hold no references has none.
     /// Whether what a history folds to is what is stored. An earlier build may have written the run in part, and it did not keep
     /// all that this one keeps: only what both keep is compared then.
     fn is_same(&self, folded: &Snapshot, stored: &Snapshot) -> bool {
         folded == stored
     }
 
+    /// The blobs a snapshot refers to, in order and each once. A program whose snapshots hold no references has none.
     fn blob_refs(&self, snapshot: &Snapshot) -> Result<Vec<BlobRef>, ProgramError> {
         let _ = snapshot;
         Ok(Vec::new())

@@ -151,6 +151,3 @@ impl Open {
         self.cancelled_children.remove(&number);
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,6 +8,9 @@ use crate::payload::Payload;
 use crate::retry::RetryPolicy;
 use crate::time::Millis;
 
+/// Tasks and children of one run under way at a time.
+pub const MAX_OPEN: usize = 50_000;
+
 /// The queue of tasks that name none.
 pub const DEFAULT_QUEUE: &str = "default";
 /// How long one attempt may take unless the task says otherwise.
@@ -55,6 +58,12 @@ pub struct TaskOptions {
     /// number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// A text for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The item of a list it is about, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<u64>,
     /// Of a fork: the task of its origin that asked for the same work. Outside services know that work by its key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stands_for: Option<TaskId>,
@@ -82,6 +91,8 @@ impl Default for TaskOptions {
             heartbeat_timeout: None,
             on_exhausted: OnExhausted::Fail,
             key: None,
+            label: None,
+            item: None,
             stands_for: None,
         }
     }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rhythm::Event;
-use rhythm_core::graph::NodeType;
 use rhythm_core::{BlobRef, CommandId, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::*;
+use rhythm_graph::NodeType;
 
 use crate::losses::{BEATS, CALLS, CLAIMS, Losses, OTHERS, RESULTS, TRANSITIONS};
 
@@ -178,6 +178,12 @@ impl Records for Forgetful {
     }
     async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
         self.inner.versions(tenant, workflow).await
+    }
+    async fn version_numbers(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<NumberedVersion>> {
+        self.inner.version_numbers(tenant, workflow).await
+    }
+    async fn artifacts(&self, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>> {
+        self.inner.artifacts(tenant).await
     }
     async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {
         self.inner.tags(tenant).await

@@ -227,7 +227,7 @@ mod tests {
         for (name, source) in drills(1) {
             assert!(ending(name).is_some() && ending(name) == ending(&flow_name(name)), "{name}");
             assert!(rhythm_core::drill::Drill::parse(source.to_string().as_bytes()).is_ok(), "{name}");
-            let checked = rhythm_core::flow::examine(&flow(&source), false).checked;
+            let checked = rhythm_flow::examine(&flow(&source), false).checked;
             assert!(!checked.has_errors(), "{name}: {:?}", checked.diagnostics);
             names_known.extend([name.to_owned(), flow_name(name)]);
         }

@@ -1,9 +1,7 @@
 //! Starting children: which version, whether the input fits it, and the run that is to be.
 
-use std::collections::BTreeMap;
-
 use rhythm_core::failure::codes;
-use rhythm_core::{Actor, ChildSpec, Failure, Millis, RunId, TenantId};
+use rhythm_core::{Actor, ChildSpec, Failure, Millis, RunId, TenantId, label};
 
 use crate::inputs::Schemas;
 use crate::world::*;
@@ -38,7 +36,7 @@ pub fn new_child(parent: &RunId, child: ChildSpec, definition: Definition) -> Ne
         priority: child.priority,
         delay: Millis::ZERO,
         deadline: child.deadline,
-        tags: BTreeMap::new(),
+        tags: child.label.into_iter().map(|label| (label::TAG.to_owned(), label)).collect(),
         parent: Some(Parent { run: parent.clone(), child: child.child }),
         actor: Actor::run(parent),
         trace: None,

@@ -14,7 +14,7 @@ use rhythm_core::cron::{CatchUp, Cron, Overlap};
 use rhythm_core::fold::spill;
 use rhythm_core::message::{Cancel, Message, MessageBody, SignalReceived};
 use rhythm_core::{
-    Actor, Event, MessageId, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version,
+    Actor, Event, MessageId, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version, label,
 };
 
 use crate::definitions::{ReadProgram, graph};
@@ -63,6 +63,9 @@ pub struct StartRun {
     pub tags: BTreeMap<String, String>,
     pub trace: Option<String>,
 }
+
+/// Definitions that were looked up, by workflow and version.
+type Pinned = BTreeMap<(String, Option<Version>), Definition>;
 
 /// A standalone task to enqueue.
 #[derive(Clone, Debug, Default)]
@@ -147,20 +150,12 @@ impl Client {
         {
             return Ok(vec![run]);
         }
-        let mut pinned: BTreeMap<(String, Option<Version>), Definition> = BTreeMap::new();
+        let mut pinned = Pinned::new();
         let mut runs = Vec::with_capacity(starts.len());
         for start in starts {
-            let start = self.without_tag(start).await?;
-            let key = (start.workflow.clone(), start.version.clone());
-            if !pinned.contains_key(&key) {
-                let definition = self.definition(&start).await?;
-                if start.version.is_none() {
-                    self.nearby.saw(&self.tenant, &definition);
-                }
-                pinned.insert(key.clone(), definition);
-            }
-            self.check_input(&pinned[&key], &start.input).await?;
-            runs.push(self.new_run(start, &pinned[&key]).await?);
+            let (start, definition) = self.with_definition(start, &mut pinned).await?;
+            self.check_input(definition, &start.input).await?;
+            runs.push(self.new_run(start, definition).await?);
         }
         let ids: Vec<RunId> = runs.iter().map(|run| run.id.clone()).collect();
         if let [only] = &runs[..]
@@ -173,6 +168,39 @@ impl Client {
             Some(place) => Err(EngineError::KeyConflict(ids[place].to_string())),
             None => Ok(ids),
         }
+    }
+
+    /// What keeps each of these from being started, as far as that can be said without starting it. An error is about all of them.
+    pub async fn check_starts(&self, starts: &[StartRun]) -> Result<Vec<Option<EngineError>>, EngineError> {
+        let mut pinned = Pinned::new();
+        let mut answers = Vec::with_capacity(starts.len());
+        for start in starts {
+            let (start, definition) = self.with_definition(start.clone(), &mut pinned).await?;
+            answers.push(match self.check_input(definition, &start.input).await {
+                Ok(()) => None,
+                Err(error @ EngineError::Misfit { .. }) => Some(error),
+                Err(error) => return Err(error),
+            });
+        }
+        Ok(answers)
+    }
+
+    /// The definition a start means; each is looked up once.
+    async fn with_definition<'p>(
+        &self,
+        start: StartRun,
+        pinned: &'p mut Pinned,
+    ) -> Result<(StartRun, &'p Definition), EngineError> {
+        let start = self.pinned(start).await?;
+        let key = (start.workflow.clone(), start.version.clone());
+        if !pinned.contains_key(&key) {
+            let definition = self.definition(&start).await?;
+            if start.version.is_none() {
+                self.nearby.saw(&self.tenant, &definition);
+            }
+            pinned.insert(key.clone(), definition);
+        }
+        Ok((start, &pinned[&key]))
     }
 
     /// A run that the worker here begins at once, provided that what was last seen of its workflow is still so.
@@ -436,6 +464,9 @@ fn check_task(name: &str, options: &TaskOptions) -> Result<(), EngineError> {
     }
     if options.queue.is_empty() || options.queue.len() > 200 {
         return Err(EngineError::Invalid("a queue's name has 1 to 200 characters".into()));
+    }
+    if options.label.as_ref().is_some_and(|label| !label::fits(label)) {
+        return Err(EngineError::Invalid("a label has 1 to 100 characters".into()));
     }
     options.policy().check().map_err(|error| EngineError::Invalid(error.to_string()))
 }

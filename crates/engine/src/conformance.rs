@@ -17,6 +17,7 @@ pub mod durability;
 pub mod endings;
 pub mod forks;
 pub mod fused;
+pub mod kept;
 pub mod liveness;
 pub mod messages;
 #[cfg(feature = "model")]
@@ -303,6 +304,7 @@ macro_rules! conformance_tests {
             tasks {
                 the_same_task_again_exists
                 a_standalone_task_ends_with_its_output
+                a_task_is_known_by_its_label_and_item
                 a_retry_is_a_new_attempt_later
                 attempts_are_listed_oldest_first
                 a_redelivery_is_the_same_attempt
@@ -390,6 +392,7 @@ macro_rules! conformance_tests {
                 a_task_finished_while_its_run_is_paused_is_not_lost
                 an_unknown_run_is_not_found
                 runs_of_a_paused_workflow_wait
+                a_queue_and_a_workflow_of_one_name_are_two_things
                 a_claim_from_before_a_workflows_pause_still_commits
                 names_may_be_paused_before_they_exist
                 an_annotation_is_one_row_of_history
@@ -417,6 +420,8 @@ macro_rules! conformance_tests {
                 a_pending_letter_of_a_standalone_task_is_kept
                 a_pending_letter_keeps_its_run_and_the_runs_above_it
                 a_failed_run_is_kept_longer_unless_it_is_dismissed
+                a_deleted_run_leaves_nothing
+                what_is_in_use_is_not_deleted
                 retention_never_touches_what_is_alive
                 a_run_is_kept_while_its_tasks_are_under_way
                 a_run_nothing_will_wake_is_reported_once
@@ -437,7 +442,15 @@ macro_rules! conformance_tests {
                 a_commit_can_be_repeated_after_reopening
                 finished_runs_stay_readable_until_retention
             }
+            kept {
+                an_artifact_is_kept_until_it_is_removed
+                a_kept_blob_is_not_collected
+                what_is_not_there_cannot_be_kept
+                an_artifact_belongs_to_its_tenant
+            }
             artifacts {
+                versions_are_numbered_in_the_order_of_their_registration
+                of_versions_registered_at_once_each_has_a_number
                 a_tag_moves_and_remembers_every_move
                 a_version_is_stored_beside_the_current_one
                 a_repeated_move_of_a_tag_is_one

@@ -1,12 +1,14 @@
 //! From a text to a definition that can be stored: read, checked, compiled once, and never again on the way of a run.
 
+pub mod beside;
 pub mod graph;
 
-use rhythm_core::flow::check::Mention;
-use rhythm_core::flow::front_matter::place_of;
-use rhythm_core::flow::{self, Defaults, Diagnostic, Examined, Settings, Severity, codes};
-use rhythm_core::schema::{self, Schema};
-use rhythm_core::{Version, WorkflowKind};
+use rhythm_core::{BlobRef, Version, WorkflowKind};
+use rhythm_flow::check::Mention;
+use rhythm_flow::front_matter::place_of;
+use rhythm_flow::{Defaults, Examined, Settings, codes};
+use rhythm_syntax::schema::{self, Schema};
+use rhythm_syntax::{Diagnostic, Severity};
 use serde_json::json;
 
 use crate::inputs::{self, Misfit};
@@ -24,6 +26,8 @@ pub struct Defined {
     pub remarks: Vec<Diagnostic>,
     /// Tasks it starts under constant names.
     pub tasks: Vec<Mention>,
+    /// Files that a graph brings along, to be stored before it.
+    pub files: Vec<(BlobRef, Vec<u8>)>,
 }
 
 /// Why a text is no workflow.
@@ -59,14 +63,15 @@ pub fn define_with(
         WorkflowKind::Graph => graph::define(plain, around),
         WorkflowKind::Code | WorkflowKind::Drill => {
             let (remarks, tasks) = (Vec::new(), Vec::new());
-            Ok(Defined { definition: plain, settings: Settings::default(), remarks, tasks })
+            let files = Vec::new();
+            Ok(Defined { definition: plain, settings: Settings::default(), remarks, tasks, files })
         }
     }
 }
 
 /// Reads and checks a flow, the schema of its inputs too.
 pub fn examine(source: &str, strict: bool) -> Examined {
-    let mut examined = flow::examine(source, strict);
+    let mut examined = rhythm_flow::examine(source, strict);
     if let Some(wrong) = check_schema(&examined) {
         examined.checked.diagnostics.push(wrong);
         examined.checked.diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.severity));
@@ -107,7 +112,7 @@ fn define_flow(plain: Definition, around: &Surroundings) -> Result<Defined, Refu
     }
     let defaults = Defaults::from(&settings);
     // What the checker passes can be compiled; a gap between the two is refused like any other error.
-    let code = flow::compile(&file, &plain.source, defaults).map_err(|error| Refused {
+    let code = rhythm_flow::compile(&file, &plain.source, defaults).map_err(|error| Refused {
         diagnostics: vec![Diagnostic {
             code: codes::UNEXPECTED.id,
             severity: Severity::Error,
@@ -123,5 +128,6 @@ fn define_flow(plain: Definition, around: &Surroundings) -> Result<Defined, Refu
         format: code.format,
         ..Definition { workflow: String::new(), ..plain }
     };
-    Ok(Defined { definition, settings, remarks: checked.diagnostics, tasks: checked.task_names })
+    let (remarks, tasks) = (checked.diagnostics, checked.task_names);
+    Ok(Defined { definition, settings, remarks, tasks, files: Vec::new() })
 }

@@ -74,6 +74,10 @@ pub enum EngineError {
     UnknownTag(String),
     #[error("tag {0} points at nothing")]
     EmptyTag(String),
+    #[error("tag {tag} has no move v{number}; it has {count}")]
+    UnknownMove { tag: String, number: u64, count: u64 },
+    #[error("there is no artifact {0}")]
+    UnknownArtifact(String),
     #[error("{what} was moved meanwhile: it is at {now}")]
     Moved { what: String, now: String },
     #[error("tag {tag} points at a version of {of}, not of {workflow}")]
@@ -145,12 +149,13 @@ impl EngineError {
             Self::PatchRefused { .. } => "ENGINE017",
             Self::Unconsidered { .. } => "ENGINE018",
             Self::UnknownPatch { .. } => "ENGINE019",
-            Self::UnknownTag(_) | Self::EmptyTag(_) => "ENGINE020",
+            Self::UnknownTag(_) | Self::EmptyTag(_) | Self::UnknownMove { .. } => "ENGINE020",
             Self::Moved { .. } => "ENGINE021",
             Self::WrongTag { .. } => "ENGINE022",
             Self::UnknownNode { .. } => "ENGINE023",
             Self::NodeNotFailed { .. } => "ENGINE024",
             Self::NotStopped(_) => "ENGINE025",
+            Self::UnknownArtifact(_) => "ENGINE026",
             Self::VersionMisfit { .. } => "VERSION001",
             Self::Compensated(_) => "COMPENSATION001",
             Self::Compensating(_) => "COMPENSATION002",
@@ -189,6 +194,8 @@ impl EngineError {
             Self::EmptyTag(_) => {
                 "`rhythm workflows tag TAG --history` shows where it has been, `--rollback` brings it back"
             }
+            Self::UnknownMove { .. } => "`rhythm workflows tag TAG --history` shows its moves",
+            Self::UnknownArtifact(_) => "`rhythm artifacts list` shows what is kept, with the hashes",
             Self::Moved { .. } => "look at what is there now, and decide again",
             Self::WrongTag { .. } => {
                 "leave the workflow's name out: the tag names it, or use a tag of that workflow"

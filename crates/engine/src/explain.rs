@@ -6,7 +6,9 @@ mod nodes;
 mod repair;
 
 use rhythm_core::message::{Message, MessageBody};
-use rhythm_core::{Blocked, BlockedCode, CommandId, Compensation, Grace, RunId, Status, TaskId, Timestamp};
+use rhythm_core::{
+    Blocked, BlockedCode, CommandId, Compensation, Grace, RunId, Status, TaskId, Timestamp, label,
+};
 use serde::Serialize;
 
 use crate::client::Client;
@@ -383,7 +385,9 @@ fn task_reason(task: &TaskSummary, queues: &[QueueRow], workers: &[WorkerRow]) -
 
 fn task_state_reason(task: &TaskSummary, queues: &[QueueRow], workers: &[WorkerRow]) -> Reason {
     let queue = &task.options.queue;
-    let title = format!("task {} ({})", task.name, task.id);
+    let options = &task.options;
+    let names = ("task", task.name.as_str(), task.id.as_str());
+    let title = label::told(names, options.label.as_deref(), &options.item_mark());
     let since = Some(task.since);
     let attempt = format!("attempt {} of {}", task.attempt, task.options.policy().max_attempts);
     match task.state {
@@ -456,7 +460,9 @@ fn timer_reason(timer: &TimerRow) -> Reason {
 }
 
 fn child_reason(child: &RunSummary) -> Reason {
-    let what = format!("workflow {} ({}), which is {}", child.workflow, child.id, child.status.as_str());
+    let names = ("workflow", child.workflow.as_str(), child.id.as_str());
+    let label = child.tags.get(label::TAG).map(String::as_str);
+    let what = format!("{}, which is {}", label::told(names, label, ""), child.status.as_str());
     let command = Some(format!("rhythm explain {}", child.id));
     let about = child.parent.as_ref().map_or(About::Run, |parent| About::Child(parent.child));
     reason("child", what, Some(child.created_at), "the child ends", command).about(about)

@@ -5,9 +5,9 @@ mod misfit;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rhythm_core::flow::front_matter::settings_of;
-use rhythm_core::schema::Schema;
 use rhythm_core::{Payload, TenantId, Version, WorkflowKind};
+use rhythm_flow::front_matter::settings_of;
+use rhythm_syntax::schema::Schema;
 use serde_json::Value;
 
 use crate::world::{Definition, World, WorldResult};

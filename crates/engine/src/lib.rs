@@ -5,6 +5,7 @@
 //! or reads a clock: [`drive`] is the only file that does, and the simulator replaces it.
 
 pub mod approval_link;
+pub mod artifacts;
 mod breath;
 mod children;
 pub mod client;
@@ -25,6 +26,7 @@ pub mod patches;
 pub mod plan;
 pub mod process;
 pub mod programs;
+pub mod selectors;
 pub mod tags;
 pub mod time;
 pub mod tokens;

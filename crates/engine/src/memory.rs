@@ -18,8 +18,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use rhythm_core::event::Event;
-use rhythm_core::graph::NodeType;
 use rhythm_core::{BlobRef, CommandId, RunId, TaskId, TenantId, Timestamp};
+use rhythm_graph::NodeType;
 
 use self::state::State;
 use crate::world::*;
@@ -268,6 +268,14 @@ impl Records for MemoryWorld {
 
     async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
         Ok(self.transact(|state, _| state.tenant(tenant).version_rows(workflow)))
+    }
+
+    async fn version_numbers(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<NumberedVersion>> {
+        Ok(self.transact(|state, _| state.tenant(tenant).version_numbers(workflow)))
+    }
+
+    async fn artifacts(&self, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>> {
+        Ok(self.transact(|state, _| state.tenant(tenant).artifact_rows()))
     }
 
     async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {

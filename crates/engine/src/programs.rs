@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rhythm_core::drill::Drill;
-use rhythm_core::flow::Flow;
 use rhythm_core::{Program, ProgramError, TenantId, Version, WorkflowKind};
+use rhythm_flow::Flow;
 
 use crate::definitions::graph;
 use crate::world::{Definition, DefinitionQuery, World, WorldResult};

@@ -2,8 +2,9 @@
 
 use rhythm_core::Version;
 
-use crate::client::{Client, StartRun};
+use crate::client::Client;
 use crate::error::EngineError;
+use crate::selectors::is_number;
 use crate::world::*;
 
 /// The longest name of a tag.
@@ -31,15 +32,6 @@ impl Client {
         match moves.is_empty() {
             true => Err(EngineError::UnknownTag(tag.to_owned())),
             false => Ok(moves),
-        }
-    }
-
-    /// What a tag points at, and the number of the move that made it so.
-    pub async fn tagged(&self, tag: &str) -> Result<(TagTarget, u64), EngineError> {
-        match self.last_move(tag).await? {
-            Some(TagMove { to: Some(to), number, .. }) => Ok((to, number)),
-            Some(_) => Err(EngineError::EmptyTag(tag.to_owned())),
-            None => Err(EngineError::UnknownTag(tag.to_owned())),
         }
     }
 
@@ -77,6 +69,7 @@ impl Client {
 
     /// Lets a tag point at nothing. Its history stays, and it can be rolled back.
     pub async fn remove_tag(&self, tag: &str, reason: &str) -> Result<(), EngineError> {
+        whole(tag)?;
         let (_, expected) = self.tagged(tag).await?;
         let (tag, reason) = (tag.to_owned(), reason.to_owned());
         self.send_move(NewTagMove { tag, to: None, reason, expected }).await?;
@@ -93,22 +86,6 @@ impl Client {
             other => other,
         }
     }
-
-    /// A start with its tag replaced by what the tag points at.
-    pub(crate) async fn without_tag(&self, mut start: StartRun) -> Result<StartRun, EngineError> {
-        let Some(tag) = start.tag.take() else { return Ok(start) };
-        if start.version.is_some() {
-            return Err(EngineError::Invalid("a start names a tag or a version, not both".into()));
-        }
-        let (target, _) = self.tagged(&tag).await?;
-        if !start.workflow.is_empty() && start.workflow != target.workflow {
-            let (workflow, of) = (start.workflow, target.workflow);
-            return Err(EngineError::WrongTag { tag, workflow, of });
-        }
-        // The run remembers it, unless it has a tag of that name itself.
-        start.tags.entry("tag".to_owned()).or_insert(tag);
-        Ok(StartRun { workflow: target.workflow, version: Some(target.version), ..start })
-    }
 }
 
 fn moved(tag: &str, at: Option<&TagTarget>) -> EngineError {
@@ -116,10 +93,25 @@ fn moved(tag: &str, at: Option<&TagTarget>) -> EngineError {
     EngineError::Moved { what: format!("tag {tag}"), now }
 }
 
+/// A move of a tag cannot be moved: it is what happened.
+pub(crate) fn whole(tag: &str) -> Result<(), EngineError> {
+    match tag.split_once('@') {
+        None => Ok(()),
+        Some((name, _)) => Err(EngineError::Invalid(format!(
+            "{tag:?} is one move of the tag {name}, and stays as it is: name the tag alone"
+        ))),
+    }
+}
+
 /// Nothing that could be taken for a file, a label of a run or an option.
 fn check_name(tag: &str) -> Result<(), EngineError> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let begins = tag.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if is_number(tag) {
+        return Err(EngineError::Invalid(format!(
+            "{tag:?} cannot be the name of a tag: it would be taken for the number of a version"
+        )));
+    }
     match begins && tag.len() <= LONGEST && tag.chars().all(fits) {
         true => Ok(()),
         false => Err(EngineError::Invalid(format!(

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use rhythm_core::flow::drawing::State;
-use rhythm_core::graph::machine::{Waiting, WaitingFor, codes};
-use rhythm_core::graph::{Graph, GraphProgram};
 use rhythm_core::{CommandId, Event, EventData, RunId, Snapshot, Status, Timestamp, WorkflowKind};
+use rhythm_graph::machine::{Waiting, WaitingFor, codes};
+use rhythm_graph::{Graph, GraphProgram};
+use rhythm_syntax::drawing::State;
 use serde::Serialize;
 
 use crate::client::Client;
@@ -29,11 +29,17 @@ pub struct Standing {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
     pub node: String,
+    /// Of the node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// Of the source.
     pub line: u32,
     pub waits_for: WaitsFor,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandId>,
+    /// The item of the node's list it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<u64>,
     pub since: Option<Timestamp>,
     pub tokens: Vec<u64>,
 }
@@ -108,7 +114,7 @@ fn stands(program: &GraphProgram, snapshot: &Snapshot) -> Option<Standing> {
 }
 
 fn place(graph: &Graph, wait: Waiting) -> Place {
-    let Waiting { node, what, command, tokens, since, .. } = wait;
+    let Waiting { node, what, command, item, tokens, since, .. } = wait;
     let known = graph.find(&node).map(|place| &graph.nodes[place]);
     let waits_for = match what {
         WaitingFor::Task => WaitsFor::Task,
@@ -126,7 +132,8 @@ fn place(graph: &Graph, wait: Waiting) -> Place {
             WaitsFor::Join { missing: names.filter(|name| !here.contains(name)).collect(), here }
         }
     };
-    Place { line: known.map_or(0, |node| node.line), node, waits_for, command, since, tokens }
+    let label = known.and_then(|node| node.label.clone());
+    Place { line: known.map_or(0, |node| node.line), label, node, waits_for, command, item, since, tokens }
 }
 
 /// The way a run's tokens took, in the order they were emitted.

@@ -1,9 +1,9 @@
 //! Folds a run's history again and compares it with what is stored; counts a graph's tokens once more.
 
 use rhythm_core::fold::{Divergence, RunState, replay};
-use rhythm_core::graph::machine::recount;
 use rhythm_core::lineage::{ByVersion, Lineage, versions};
 use rhythm_core::{BlobRef, Blobs, Program, RunId, WorkflowKind};
+use rhythm_graph::machine::recount;
 use thiserror::Error;
 
 use crate::client::Client;

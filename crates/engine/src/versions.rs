@@ -3,8 +3,6 @@
 
 mod beside;
 
-use rhythm_core::flow::Flow;
-use rhythm_core::flow::change::{Beginning, Misfit, fit};
 use rhythm_core::fold::{Advance, Advanced, RunState, change_version};
 use rhythm_core::lineage::ByVersion;
 use rhythm_core::message::{Message, MessageBody, MovedPosition, VersionChanged};
@@ -12,6 +10,8 @@ use rhythm_core::program::RunFacts;
 use rhythm_core::{
     Blobs, BlockedCode, CommitId, EventData, MessageId, Program, ProgramError, RunId, Status, Version,
 };
+use rhythm_flow::Flow;
+use rhythm_flow::change::{Beginning, Misfit, fit};
 use serde::Serialize;
 
 use crate::children::{new_child, pin};
@@ -217,7 +217,8 @@ impl Switch<'_> {
         wish: &ChangeVersion,
         picture: &Picture,
     ) -> Result<VersionChanged, EngineError> {
-        let position = match (self.programs.0.as_flow(), self.programs.1.as_flow(), &state.snapshot) {
+        let (old, new) = (self.programs.0.as_any(), self.programs.1.as_any());
+        let position = match (old.downcast_ref(), new.downcast_ref(), &state.snapshot) {
             (Some(old), Some(new), Some(_)) => {
                 Some(self.place(state, (old, new), (from, wish), picture).await?)
             }

@@ -1,11 +1,13 @@
 //! Where in its source a flow's run stands, or where it failed; what it waits for, and what its variables hold.
 
-use rhythm_core::flow::Flow;
-use rhythm_core::flow::inspect::{Variables, Waiting, describe};
+use std::collections::BTreeMap;
+
 use rhythm_core::fold::RunState;
 use rhythm_core::message::{Message, MessageBody};
 use rhythm_core::program::{RunFacts, StepInput};
-use rhythm_core::{Blobs, Snapshot, Status, Timestamp, WorkflowKind};
+use rhythm_core::{Blobs, CommandId, Snapshot, Status, Timestamp, WorkflowKind};
+use rhythm_flow::Flow;
+use rhythm_flow::inspect::{Variables, Waiting, describe};
 use serde::Serialize;
 
 use crate::client::Client;
@@ -19,6 +21,9 @@ pub struct Whereabouts {
     /// That line of the source.
     pub text: String,
     pub waiting_for: Vec<Waiting>,
+    /// Of timers under way that have one.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<CommandId, String>,
     /// Of a run that has ended: nothing, or what it had before it failed.
     pub variables: Variables,
     #[serde(skip)]
@@ -74,7 +79,15 @@ fn fields_of(name: &str, source: &str) -> Vec<String> {
 /// Nothing for other kinds of workflows, for runs that have not begun, and where the version cannot be read here.
 pub async fn whereabouts(client: &Client, picture: &Picture) -> Result<Option<Whereabouts>, EngineError> {
     let failed_by = picture.failed_by.as_ref().filter(|_| picture.summary.status == Status::Failed);
-    after(client, &picture.row, &picture.row.state, failed_by).await
+    let mut found = after(client, &picture.row, &picture.row.state, failed_by).await?;
+    // A task's own row has its label.
+    for wait in found.iter_mut().flat_map(|place| &mut place.waiting_for) {
+        let id = picture.summary.id.task(wait.command);
+        if let Some(task) = picture.tasks.iter().find(|task| task.id == id) {
+            wait.label = wait.label.take().or_else(|| task.options.label.clone());
+        }
+    }
+    Ok(found)
 }
 
 /// The same for any state of a run; `failed_by` is what failed it then.
@@ -101,6 +114,7 @@ pub async fn after(
         column,
         text: String::new(),
         waiting_for: waiting_for.unwrap_or_default(),
+        labels: standing.as_ref().map(|standing| standing.labels.clone()).unwrap_or_default(),
         variables: standing.map(|standing| standing.variables).unwrap_or_default(),
         source,
     };

@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use rhythm_core::graph::machine::recount;
 use rhythm_core::{Event, EventData, RunId, Status, WorkflowKind};
 use rhythm_engine::error::EngineError;
-use rig::{Actor1, Rig};
+use rhythm_graph::machine::recount;
 use serde_json::json;
+
+use rig::{Actor1, Rig};
 
 /// Runs of one world, and how many such worlds.
 const RUNS: usize = 500;

@@ -2,15 +2,16 @@
 
 mod rig;
 
-use rhythm_core::graph::NodeType;
-use rhythm_core::graph::codes::UNRESOLVED;
 use rhythm_core::{BlobRef, EventData, Payload, Status, WorkflowKind};
 use rhythm_engine::client::StartRun;
 use rhythm_engine::error::EngineError;
 use rhythm_engine::explain::explain;
 use rhythm_engine::tokens::{WaitsFor, path, standing};
-use rig::{Rig, permanent};
+use rhythm_graph::NodeType;
+use rhythm_graph::codes::UNRESOLVED;
 use serde_json::{Value, json};
+
+use rig::{Rig, permanent};
 
 async fn register(rig: &Rig, graph: Value) -> Result<rhythm_core::Version, EngineError> {
     rig.client.register("g", WorkflowKind::Graph, &graph.to_string()).await

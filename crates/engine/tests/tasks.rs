@@ -7,14 +7,15 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use rhythm_core::cron::{CatchUp, Overlap};
-use rhythm_core::graph::NodeType;
 use rhythm_core::{BlobRef, Millis, Payload, Status, TenantId, Timestamp, WorkflowKind};
 use rhythm_engine::client::NewSchedule;
 use rhythm_engine::config::Config;
 use rhythm_engine::worker::{Cancellation, Finished};
 use rhythm_engine::world::*;
-use rig::{Rig, failing, task};
+use rhythm_graph::NodeType;
 use serde_json::json;
+
+use rig::{Rig, failing, task};
 
 async fn state(rig: &Rig, task: &rhythm_core::TaskId) -> TaskState {
     rig.client.world().task(rig.client.tenant(), task).await.unwrap().unwrap().state
@@ -494,6 +495,12 @@ impl Records for Forgetful {
     }
     async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
         self.inner.versions(tenant, workflow).await
+    }
+    async fn version_numbers(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<NumberedVersion>> {
+        self.inner.version_numbers(tenant, workflow).await
+    }
+    async fn artifacts(&self, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>> {
+        self.inner.artifacts(tenant).await
     }
     async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {
         self.inner.tags(tenant).await

@@ -1,11 +1,12 @@
 //! Parser, checker, renderer, formatter.
 
 use pest::Parser;
-use rhythm_core::flow::render::{Style, locate, render};
-use rhythm_core::flow::{Diagnostic, Severity, compile, examine, format, parse};
+use rhythm_flow::{compile, examine, format, parse};
+use rhythm_syntax::render::{Style, locate, render};
+use rhythm_syntax::{Diagnostic, Severity};
 
 #[derive(pest_derive::Parser)]
-#[grammar = "../../core/tests/flow.pest"]
+#[grammar = "../../flow/tests/flow.pest"]
 struct Grammar;
 
 /// The grammar backtracks: longer texts would take it too long.
@@ -52,7 +53,7 @@ fn too_deep(source: &str) -> bool {
 /// What is laid out anew is judged the same and compiles to the same steps.
 fn same_meaning(source: &str, formatted: &str) {
     let (one, other) = (examine(source, false), examine(formatted, false));
-    let errors = |examined: &rhythm_core::flow::Examined| {
+    let errors = |examined: &rhythm_flow::Examined| {
         let diagnostics = &examined.checked.diagnostics;
         let errors = diagnostics.iter().filter(|found| found.severity.refuses());
         errors.map(|found| found.code).collect::<Vec<_>>()
@@ -61,7 +62,7 @@ fn same_meaning(source: &str, formatted: &str) {
     if !one.checked.compiles() {
         return;
     }
-    let steps = |examined: &rhythm_core::flow::Examined, source: &str| {
+    let steps = |examined: &rhythm_flow::Examined, source: &str| {
         let code = compile(&examined.file, source, (&examined.settings).into());
         code.map(|code| (code.steps, code.nodes, code.handlers)).map_err(|error| format!("{error:?}"))
     };

@@ -1,6 +1,6 @@
 //! Compiler and interpreter, with answers made of bytes.
 
-use rhythm_core::flow::examine;
+use rhythm_flow::examine;
 use serde_json::{Value, json};
 
 use crate::stage::{Answer, ENDLESS, Script, Way, play};

@@ -5,7 +5,7 @@
 mod front_end;
 mod interpreter;
 pub mod mutate;
-#[path = "../../core/tests/language/stage.rs"]
+#[path = "../../flow/tests/language/stage.rs"]
 #[allow(
     dead_code,
     clippy::unwrap_used,

@@ -17,6 +17,9 @@ pub fn page(results: &[(&Mutant, String)], tried: &str) -> String {
          the sources, and requires that the named test fails, where it may fail for many reasons also that it says what\n\
          it should; this page is written by it. The faults themselves are in `crates/mutants/mutants.toml`; `make mutants\n\
          ONLY=name` tries one.\n\n\
+         `make mutants SAMPLE=60` is another instrument: it makes that many random faults with `cargo-mutants` in the engine, the flow and\n\
+         the graph language, runs the tests of the crate each is in, and fails when fewer than 85 % are caught. It prints its seed;\n\
+         `SEED=7` repeats a sample. Missed faults are listed with their places.\n\n\
          {caught} of {} were caught when all were tried last, with {tried}.\n\n\
          | mutant | promise | file | caught by | result |\n|---|---|---|---|---|\n",
         results.len()

@@ -83,7 +83,6 @@ pub use worker::{RunningWorker, WorkerBuilder, host_name};
 
 pub use rhythm_core::cron::{CatchUp, Overlap};
 pub use rhythm_core::failure::codes;
-pub use rhythm_core::graph::NodeType;
 pub use rhythm_core::{
     Actor, Backoff, Event, EventData, Failure, Millis, OnExhausted, Payload, RetryPolicy, RunId, Status,
     TaskDefaults, TaskId, TaskOptions, TenantId, Timestamp, Version, WorkerId, WorkflowKind,
@@ -95,6 +94,7 @@ pub use rhythm_engine::worker::{Cancellation, TaskContext};
 pub use rhythm_engine::world::{
     DeadQuery, RunQuery, Schedule, ScheduleTarget, TaskQuery, TaskState, World, WorldError,
 };
+pub use rhythm_graph::NodeType;
 pub use rhythm_worlds::{DEFAULT_URL, OpenOptions, redacted};
 
 /// The examples of the README run too.

@@ -4,7 +4,6 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rhythm_core::graph::NodeType;
 use rhythm_core::task::DEFAULT_QUEUE;
 use rhythm_core::{Actor, Millis, RunId, TaskDefaults, TenantId, WorkerId};
 use rhythm_engine::client::{Client, fresh_id};
@@ -16,6 +15,7 @@ use rhythm_engine::programs::Programs;
 use rhythm_engine::time::WorldTime;
 use rhythm_engine::worker::{Handler, Handlers, TaskContext, Worker};
 use rhythm_engine::world::{World, WorldResult};
+use rhythm_graph::NodeType;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::task::JoinHandle;

@@ -237,6 +237,46 @@ async fn a_worker_brings_its_node_types_along() {
 }
 
 #[tokio::test]
+async fn a_type_with_max_concurrency_bounds_its_queue_in_the_worker_that_brings_it_along() {
+    let rhythm = world().await;
+    let bounded = json!({"name": "scorer", "queue": "models", "capabilities": {"max_concurrency": 1}});
+    let scorer: NodeType = serde_json::from_value(bounded).unwrap();
+    let (under_way, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (now, seen) = (under_way.clone(), most.clone());
+    let worker = rhythm
+        .worker()
+        .queue("models")
+        .node_type(scorer)
+        .task("scorer", move |_ctx: TaskContext, _: serde_json::Value| {
+            let (now, seen) = (now.clone(), seen.clone());
+            async move {
+                seen.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                // Whoever else may begin does so meanwhile.
+                for _ in 0..1_000 {
+                    tokio::task::yield_now().await;
+                }
+                now.fetch_sub(1, Ordering::SeqCst);
+                Ok::<_, TaskError>(1)
+            }
+        })
+        .start()
+        .await
+        .unwrap();
+    let client = rhythm.client();
+    let graph = json!({"nodes": [{"id": "score", "type": "scorer"}]}).to_string();
+    client.register("lead", WorkflowKind::Graph, &graph).await.unwrap();
+    let mut runs = Vec::new();
+    for _ in 0..8 {
+        runs.push(client.start("lead", &()).await.unwrap());
+    }
+    for run in &runs {
+        assert_eq!(client.result::<u64>(run).await.unwrap(), 1);
+    }
+    assert_eq!((most.load(Ordering::SeqCst), under_way.load(Ordering::SeqCst)), (1, 0));
+    worker.stop().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_world_that_cannot_be_opened_says_why() {
     let code = async |url: &str| Rhythm::open(url).await.err().unwrap().code().to_owned();
     assert_eq!(code("mysql://host/db").await, "WORLD013");

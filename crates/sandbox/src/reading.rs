@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use rhythm_core::graph::Language;
+use rhythm_graph::Language;
 
 use crate::child::{jq, of_panic, program};
 use crate::error::SandboxError;

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rhythm_core::WorkflowKind;
-use rhythm_core::flow::similar::closest;
-use rhythm_core::graph::{Context, NodeType, Registry, compile, document};
+use rhythm_engine::definitions::beside;
+use rhythm_graph::{Context, NodeType, Registry, compile, document};
+use rhythm_syntax::did_you_mean::closest;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -201,13 +202,22 @@ impl Scenario {
         document.to_string()
     }
 
-    /// What content references lead to, by their full names.
+    /// What content references lead to, by their full names; of the workflow that is played also files beside it.
     pub fn content(&self) -> BTreeMap<String, Value> {
         let full = |name: &String| match name.starts_with("sha256:") {
             true => format!("cas://{name}"),
             false => name.clone(),
         };
-        self.blobs.iter().map(|(name, content)| (full(name), content.clone())).collect()
+        let mut found = match self.subject() {
+            Ok(subject) if subject.kind == WorkflowKind::Graph => {
+                let path = self.workflow.as_ref().map(|workflow| self.folder.join(workflow));
+                let folder = path.as_deref().and_then(Path::parent).unwrap_or(&self.folder);
+                beside::content(folder, &subject.source)
+            }
+            _ => BTreeMap::new(),
+        };
+        found.extend(self.blobs.iter().map(|(name, content)| (full(name), content.clone())));
+        found
     }
 
     fn kind(&self, otherwise: WorkflowKind) -> WorkflowKind {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use rhythm_core::WorkflowKind;
-use rhythm_core::flow::{Diagnostic, Severity};
-use rhythm_core::graph::document;
+use rhythm_graph::document;
+use rhythm_syntax::{Diagnostic, Severity};
 use serde_json::Value;
 
 use crate::expectation::Expectation;

@@ -2,15 +2,15 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rhythm_core::graph::ir::NodeKind;
-use rhythm_core::graph::machine::{Waiting, WaitingFor};
-use rhythm_core::graph::{Graph, GraphProgram};
 use rhythm_core::message::{Message, MessageBody, Patched};
 use rhythm_core::program::Session;
 use rhythm_core::{
     Actor, CommandId, EventData, MessageId, Payload, Program, ProgramError, Progress, RunId, Snapshot, Step,
     StepInput, Transition,
 };
+use rhythm_graph::ir::NodeKind;
+use rhythm_graph::machine::{Waiting, WaitingFor};
+use rhythm_graph::{Graph, GraphProgram};
 
 use crate::file::{Patch, Scenario};
 
@@ -82,6 +82,10 @@ impl Program for Riding {
                 more => return Ok(more),
             }
         }
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
     }
 
     fn session<'a>(&'a self, _: &Snapshot) -> Option<Box<dyn Session + 'a>> {

@@ -10,7 +10,6 @@ mod watch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rhythm_core::graph::Graph;
 use rhythm_core::message::{Cancel, Message, MessageBody, SignalReceived};
 use rhythm_core::{
     Actor, Event, Failure, MessageId, Millis, Payload, RunId, TaskId, TenantId, Timestamp, WorkerId,
@@ -27,6 +26,7 @@ use rhythm_engine::programs::Programs;
 use rhythm_engine::time::{Monotonic, WorldTime};
 use rhythm_engine::worker::{Handlers, Worker};
 use rhythm_engine::world::*;
+use rhythm_graph::Graph;
 use rhythm_sandbox::{Sandbox, read_program};
 
 use crate::file::{Scenario, Subject};
@@ -287,8 +287,7 @@ impl Stage {
     ) -> Result<Result<String, Vec<Rejection>>, String> {
         let (content, programs) = (scenario.content(), read_program as ReadProgram);
         let registry = scenario.registry()?;
-        let around =
-            Surroundings { content, programs, registry, sure_to_throw: true, ..Surroundings::default() };
+        let around = Surroundings { content, programs, registry, sure_to_throw: true };
         let mut defined = match define_with(&subject.name, subject.kind, &subject.source, &around) {
             Ok(defined) => defined,
             Err(refused) => return Ok(Err(rejections(refused))),
@@ -454,7 +453,7 @@ impl Act {
 
 fn rejections(refused: Refused) -> Vec<Rejection> {
     let errors =
-        refused.diagnostics.into_iter().filter(|found| found.severity == rhythm_core::flow::Severity::Error);
+        refused.diagnostics.into_iter().filter(|found| found.severity == rhythm_syntax::Severity::Error);
     let told = errors.map(|found| {
         let parts = [Some(found.title), Some(found.label).filter(|label| !label.is_empty()), found.help];
         let message = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");

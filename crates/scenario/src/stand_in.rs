@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rhythm_core::graph::ir::{Config, Node, NodeKind};
-use rhythm_core::graph::{Graph, GraphProgram, Registry, document, patch};
 use rhythm_core::{ProgramError, WorkflowKind};
 use rhythm_engine::world::Definition;
+use rhythm_graph::ir::{Config, Node, NodeKind};
+use rhythm_graph::{Graph, GraphProgram, Registry, document, patch};
 use serde_json::Value;
 
 use crate::file::Scenario;

@@ -252,7 +252,7 @@ impl Checks {
         }
     }
 
-    fn tick(&mut self, what: &'static str, by: u64) {
+    pub fn tick(&mut self, what: &'static str, by: u64) {
         if by > 0 {
             *self.tally.entry(what).or_default() += by;
         }

@@ -12,6 +12,8 @@ pub struct Seen {
     pub faults: BTreeMap<Fault, u64>,
     /// Runs that ended as their authors wished.
     pub completed: u64,
+    /// Blobs that were collected while runs went on.
+    pub collected: u64,
 }
 
 /// The least a seed must bring on average, about half of what it does.
@@ -41,6 +43,9 @@ pub fn hold(seen: &Seen) -> Result<(), String> {
             return Err(format!("{name:?} struck {count} times in {} seeds only", seen.seeds));
         }
     }
+    if seen.seeds >= MANY && seen.collected * ONE_IN < seen.seeds {
+        return Err(format!("only {} blobs were collected in {} seeds", seen.collected, seen.seeds));
+    }
     Ok(())
 }
 
@@ -50,14 +55,21 @@ mod tests {
 
     fn lively(seeds: u64) -> Seen {
         let faults = Fault::ALL.iter().map(|fault| (*fault, 10 * seeds)).collect();
-        Seen { seeds, transitions: 100_000, faults, completed: 10_000 }
+        Seen { seeds, transitions: 100_000, faults, completed: 10_000, collected: 10 * seeds }
     }
 
     #[test]
     fn runs_that_all_fail_are_too_few() {
         assert_eq!(hold(&lively(10)), Ok(()));
         assert!(hold(&Seen { completed: 0, ..lively(10) }).is_err());
-        assert!(hold(&Seen { seeds: 10, transitions: 0, faults: BTreeMap::new(), completed: 0 }).is_err());
+        let nothing = Seen { seeds: 10, transitions: 0, faults: BTreeMap::new(), completed: 0, collected: 0 };
+        assert!(hold(&nothing).is_err());
+    }
+
+    #[test]
+    fn a_collector_that_collects_nothing_is_missed() {
+        assert!(hold(&Seen { collected: 19, ..lively(200) }).is_err());
+        assert_eq!(hold(&Seen { collected: 20, ..lively(200) }), Ok(()));
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Random graphs: segments one behind the other, between them every kind of node a run can wait at. What several nodes of a
 //! segment lead to is a join, so most graphs have some that get only a part of what they wait for.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::dice::Dice;
+use crate::fnv::Fnv;
 use crate::plans::{QUEUES, SIGNALS};
 
 /// Longer than that nothing waits by itself; the calm lasts longer.
@@ -23,7 +26,41 @@ pub fn graph(dice: &mut Dice, children: &[String]) -> Value {
     }
     let last = draft.task(&way_in(count), &[]);
     draft.nodes.push(last);
-    json!({"limits": {"max_hops": 1000}, "nodes": draft.nodes})
+    renamed(json!({"limits": {"max_hops": 1000}, "nodes": draft.nodes}))
+}
+
+/// The same graph with its names in another order, so that what goes by name differs from what goes by place. The order
+/// comes from the graph itself: the dice fall as they would without it.
+fn renamed(mut graph: Value) -> Value {
+    let mut lots = Fnv(Fnv::START);
+    lots.bytes(graph.to_string().as_bytes());
+    let nodes = graph["nodes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut ids: Vec<(u64, String)> = Vec::new();
+    for id in nodes.iter().filter_map(|node| node["id"].as_str()) {
+        lots.bytes(id.as_bytes());
+        ids.push((lots.0, id.to_owned()));
+    }
+    ids.sort();
+    let names = ids.into_iter().enumerate().map(|(place, (_, id))| (id, format!("n{place:02}")));
+    rename(&mut graph["nodes"], &names.collect());
+    graph
+}
+
+fn rename(value: &mut Value, names: &BTreeMap<String, String>) {
+    match value {
+        Value::String(text) => {
+            if let Some(name) = names.get(text.as_str()) {
+                name.clone_into(text);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| rename(value, names)),
+        Value::Object(fields) => {
+            // A config names tasks, workflows and signals.
+            let of_graph = fields.iter_mut().filter(|(key, _)| *key != "config");
+            of_graph.for_each(|(_, value)| rename(value, names));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// Changes a run may be given: a node more at the end of another, or one that is gone.
@@ -215,7 +252,7 @@ mod tests {
 
     #[test]
     fn every_graph_compiles_and_between_them_they_have_every_kind_of_node() {
-        let mut kinds = std::collections::BTreeSet::new();
+        let (mut kinds, mut shuffled) = (std::collections::BTreeSet::new(), 0);
         for seed in 0..300 {
             let mut dice = Dice::new(seed, "graphs");
             let graph = graph(&mut dice, &["child".to_owned()]);
@@ -223,7 +260,10 @@ mod tests {
             assert!(defined.is_ok(), "seed {seed}: {graph:#} {:?}", defined.err());
             let nodes = graph["nodes"].as_array().unwrap();
             kinds.extend(nodes.iter().map(|node| node["type"].as_str().unwrap().to_owned()));
+            let names: Vec<&str> = nodes.iter().map(|node| node["id"].as_str().unwrap()).collect();
+            shuffled += usize::from(!names.is_sorted());
         }
+        assert!(shuffled > 200, "in {shuffled} graphs the names are in another order than the nodes");
         let all = ["agent", "child", "delay", "human", "parallel", "signal", "task"].map(str::to_owned);
         assert_eq!(kinds, all.into());
     }

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use rhythm_core::failure::codes;
-use rhythm_core::graph::condition::SANDBOX_TASK;
 use rhythm_core::{Failure, Payload, TaskId};
 use rhythm_engine::worker::{Handler, Handlers, TaskContext};
+use rhythm_graph::condition::SANDBOX_TASK;
 use serde_json::{Value, json};
 
 use crate::dice::Dice;

@@ -6,6 +6,7 @@ pub mod caretaker;
 pub mod case;
 pub mod checks;
 pub mod client;
+pub mod collector;
 pub mod dice;
 pub mod faults;
 pub mod floors;

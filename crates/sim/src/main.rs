@@ -122,6 +122,7 @@ struct Totals {
     virtual_ms: u64,
     faults: BTreeMap<Fault, u64>,
     statuses: BTreeMap<&'static str, u64>,
+    collected: u64,
     failed: Vec<u64>,
 }
 
@@ -130,6 +131,7 @@ impl Totals {
         self.transitions += outcome.transitions;
         self.runs += outcome.runs as u64;
         self.virtual_ms += outcome.virtual_ms;
+        self.collected += outcome.tally.get("blob collected").copied().unwrap_or_default();
         for (fault, count) in &outcome.faults {
             *self.faults.entry(*fault).or_default() += count;
         }
@@ -203,6 +205,7 @@ fn report(totals: &Totals, seeds: u64, took: Duration, arguments: &Arguments) ->
     }
     println!("| transitions | {} |", totals.transitions);
     println!("| virtual hours | {} |", totals.virtual_ms / 3_600_000);
+    println!("| blobs collected | {} |", totals.collected);
     println!("| seconds | {} |", took.as_secs());
     for (fault, count) in &totals.faults {
         println!("| fault: {} | {count} |", fault.name());
@@ -218,7 +221,7 @@ fn report(totals: &Totals, seeds: u64, took: Duration, arguments: &Arguments) ->
     }
     let completed = totals.statuses.get("completed").copied().unwrap_or_default();
     let (transitions, faults) = (totals.transitions, totals.faults.clone());
-    let seen = floors::Seen { seeds, transitions, faults, completed };
+    let seen = floors::Seen { seeds, transitions, faults, completed, collected: totals.collected };
     match floors::hold(&seen) {
         Ok(()) => ExitCode::SUCCESS,
         Err(missing) => {

@@ -16,6 +16,7 @@ use crate::caretaker::Caretaker;
 use crate::case::Case;
 use crate::checks::{Checks, Fold, Objection, Seen, Sketch, View, Violation};
 use crate::client::{ClientLog, client_on};
+use crate::collector::{collect_all, keep_collecting};
 use crate::dice::Dice;
 use crate::faults::{Fault, Faults};
 use crate::kernel::{Executor, NOBODY, Rest, panic_text};
@@ -121,6 +122,10 @@ fn run(
     }
     kernel.spawn(NOBODY, Box::pin(nemesis.clone().keep_client()));
     kernel.spawn(NOBODY, Box::pin(nemesis.clone().strike()));
+    if !tame {
+        let dice = Dice::new(case.seed, "collector");
+        kernel.spawn(NOBODY, Box::pin(keep_collecting(network.clone(), (nemesis.doors)(), dice)));
+    }
     let played = play(case, &mut executor, &nemesis, &outside, tame);
     judge(case, &nemesis, &outside, played)
 }
@@ -247,6 +252,9 @@ fn judge(case: &Case, nemesis: &Nemesis, client: &Client, played: Result<(), Bro
         let ids: Vec<RunId> = view.runs.keys().cloned().collect();
         let mut checks = network.checks.lock().unwrap_or_else(PoisonError::into_inner);
         checks.ended(&view);
+        drop(checks);
+        network.wait(collect_all(network, &**client.world()));
+        let mut checks = network.checks.lock().unwrap_or_else(PoisonError::into_inner);
         Fold { network, client }.look(&ids, &mut checks);
         forget(network, client, &view, &mut checks);
         for (run, seen) in view.runs {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rhythm_core::event::Event;
-use rhythm_core::graph::NodeType;
 use rhythm_core::{BlobRef, CommandId, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::*;
+use rhythm_graph::NodeType;
 
 use crate::checks::Applied;
 use crate::former;
@@ -227,7 +227,9 @@ impl World for SimWorld {
             shown: |_, ()| None,
             names: |(_, blob, _)| blob.hash.clone(),
         };
-        self.ask(call, request).await
+        self.ask(call, request).await?;
+        self.network.stored.note(tenant, blob);
+        Ok(())
     }
 
     async fn read_blob(&self, tenant: &TenantId, blob: &BlobRef) -> WorldResult<Arc<[u8]>> {
@@ -345,6 +347,20 @@ impl Records for SimWorld {
         read!(self, "versions", query, |world, (tenant, workflow)| Box::pin(async move {
             let workflow: String = workflow;
             world.versions(&tenant, &workflow).await
+        }))
+    }
+
+    async fn version_numbers(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<NumberedVersion>> {
+        let query = (tenant.clone(), workflow.to_owned());
+        read!(self, "version_numbers", query, |world, (tenant, workflow)| Box::pin(async move {
+            let workflow: String = workflow;
+            world.version_numbers(&tenant, &workflow).await
+        }))
+    }
+
+    async fn artifacts(&self, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>> {
+        read!(self, "artifacts", tenant.clone(), |world, tenant| Box::pin(async move {
+            world.artifacts(&tenant).await
         }))
     }
 

@@ -28,6 +28,7 @@ pub struct Action {
 /// One call of a client. Names are chosen here, so that a repeated call is the same call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "a workload has a few hundred of them")]
 pub enum Act {
     Start {
         run: String,

@@ -54,7 +54,8 @@ fn stretch(from: u64) -> (BTreeMap<Fault, u64>, BTreeMap<&'static str, u64>) {
     let all: u64 = faults.values().sum();
     eprintln!("{SEEDS} seeds: {transitions} transitions, {all} faults, runs {statuses:?}, seen {tally:?}");
     let completed = statuses.get("completed").copied().unwrap_or_default();
-    let seen = floors::Seen { seeds: SEEDS, transitions, faults, completed };
+    let collected = tally.get("blob collected").copied().unwrap_or_default();
+    let seen = floors::Seen { seeds: SEEDS, transitions, faults, completed, collected };
     floors::hold(&seen).unwrap();
     (seen.faults, tally)
 }
@@ -84,7 +85,7 @@ fn every_fault_strikes_and_every_command_and_message_is_used() {
     // No workload forks a run or changes its version (no program can ask for it); attempts are listed beside the history.
     let later = ["forked", "step_retrying", "version_changed"];
     let commands = ["cancel_task", "cancel_timer", "cancel_child", "compensator"];
-    let commits = ["fused commit", "begun run", "stale commit"];
+    let commits = ["fused commit", "begun run", "stale commit", "blob collected"];
     let others = [&commands[..], &commits[..], &CONTROLS[..]].concat();
     let wanted = EventData::TYPES.iter().filter(|kind| !later.contains(kind)).chain(&others);
     let unused: Vec<&&str> = wanted.filter(|what| !tally.contains_key(**what)).collect();

@@ -1,4 +1,4 @@
-//! How blobs look at rest: compressed when that helps, and checked against their hash when read.
+//! Stored form of blobs: compressed if that makes them smaller, and checked against their hash when read.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use rhythm_engine::world::{WorldError, WorldResult};
 const RAW: u8 = 0;
 const ZSTD: u8 = 1;
 
-/// The stored form: one byte that names the encoding, then the content.
+/// Returns the stored form: one byte that names the encoding, then the content.
 pub fn pack(content: &[u8]) -> Vec<u8> {
     match zstd::bulk::compress(content, 3) {
         Ok(small) if small.len() < content.len() => prefixed(ZSTD, &small),
@@ -23,10 +23,10 @@ fn prefixed(encoding: u8, bytes: &[u8]) -> Vec<u8> {
     stored
 }
 
-/// No blob is larger: values have a limit of their own.
+/// Limit in bytes for decompressing a blob of unknown size. Values have a limit of their own.
 const LARGEST: usize = 64 * 1024 * 1024;
 
-/// The content of a stored blob; damage is found, never passed on.
+/// Returns the content of a stored blob. Fails with `Corrupt` if it does not match its hash.
 pub fn unpack(blob: &BlobRef, stored: &[u8]) -> WorldResult<Arc<[u8]>> {
     let damaged = |what: &str| WorldError::Corrupt(format!("blob {}: {what}", blob.hash));
     let size = match blob.bytes {

@@ -1,4 +1,5 @@
-//! What must be applied to a database, and when to refuse. How it is applied is each world's business.
+//! Finds the migrations a database needs, and refuses a schema that does not fit. Each world applies them
+//! itself.
 
 use rhythm_engine::world::{WorldError, WorldResult};
 use sha2::{Digest, Sha256};
@@ -21,14 +22,15 @@ impl Migration {
     }
 }
 
-/// A step the database says it has.
+/// A migration that the database has recorded.
 #[derive(Clone, Debug)]
 pub struct Applied {
     pub version: i64,
     pub checksum: String,
 }
 
-/// The steps still to apply, in order. Refuses newer databases and steps that changed afterwards.
+/// Returns the migrations still to apply, in order. Refuses newer schemas, and migrations that changed
+/// afterwards.
 pub fn pending<'a>(known: &'a [Migration], applied: &[Applied]) -> WorldResult<&'a [Migration]> {
     let latest = known.last().map_or(0, |migration| migration.version);
     for step in applied {

@@ -1,4 +1,4 @@
-//! From a world URL to a world. The only place that knows all backends by name.
+//! Opens a world by its URL. The only place that knows all backends by name.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use rhythm_engine::world::{Clock, World, WorldError, WorldResult};
 use crate::postgres::{PostgresOptions, PostgresWorld};
 use crate::sqlite::{SqliteOptions, SqliteWorld};
 
-/// What people use who say nothing: one file beside their work.
+/// URL for users who give none: one file in the current folder.
 pub const DEFAULT_URL: &str = "sqlite:.rhythm/rhythm.db";
 
 const POSTGRES_FORM: &str = "postgres://USER@HOST/DATABASE";
-/// What an SQLite file begins with; its last byte is no text.
+/// First bytes of an SQLite file. The last one is no text.
 const MAGIC: [u8; 16] = *b"SQLite format 3\0";
 const MEMORY: &str = ":memory:";
 
-/// How to open a world.
+/// Options for opening a world.
 #[derive(Clone)]
 pub struct OpenOptions {
-    /// Bring the schema up to date first; otherwise an old one is refused.
+    /// Applies pending migrations; otherwise an older schema is refused.
     pub auto_migrate: bool,
     /// Only look: nothing is created, brought up to date or written, and what would write is refused.
     pub reading: bool,
@@ -33,7 +33,7 @@ impl Default for OpenOptions {
     }
 }
 
-/// What a URL names.
+/// A parsed world URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
     /// A path, or `:memory:`.
@@ -41,7 +41,8 @@ enum Place {
     Postgres(String),
 }
 
-/// Opens `sqlite:PATH`, `sqlite::memory:` or `postgres://` (also written `postgresql://`).
+/// Opens `sqlite:PATH`, `sqlite::memory:` or `postgres://` (also written `postgresql://`). Fails if the URL
+/// is malformed, the database cannot be reached, or its schema does not fit this build.
 pub async fn open(url: &str, options: OpenOptions) -> WorldResult<Arc<dyn World>> {
     match place(url)? {
         Place::Sqlite(path) => open_sqlite(path, options).await,
@@ -72,13 +73,14 @@ impl Server {
         let rest = rest.split('?').next().unwrap_or_default();
         let (host, database) = rest.split_once('/').unwrap_or((rest, ""));
         let host = if host.is_empty() { "localhost" } else { host };
-        // The colons inside of an IPv6 address name no port.
+        // A colon inside an IPv6 address does not begin a port.
         let has_port = host.rsplit(']').next().is_some_and(|end| end.contains(':'));
         let place = if has_port { host.to_owned() } else { format!("{host}:5432") };
         Self { place, database: database.to_owned() }
     }
 
-    /// Whether nobody answered or the answer was that there is no such database decides what to do.
+    /// Adds the server or the database to the error: a user acts differently on a server that does not answer
+    /// and on a database that does not exist.
     fn explained(self, error: WorldError) -> WorldError {
         match error {
             WorldError::Unavailable(why) => {
@@ -92,7 +94,7 @@ impl Server {
     }
 }
 
-/// Why a path that exists cannot be an SQLite file; that it is damaged is for SQLite to say.
+/// Returns why an existing path cannot be an SQLite file. SQLite itself reports damaged files.
 fn something_else(path: &str) -> Option<WorldError> {
     let path = std::path::Path::new(path);
     let shown = path.display();
@@ -101,7 +103,7 @@ fn something_else(path: &str) -> Option<WorldError> {
     }
     let mut begins = [0_u8; MAGIC.len()];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut begins));
-    // Only what can be read as text is certain to be no database: a damaged one begins with anything.
+    // Only a text file is certain to be no database: a damaged database may begin with any bytes.
     let text = begins.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
     (read.is_ok() && text).then(|| WorldError::NotADatabase(format!("{shown} is a text file, no database")))
 }
@@ -112,13 +114,13 @@ async fn open_sqlite(path: String, options: OpenOptions) -> WorldResult<Arc<dyn 
     if let Some(wrong) = something_else(&path) {
         return Err(wrong);
     }
-    // Waits for other processes, so it must not hold up this thread.
+    // Opening may wait for other processes, so it must not block this thread.
     let opened = tokio::task::spawn_blocking(move || SqliteWorld::open(path, options)).await;
     let world = opened.map_err(|died| WorldError::Unavailable(died.to_string()))??;
     Ok(Arc::new(world))
 }
 
-/// Checks a URL without opening it.
+/// Checks a URL without opening it. Fails with a suggestion if it is malformed.
 pub fn check_url(url: &str) -> WorldResult<()> {
     place(url).map(|_| ())
 }
@@ -147,7 +149,7 @@ fn place(url: &str) -> WorldResult<Place> {
     }
 }
 
-/// The known form that somebody who wrote `url` most likely had in mind.
+/// Returns the known form that is closest to `url`.
 fn nearest(url: &str) -> String {
     let scheme = url.split(':').next().unwrap_or_default().trim().to_ascii_lowercase();
     let lower = url.trim().to_ascii_lowercase();
@@ -167,7 +169,7 @@ fn nearest(url: &str) -> String {
     }
 }
 
-/// The URL as it may be shown: without passwords. Hides too much rather than too little.
+/// Returns the URL without passwords, for messages. Hides too much rather than too little.
 pub fn redacted(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     // A password may hold any character, `@` and `/` too, so everything up to the last `@` counts.

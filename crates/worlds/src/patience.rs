@@ -1,18 +1,19 @@
-//! How long somebody has been silent, told by a clock that may jump. Claims and heartbeats are stored as moments of the
-//! world's time. When that time leaps ahead of this process's own monotonic clock, everybody looks long dead at once; so
-//! for a while they are judged by the time it would be without the leap, and the living get to beat by the new time.
-//! Who has just come cannot tell whether there was a leap, so nobody is judged by a silence longer than one has listened.
+//! Guards leases and heartbeats against clock jumps. They are stored in the world's time. When that time
+//! jumps ahead of this process's monotonic clock, all of them look expired at once. For 15 s after a jump
+//! they are checked against the extrapolated old time, so that live workers can send a heartbeat under the
+//! new time. A process that just connected cannot see an earlier jump, so it counts a silence only as far as
+//! it has watched it itself.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What the world's time may seem to gain without being taken for a leap: an answer may have been late.
+/// Gain of the world's time that is no jump: an answer may have been late.
 const TOLERANCE: Duration = Duration::from_millis(500);
-/// It may also run a little faster: one part of so many.
+/// The world's clock may also run faster, by one part in this many.
 const DRIFT: u32 = 10;
-/// Three ordinary heartbeats.
+/// Time after a jump until the new time is believed: three ordinary heartbeats.
 const GRACE: Duration = Duration::from_secs(15);
-/// How long, in milliseconds, one must have listened before a claim counts as run out.
+/// Milliseconds for which a process must have watched a world before it lets claims expire.
 pub const BEFORE_EXPIRY: i64 = GRACE.as_millis() as i64;
 
 #[derive(Debug)]
@@ -23,15 +24,15 @@ pub struct Patience {
 
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    /// The last time that was believed.
+    /// Latest time that was believed.
     believed: Moment,
-    /// The last time that was told.
+    /// Latest time that was read.
     told: Moment,
-    /// When the world's time last leapt, while that is not believed yet.
+    /// When the world's time last jumped; `None` once the new time is believed.
     leapt: Option<Instant>,
 }
 
-/// The world's time at a moment of our own.
+/// The world's time, and this process's monotonic time at that moment.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     world: i64,
@@ -45,17 +46,17 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// For how many milliseconds the world has been listened to.
+    /// Milliseconds for which this process has watched the world.
     pub fn listened(&self) -> i64 {
         i64::try_from(self.since.elapsed().as_millis()).unwrap_or(i64::MAX)
     }
 
-    /// The latest time, in the world's milliseconds, by which anybody may be judged now.
+    /// Latest time, in the world's milliseconds, by which leases may be judged now.
     pub fn limit(&self) -> i64 {
         self.lock().map_or(i64::MAX, |seen| seen.believed.limit(Instant::now()))
     }
 
-    /// Learns the world's time and gives the one to judge by.
+    /// Records the world's time, and returns the time to judge leases by.
     pub fn judge(&self, now: i64) -> i64 {
         self.judge_at(Moment { world: now, own: Instant::now() })
     }
@@ -70,7 +71,7 @@ impl Patience {
         let leapt = if leaps { Some(now.own) } else { seen.leapt };
         let limit = seen.believed.limit(now.own);
         let over = leapt.is_none_or(|leapt| now.own.duration_since(leapt) >= GRACE);
-        // A clock that was set right again did no harm.
+        // A clock that was set right again did no harm, and is believed.
         if over || now.world <= limit {
             *state = Some(Seen { believed: now, told: now, leapt: None });
             return now.world;
@@ -85,7 +86,7 @@ impl Patience {
 }
 
 impl Moment {
-    /// What the world's time can be, without a leap, at a later moment.
+    /// Latest world time that is possible at a later moment without a jump.
     fn limit(&self, own: Instant) -> i64 {
         let gone = own.duration_since(self.own);
         let gone = gone + gone / DRIFT + TOLERANCE;
@@ -99,7 +100,7 @@ mod tests {
 
     const HOUR: i64 = 3_600_000;
 
-    /// Looks at the world's time after so many seconds.
+    /// Reads the world's time at a given second.
     fn looks() -> impl Fn(u64, i64) -> i64 {
         let (patience, start) = (Patience::default(), Instant::now());
         move |seconds, world| patience.judge_at(Moment { world, own: start + Duration::from_secs(seconds) })

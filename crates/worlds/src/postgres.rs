@@ -1,6 +1,5 @@
-//! PostgreSQL: one database, any number of processes. Transitions are written in pipelined batches over a few
-//! dedicated connections (`lane`, `batch`); everything else is short statements beside them. SQL lives in `sql/`,
-//! the schema in `migrations/`.
+//! PostgreSQL: one database, any number of processes. Transitions are written in pipelined batches (`lane`,
+//! `batch`); everything else is short statements beside them. SQL is in `sql/`, the schema in `migrations/`.
 
 mod answers;
 mod artifacts;

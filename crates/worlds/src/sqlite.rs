@@ -1,8 +1,8 @@
 //! One embedded SQLite file, shared by any number of processes on one machine.
 //!
-//! Every handle has one writer thread, which runs whatever requests have gathered in one transaction and answers after
-//! the fsync; reads for people have connections of their own. What a request does is in the file named after it, its
-//! statements are in `sql/`. `docs/internals/worlds.md` says what each of them must do.
+//! Every handle has one writer thread. It runs all waiting requests in one transaction and answers after the
+//! fsync. Reads for operators have connections of their own. The effect of a request is in the file named
+//! after it, its statements are in `sql/`, and `docs/internals/worlds.md` specifies them.
 
 mod artifacts;
 mod claim_runs;

@@ -1,4 +1,4 @@
-//! PostgreSQL keeps every promise of the World contract.
+//! PostgreSQL passes the conformance suite of the World contract.
 
 #[path = "postgres_stage/mod.rs"]
 mod postgres_stage;

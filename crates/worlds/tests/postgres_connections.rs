@@ -1,4 +1,4 @@
-//! How many connections a process takes of its PostgreSQL server, and what it does when there are none.
+//! Number of connections a process takes, and its behaviour when the server has none left.
 
 mod postgres_stage;
 
@@ -19,7 +19,7 @@ async fn open(database: &Database, parameters: &str, idle: Duration) -> Arc<Post
     Arc::new(PostgresWorld::connect(&url, options).await.expect("the world opens"))
 }
 
-/// Somebody who counts the connections of worlds.
+/// Counts the connections of worlds.
 struct Counter(Client);
 
 impl Counter {
@@ -33,7 +33,7 @@ impl Counter {
         self.0.query_one(held, &[]).await.expect("the server answers").get(0)
     }
 
-    /// Waits until there are so many: a connection that was closed goes a moment later.
+    /// Waits for this number of connections. A closed connection disappears a moment later.
     async fn until(&self, count: i64) {
         let give_up = Instant::now() + Duration::from_secs(30);
         while self.count().await != count {
@@ -43,7 +43,7 @@ impl Counter {
     }
 }
 
-/// Everything a process asks of a world, at once.
+/// Sends every kind of request at once.
 async fn busy(world: &Arc<PostgresWorld>) {
     let tasks = (0..8).map(|round| {
         let world = world.clone();
@@ -84,7 +84,7 @@ async fn a_process_takes_three_connections_and_closes_the_third() {
     counter.until(2).await;
     busy(&world).await;
     assert!(counter.count().await <= 3);
-    // What takes long is read again on a connection that is opened again.
+    // Slow reads open their connection again.
     counter.until(2).await;
     busy(&world).await;
     assert!(counter.count().await <= 3);
@@ -112,7 +112,7 @@ async fn heartbeats_do_not_wait_for_reads_though_there_is_one_connection() {
     let database = Database::create().await;
     let world = open(&database, "?connections=1", Duration::from_secs(30)).await;
     let client = database.client().await;
-    // Whoever lists workflows waits for this lock as for a long scan.
+    // Listing workflows waits for this lock, as it would for a long scan.
     client
         .batch_execute("BEGIN; LOCK TABLE rhythm.definition IN ACCESS EXCLUSIVE MODE")
         .await
@@ -173,7 +173,8 @@ async fn a_server_that_is_full_says_so_at_the_start() {
     }
     first.now().await.expect("the first goes on");
     drop(first);
-    // A process that wants more than there are says so at once, not when it has work.
+    // A process that wants more connections than there are fails when it opens the world, not when it has
+    // work.
     let greedy = PostgresWorld::connect(&url, PostgresOptions::default()).await;
     assert!(matches!(greedy.err(), Some(WorldError::Crowded(_))));
 }

@@ -1,4 +1,4 @@
-//! Made flow programs on PostgreSQL do what they do in memory.
+//! Generated flow programs give the same result on PostgreSQL as in memory.
 
 #[macro_use]
 mod agreeing;

@@ -1,4 +1,4 @@
-//! Claims that begin at the front of ready work (`fronts.rs`) still find all of it: here every look counts as slow.
+//! Claims that begin at a scan cursor (`fronts.rs`) still find all work: every scan counts as slow here.
 
 mod postgres_stage;
 
@@ -14,7 +14,7 @@ use rhythm_engine::conformance::play::*;
 use rhythm_engine::world::*;
 use rhythm_worlds::postgres::{PostgresOptions, PostgresWorld};
 
-/// On the database's own clock: whoever brings one is always told all.
+/// Uses the database's own clock: with an injected clock, every scan begins at the start.
 struct Slow {
     database: Database,
     clock: Arc<ManualClock>,
@@ -38,7 +38,7 @@ impl Stage for Slow {
     }
 }
 
-/// What comes while others claim, of any priority, and now and then through another process.
+/// Number of batches of work, of different priorities, that are added during claims; some by another process.
 const BATCHES: usize = 12;
 const OF_EACH: usize = 15;
 
@@ -46,7 +46,7 @@ fn priority(batch: usize) -> i32 {
     [0, 5, -3][batch % 3]
 }
 
-/// Waits a moment after a look that found nothing; the next one is the last when there were too many of them.
+/// Waits after a claim that found nothing. Fails after 2,000 of them in a row.
 async fn rest_after(idle: u32) -> u32 {
     assert!(idle < 2_000, "there is work that nobody finds");
     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -76,7 +76,7 @@ async fn every_task_is_found_once_wherever_it_stands() {
                 *seen.entry(task.id.to_string()).or_default() += 1;
             }
             by.finish_all(taken.iter().map(completed).collect()).await;
-            // A front holds for a while; then all is looked at again.
+            // A cursor lasts for a while, then a full scan follows.
             idle = if taken.is_empty() { rest_after(idle).await } else { 0 };
         }
     }
@@ -142,7 +142,7 @@ async fn of_every_queue_the_highest_priority_comes_first_from_a_front_on_too() {
     }
 }
 
-/// While more timers are due than a sweep takes, sweeps go on from what the last one fired (`storm.rs`).
+/// While more timers are due than a sweep fires, a sweep begins where the last one fired (`storm.rs`).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_storm_of_timers_fires_all_of_them_and_those_that_came_late_before_its_front() {
     let stage = Slow::open().await;

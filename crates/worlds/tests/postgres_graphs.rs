@@ -1,4 +1,4 @@
-//! Made graphs on PostgreSQL do what they do in memory.
+//! Generated graphs give the same result on PostgreSQL as in memory.
 
 #[macro_use]
 mod agreeing;

@@ -1,4 +1,4 @@
-//! PostgreSQL answers whatever is asked as the reference world does.
+//! PostgreSQL answers generated requests as the reference world does.
 
 #[path = "postgres_stage/mod.rs"]
 mod postgres_stage;

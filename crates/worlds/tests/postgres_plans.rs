@@ -1,5 +1,5 @@
-//! Plans are made once and kept, often while the tables are still empty. They must find rows by their keys even then:
-//! what looks free on one page costs milliseconds a row on a thousand.
+//! Plans are made once and kept, often while the tables are still empty. They must find rows by their keys
+//! even then: a scan that is free on one page costs milliseconds per row on a thousand pages.
 
 mod postgres_stage;
 
@@ -37,7 +37,7 @@ const HOT: &[(&str, &str)] = &[
     ("extend", include_str!("../src/postgres/sql/extend.sql")),
 ];
 
-/// As the hot connections do.
+/// Settings of hot sessions.
 const SESSION: &str = "SET search_path = rhythm; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
     SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off";
 
@@ -56,7 +56,7 @@ async fn hot_statements_look_rows_up_by_key_whatever_the_statistics_say() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Every access to a table of ours that does not name the row it wants.
+/// Returns every access to our tables that does not find its rows by key.
 async fn scans(stage: &PostgresStage, what: &str) -> Vec<String> {
     let client = stage.database.client().await;
     client.batch_execute(SESSION).await.unwrap();
@@ -73,7 +73,7 @@ async fn scans(stage: &PostgresStage, what: &str) -> Vec<String> {
             let ours = TABLES.iter().any(|known| table.starts_with(known));
             let by_key =
                 next.contains("Index Cond") && ["(id = ", "(run = "].iter().any(|key| next.contains(key));
-            // Claims walk the partial indexes of what is ready or due, in their order.
+            // Claims read the partial indexes of ready and due rows in order.
             let in_order =
                 ["run_queue_ready", "task_ready", "timer_due"].iter().any(|index| access.contains(index));
             if ours && access.contains("Scan") && !by_key && !in_order {

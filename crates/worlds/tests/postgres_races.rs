@@ -1,4 +1,4 @@
-//! Races about approvals and patches on PostgreSQL, those of the reference world.
+//! Races about approvals and patches on PostgreSQL, the same as for the reference world.
 
 mod postgres_stage;
 #[path = "../../engine/tests/races/mod.rs"]

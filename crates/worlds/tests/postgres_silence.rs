@@ -1,4 +1,4 @@
-//! A connection whose other end is gone without a word: the world must notice by itself, and get its mark of life back.
+//! A half-open connection: the world must detect it by itself, and take its advisory lock again.
 
 mod postgres_stage;
 
@@ -10,7 +10,7 @@ use rhythm_engine::world::{Upkeep, World, WorldError};
 use rhythm_proxy::{Faults, Proxy};
 use rhythm_worlds::postgres::{PostgresOptions, PostgresWorld};
 
-/// A proxy before the test's server, and the database's url through it.
+/// Starts a proxy before the test's server. Returns it with the database's URL through it.
 async fn through_a_proxy(database: &Database) -> (Proxy, String) {
     let (before, after) = database.url.split_once('@').expect("the url has a user");
     let (address, name) = after.split_once('/').expect("the url has a database");
@@ -20,7 +20,7 @@ async fn through_a_proxy(database: &Database) -> (Proxy, String) {
     (proxy, url)
 }
 
-/// The session that holds the mark of life of the only handle.
+/// Returns the session that holds the advisory lock of the only handle.
 async fn holder(database: &Database) -> Option<i32> {
     let held = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted \
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
@@ -36,12 +36,12 @@ async fn a_silent_server_is_noticed_and_the_mark_of_life_is_taken_back() {
     let before = holder(&database).await.expect("the handle has its mark");
     let silence = Instant::now();
     proxy.set(Faults::half_open());
-    // Nobody waits for an answer longer than the other connection takes to find out.
+    // No call waits longer than the liveness connection needs to detect the failure.
     let error = world.now().await.expect_err("there is no answer");
     assert!(matches!(error, WorldError::Unavailable(_)), "{error:?}");
     assert!(silence.elapsed() < Duration::from_secs(15), "noticed after {:?}", silence.elapsed());
     proxy.set(Faults::default());
-    // The server still keeps the old session, and with it the mark.
+    // The server still keeps the old session, and with it the lock.
     let give_up = Instant::now() + Duration::from_secs(60);
     while holder(&database).await.is_none_or(|now| now == before) {
         assert!(Instant::now() < give_up, "the mark of life was not taken back");

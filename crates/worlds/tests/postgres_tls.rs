@@ -1,4 +1,4 @@
-//! TLS to a PostgreSQL of our own, whose certificates come from an authority of our own.
+//! TLS to a private PostgreSQL server, with certificates of a private authority.
 
 mod private_server;
 
@@ -53,8 +53,8 @@ fn self_signed(params: CertificateParams) -> Identity {
     Identity { certificate: certificate.pem(), key: key.serialize_pem() }
 }
 
-/// The same without version and extensions, which is what version 1 looks like. Its signature is wrong, but who refuses the
-/// version does not look at that.
+/// Removes version and extensions, as in version 1. The signature is wrong then, but the version is checked
+/// before it.
 fn as_version_one(identity: &Identity) -> Identity {
     let pem = rcgen_pem(&identity.certificate);
     let certificate = elements(inside(&pem));
@@ -95,7 +95,7 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// Where the content of a DER element begins and ends.
+/// Returns where the content of a DER element begins and ends.
 fn extent(der: &[u8]) -> (usize, usize) {
     let length = usize::from(der[1]);
     if length < 0x80 {
@@ -142,7 +142,7 @@ impl Server {
         path
     }
 
-    /// By the name of the host, with these parameters.
+    /// URL with the name of the host and these parameters.
     fn url(&self, parameters: &str) -> String {
         format!("{}?{parameters}", self.server.url.replace("127.0.0.1", "localhost"))
     }
@@ -154,14 +154,14 @@ impl Server {
         client
     }
 
-    /// Writes a file beside the server's data, for its user alone.
+    /// Writes a file beside the server's data that only the server's user can read.
     async fn put(&self, name: &str, content: &str) {
         let coded = base64(content.as_bytes()).replace('\n', "");
         let copy = format!("COPY (SELECT '{coded}') TO PROGRAM 'umask 077; base64 -d > {name}'");
         self.admin().await.batch_execute(&copy).await.expect("it is written");
     }
 
-    /// Has the server show this certificate from now on.
+    /// Makes the server present this certificate from now on.
     async fn shows(&self, identity: &Identity) {
         self.put("server.crt", &identity.certificate).await;
         self.put("server.key", &identity.key).await;
@@ -175,7 +175,7 @@ impl Server {
         client.batch_execute(change).await.expect("it is changed");
         client.batch_execute("SELECT pg_reload_conf()").await.expect("it is loaded");
         let give_up = Instant::now() + Duration::from_secs(30);
-        // A new session has what the server had when it began.
+        // A new session has the configuration that the server had at its start.
         while self.admin().await.query_one(loaded, &[]).await.expect("it answers").get::<_, String>(0)
             == before
         {
@@ -184,7 +184,7 @@ impl Server {
         }
     }
 
-    /// Whether a connection is encrypted, or why there is none.
+    /// Connects. Returns whether the connection is encrypted.
     async fn connects(&self, parameters: &str) -> Result<bool, WorldError> {
         connects(&self.url(parameters)).await
     }
@@ -279,7 +279,7 @@ async fn a_server_may_have_the_certificate_that_is_named_itself() {
         assert_eq!(server.connects(&root("verify-full", &itself)).await, Ok(true));
         assert!(server.refusal(&root("verify-full", &trusted)).await.contains("not signed by"));
     }
-    // What an authority has signed is not an authority.
+    // A certificate that an authority has signed is not an authority.
     let identity = ours.signs(good());
     let itself = server.file("leaf.pem", &identity.certificate);
     server.shows(&identity).await;
@@ -339,7 +339,7 @@ async fn a_client_shows_its_certificate_and_a_world_works_over_tls() {
     assert_eq!(error.code(), "WORLD016", "{error}");
 }
 
-/// The first bytes of a handshake, as a server sees them.
+/// Returns the first bytes of a handshake, as a server gets them.
 async fn greeting(parameters: &str) -> Option<String> {
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
     let port = listener.local_addr().expect("an address").port();

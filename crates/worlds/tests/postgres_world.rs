@@ -1,4 +1,4 @@
-//! What only PostgreSQL can get wrong: opening, reconnecting, partitions, what people see.
+//! Behaviour of PostgreSQL alone: opening, reconnecting, partitions, and the views for people.
 
 mod newcomer;
 mod postgres_stage;
@@ -47,7 +47,7 @@ async fn a_database_nobody_migrated_is_refused_unless_asked_to() {
     PostgresWorld::connect(&database.url, careful).await.unwrap();
 }
 
-/// The statement that ends runs with their commits names columns: one that is added later must not get lost there.
+/// `commit_end.sql` names the columns of a run. A column that is added later must not be missing there.
 #[tokio::test]
 async fn no_column_of_a_run_is_left_behind_by_its_last_commit() {
     let statement = include_str!("../src/postgres/sql/commit_end.sql");
@@ -60,9 +60,9 @@ async fn no_column_of_a_run_is_left_behind_by_its_last_commit() {
         WHERE table_schema = 'rhythm' AND table_name = 'ended_run' ORDER BY 1";
     let rows = database.client().await.query(query, &[]).await.unwrap();
     let columns: Vec<&str> = rows.iter().map(|row| row.get(0)).collect();
-    // Nobody holds a run that has ended.
+    // A run that has ended has no claim.
     named.push("claimed_by");
-    // It is dismissed later, if ever.
+    // A run is dismissed after it has ended.
     named.extend(["dismissed_at", "dismissed_by"]);
     named.sort_unstable();
     assert_eq!(named, columns);
@@ -93,7 +93,7 @@ async fn a_newcomer_judges_by_what_it_heard() {
     newcomer::judges_by_what_it_heard(&open().await, open).await;
 }
 
-/// A statement can be under way still when its process dies and a successor of the same name begins.
+/// A heartbeat may still be under way when its process dies and a worker of the same name starts.
 #[tokio::test]
 async fn the_last_heartbeat_of_the_dead_does_not_stand_for_a_successor() {
     let stage = PostgresStage::open().await;
@@ -147,7 +147,7 @@ async fn a_world_comes_back_after_its_connections_were_cut() {
     let run = play.waiting("r", |draft| draft.own_task(1)).await;
     for round in 0..3 {
         cut(&stage).await;
-        // The first call may find out that its connection is gone; nothing is asked more than a few times.
+        // The first call may find its connection gone; a few retries must be enough.
         let mut tries = 0;
         while let Err(error) = play.world.claim_tasks(play.take_request(1)).await {
             assert!(matches!(error, WorldError::Unavailable(_)), "{error:?}");
@@ -157,7 +157,7 @@ async fn a_world_comes_back_after_its_connections_were_cut() {
         while play.world.health().await.is_err() {}
         assert!(play.find(&run).await.is_some());
     }
-    // The advisory lock is held again: the worker is not taken for dead.
+    // The advisory lock is held again, so the worker counts as alive.
     wait_for_lock(&stage).await;
     play.pass(secs(1)).await;
     play.pass(secs(2)).await;
@@ -265,7 +265,7 @@ async fn people_can_read_the_views() {
         .register(Register { tenant: TenantId::default(), definitions: vec![definition("w", "source")] })
         .await
         .unwrap();
-    // jsonb cannot hold this one.
+    // jsonb cannot hold this value.
     let odd = NewRun { input: json(r#"{"nul":"a\u0000b"}"#), ..new_run("odd") };
     let run = play.start_as(odd).await;
     play.done(&Draft::of(&play.claim().await).task(1).awaiting(&["go"])).await;
@@ -308,7 +308,7 @@ async fn people_can_read_the_views() {
     assert_eq!(shown, "3 1 decided,4 2 timeout,5 2 pending");
 }
 
-/// One that was decided, one that was answered too late, and one that is open.
+/// Events of an approval that was decided, one that was answered too late, and one that is open.
 fn questions() -> Vec<EventData> {
     let asked = |number, visit| {
         let (approval, node) = (CommandId(number), "boss".to_owned());
@@ -329,7 +329,7 @@ fn questions() -> Vec<EventData> {
     ]
 }
 
-/// Work that somebody else is just looking at is passed over, not waited for.
+/// A claim skips rows that another transaction has locked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_claim_does_not_wait_for_a_locked_task() {
     let stage = PostgresStage::open().await;
@@ -343,7 +343,7 @@ async fn a_claim_does_not_wait_for_a_locked_task() {
     transaction.rollback().await.unwrap();
 }
 
-/// Notes whether the transaction that wrote a row waits for the disk.
+/// Records whether the transaction that wrote a row waits for the disk.
 const WATCH_SYNCS: &str = "
     CREATE TABLE public.seen (what text, waits text);
     CREATE FUNCTION public.note() RETURNS trigger LANGUAGE plpgsql AS $$

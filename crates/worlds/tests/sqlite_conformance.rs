@@ -1,4 +1,4 @@
-//! SQLite plays the whole conformance suite, on a file of its own for every test.
+//! SQLite passes the conformance suite of the World contract, with a separate file for every test.
 
 #[path = "sqlite_stage/mod.rs"]
 mod sqlite_stage;

@@ -1,5 +1,5 @@
-//! What is special about a file: who may open it, what happens when the disk or another process is in the way, and
-//! what people find in it.
+//! Behaviour of a database file: access rights, a failing disk, other processes in the way, and the views for
+//! people.
 
 mod newcomer;
 
@@ -148,7 +148,7 @@ async fn several_handles_write_at_once_and_nothing_is_lost() {
     assert_eq!((claimed.len(), rest.len(), claimed.is_disjoint(&rest)), (100, 20, true));
 }
 
-/// Handles stand in line for each other; a stranger with the same file does not.
+/// Handles queue for the writer's turn. Another program that writes the file does not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stranger_who_writes_the_file_is_waited_for() {
     let place = Place::new();
@@ -163,7 +163,7 @@ async fn a_stranger_who_writes_the_file_is_waited_for() {
         while !told.load(Ordering::Relaxed) {
             stranger.execute_batch("BEGIN IMMEDIATE; INSERT INTO stranger VALUES (1); COMMIT").unwrap();
             written += 1;
-            // Nobody who writes without a pause leaves anything to others.
+            // Without this pause it would starve other writers.
             std::thread::sleep(Duration::from_millis(1));
         }
         written
@@ -176,7 +176,7 @@ async fn a_stranger_who_writes_the_file_is_waited_for() {
     assert_eq!(world.health().await.unwrap().live_runs, 200);
 }
 
-/// An old snapshot keeps the log from being moved into the database. What it grew to is not kept for ever.
+/// An old snapshot prevents checkpoints, so the log grows. It must shrink again.
 #[tokio::test]
 async fn a_log_that_grew_beside_an_old_snapshot_shrinks_again() {
     const KEPT: u64 = 64 << 20;
@@ -221,7 +221,7 @@ async fn a_write_that_fails_half_way_is_undone_alone() {
     let world = place.open();
     create(&world, &["r1", "r2"]).await.unwrap();
     let claimed = claim(&world).await;
-    // A history row that is there already: nothing an engine does, but it fails in the middle of a commit.
+    // An existing history row makes a commit fail in the middle. No engine would write it.
     place
         .sqlite()
         .execute("INSERT INTO event VALUES (1, 1, 'log', 0, NULL, NULL, 'x', NULL, '{}')", [])
@@ -337,7 +337,7 @@ async fn time_does_not_go_back_behind_what_was_stored() {
     assert_eq!(behind.now().await.unwrap(), Timestamp(5_000));
     drop((first, behind));
     assert_eq!(at(9_000).now().await.unwrap(), Timestamp(9_000));
-    // Even a time that was only told stays a lower bound.
+    // Even a time that was only read stays a lower bound.
     assert_eq!(at(3_000).now().await.unwrap(), Timestamp(9_000));
 }
 
@@ -518,7 +518,7 @@ async fn a_killed_process_gives_its_claims_back() {
     child.wait().unwrap();
     sweep().await.unwrap();
     drop(world);
-    // A second later by the world's clock.
+    // More than a second later by the world's clock.
     let later = ManualClock::at(Timestamp(i64::try_from(unix_millis()).unwrap() + 2_000));
     let options = SqliteOptions { clock: Some(later), ..SqliteOptions::default() };
     let world = SqliteWorld::open(place.file(), options).unwrap();
@@ -541,7 +541,7 @@ fn unix_millis() -> u128 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis()
 }
 
-/// A row of history is written once, whatever the code above it believes.
+/// The database refuses a second history row with the same number.
 #[tokio::test]
 async fn the_file_refuses_a_second_row_of_the_same_number() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Made flow programs on SQLite do what they do in memory.
+//! Generated flow programs give the same result on SQLite as in memory.
 
 #[macro_use]
 mod agreeing;

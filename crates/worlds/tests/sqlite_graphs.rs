@@ -1,4 +1,4 @@
-//! Made graphs on SQLite do what they do in memory.
+//! Generated graphs give the same result on SQLite as in memory.
 
 #[macro_use]
 mod agreeing;

@@ -1,4 +1,4 @@
-//! SQLite answers whatever is asked as the reference world does.
+//! SQLite answers generated requests as the reference world does.
 
 #[path = "sqlite_stage/mod.rs"]
 mod sqlite_stage;

@@ -1,11 +1,11 @@
-//! What every step executes must find its rows by an index, whatever else the database holds.
+//! Statements of the hot path must find their rows by an index, whatever else the database holds.
 
 use rhythm_core::TenantId;
 use rhythm_engine::conformance::play::new_run;
 use rhythm_engine::world::{CreateRuns, World};
 use rhythm_worlds::sqlite::{SqliteOptions, SqliteWorld};
 
-/// The statements behind runs, tasks, claims and commits, and the heartbeat every process runs each second.
+/// Statements of runs, tasks, claims and commits, and of the sweep that every process runs each second.
 const HOT: &[(&str, &str)] = &[
     ("runs", include_str!("../src/sqlite/sql/runs.sql")),
     ("inbox", include_str!("../src/sqlite/sql/inbox.sql")),
@@ -19,19 +19,19 @@ const HOT: &[(&str, &str)] = &[
     ("retain", include_str!("../src/sqlite/sql/retain.sql")),
 ];
 
-/// Scans that cannot grow: partial indexes of what is ready or due, and the few workers.
+/// Scans that stay short: partial indexes of ready or due rows, and the few workers.
 const SMALL: &[&str] = &[
     "SCAN worker",
     "SCAN task USING COVERING INDEX task_ready",
     "SCAN run_queue USING COVERING INDEX run_queue_ready",
     "SCAN run_queue USING INDEX run_queue_ready",
     "SCAN timer USING COVERING INDEX timer_due",
-    // What is claimed: as much as all workers do at once, and asked for only after a lost answer.
+    // Claimed rows: at most what all workers do at once, and read only after a lost answer.
     "SCAN run_queue USING INDEX run_queue_claimed",
     "SCAN task USING INDEX task_running",
-    // The first timers that are due, as many as were asked for.
+    // The first due timers, up to the limit.
     "SCAN looked",
-    // The kinds and workflows whoever claims has named.
+    // The kinds and workflows that a claim names.
     "SCAN json_each",
     "SCAN (subquery",
     "SCAN CONSTANT ROW",
@@ -60,7 +60,8 @@ fn no_statement_of_the_hot_path_scans_a_table() {
     assert!(scans.is_empty(), "{scans:#?}");
 }
 
-/// An index is no use to a statement that reads all of it: what a claim looks up must take as long beside thousands of ready runs.
+/// An index does not help a statement that reads all of it: claims must not get slower with thousands of
+/// ready runs.
 #[tokio::test]
 async fn claims_take_no_longer_beside_many_ready_runs() {
     let folder = tempfile::tempdir().unwrap();
@@ -81,7 +82,7 @@ async fn claims_take_no_longer_beside_many_ready_runs() {
     }
 }
 
-/// How many instructions of SQLite's machine a statement of the claims takes.
+/// Returns the number of steps of SQLite's virtual machine that a statement of `claim_runs.sql` takes.
 fn effort(connection: &rusqlite::Connection, name: &str, of: &[&dyn rusqlite::ToSql]) -> i32 {
     let text = include_str!("../src/sqlite/sql/claim_runs.sql");
     let mut sections = text.split("-- name: ").filter_map(|section| section.split_once('\n'));

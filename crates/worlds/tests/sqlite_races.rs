@@ -1,4 +1,4 @@
-//! Races about approvals and patches on SQLite, those of the reference world.
+//! Races about approvals and patches on SQLite, the same as for the reference world.
 
 #[path = "../../engine/tests/races/mod.rs"]
 mod races;

@@ -1,11 +1,13 @@
 use clap::Args;
 use rhythm_core::WorkflowKind;
-use rhythm_core::flow::code::{Place, Step};
-use rhythm_core::flow::render::locate;
-use rhythm_core::flow::{Checked, Code, Diagnostic, Severity};
-use rhythm_core::graph::{Compiled, Context, Registry, compile};
+use rhythm_engine::definitions::beside::{Gathered, gather};
 use rhythm_engine::definitions::{define, examine};
+use rhythm_flow::code::{Place, Step};
+use rhythm_flow::{Checked, Code};
+use rhythm_graph::{Compiled, Context, Registry, compile};
 use rhythm_sandbox::read_program;
+use rhythm_syntax::render::locate;
+use rhythm_syntax::{Diagnostic, Severity};
 use serde_json::{Value, json};
 
 use crate::config::Settings;
@@ -93,8 +95,15 @@ struct Findings {
 
 fn findings(file: &WorkflowFile, strict: bool, registry: &Registry) -> Findings {
     if file.kind() == WorkflowKind::Graph {
-        let Compiled { graph, mut diagnostics } =
-            compile(&file.source, &Context { registry, programs: &read_program, ..Context::default() });
+        let (graph, mut diagnostics) = match gather(file.folder(), &file.source) {
+            Err(refused) => (None, refused.diagnostics),
+            Ok(Gathered { content, .. }) => {
+                let look = |reference: &str| content.get(reference).cloned();
+                let context = Context { registry, programs: &read_program, content: &look };
+                let Compiled { graph, diagnostics } = compile(&file.source, &context);
+                (graph, diagnostics)
+            }
+        };
         for found in diagnostics.iter_mut().filter(|found| strict && found.severity == Severity::Warning) {
             found.severity = Severity::Error;
         }

@@ -1,6 +1,6 @@
 use clap::Args;
 use rhythm_core::WorkflowKind;
-use rhythm_core::flow::format;
+use rhythm_flow::format;
 
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};

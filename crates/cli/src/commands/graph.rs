@@ -1,9 +1,10 @@
 use clap::{Args, ValueEnum};
-use rhythm_core::flow::drawing::{Drawing, State, to_dot, to_mermaid, to_svg};
-use rhythm_core::flow::{drawing, examine};
-use rhythm_core::graph::{Compiled, Context, Graph as Ir, compile};
-use rhythm_core::{RunId, WorkflowKind, graph};
+use rhythm_core::{RunId, WorkflowKind};
+use rhythm_engine::definitions::{Content, beside};
 use rhythm_engine::tokens::states;
+use rhythm_flow::{drawing, examine};
+use rhythm_graph::{Compiled, Context, Graph as Ir, compile};
+use rhythm_syntax::drawing::{Drawing, State, to_dot, to_mermaid, to_svg};
 use serde_json::json;
 
 use crate::commands::workflows::versions::definition;
@@ -21,13 +22,13 @@ What only computes is left out of flows. `rhythm graph order.flow --format svg >
 Mermaid is shown by many Markdown viewers, DOT is for Graphviz. With --run the graph is the run's own, each node with how \
 far the run is with it.")]
 pub struct Graph {
-    /// A .flow or .graph.yaml file, or the name of a registered workflow
+    /// A .flow or .graph.yaml file, or the name of a registered workflow, also with a version: order@3
     #[arg(value_name = "FILE|NAME", required_unless_present = "run")]
     target: Option<String>,
     #[arg(long, default_value = "mermaid")]
     format: Form,
-    /// Of a registered workflow: this version instead of the current one
-    #[arg(long, value_name = "HASH")]
+    /// Of a registered workflow: this version instead of the current one; its number, hash or tag
+    #[arg(long, value_name = "VERSION")]
     version: Option<String>,
     /// Draw the graph of this run and where it is
     #[arg(long, value_name = "RUN", conflicts_with = "version")]
@@ -79,8 +80,13 @@ impl Graph {
             WorkflowKind::Graph => {
                 let registry =
                     node_type_files::registry(settings, &self.types, std::iter::once(text.as_str())).await?;
-                let Compiled { graph, diagnostics } =
-                    compile(&text, &Context { registry: &registry, ..Context::default() });
+                let content = match workflow_files::is_file(target) {
+                    true => beside::content(workflow_files::folder(target), &text),
+                    false => Content::new(),
+                };
+                let look = |reference: &str| content.get(reference).cloned();
+                let context = Context { registry: &registry, content: &look, ..Context::default() };
+                let Compiled { graph, diagnostics } = compile(&text, &context);
                 if let Some(graph) = graph {
                     return Ok(draw_graph(name, &graph, &[]));
                 }
@@ -127,7 +133,7 @@ impl Graph {
 
 fn draw_graph(name: String, graph: &Ir, states: &[Option<State>]) -> (String, Drawing) {
     let name = graph.metadata.name.clone().unwrap_or(name);
-    let drawing = graph::drawing::draw(&name, graph, states);
+    let drawing = rhythm_graph::drawing::draw(&name, graph, states);
     (name, drawing)
 }
 

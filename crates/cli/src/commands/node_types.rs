@@ -1,7 +1,7 @@
 use clap::Subcommand;
-use rhythm_core::graph::{NodeType, Registry};
 use rhythm_engine::error::EngineError;
 use rhythm_engine::world::{Control, Controlled};
+use rhythm_graph::{NodeType, Registry};
 use serde::Serialize;
 use serde_json::json;
 

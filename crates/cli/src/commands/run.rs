@@ -35,7 +35,7 @@ A file is played as it is: its version does not become the current one of its na
 Without --world, RHYTHM_WORLD, rhythm.toml and .rhythm in this folder it plays in a temporary world, which is removed \
 when the run has completed. Only this run and its children are stepped.")]
 pub struct Run {
-    /// A .flow or .graph.yaml file, or the name of a registered workflow
+    /// A .flow or .graph.yaml file, or the name of a registered workflow, also with a version: order@3
     #[arg(value_name = "FILE|NAME", required_unless_present_any = ["resume", "tag"])]
     target: Option<String>,
     /// Run the version this tag points at; it names the workflow too
@@ -183,7 +183,9 @@ impl Watch<'_> {
                 return Err(CliError::Blocked { run: run.to_string(), reason, flags });
             }
             let is_late = began.elapsed() > PATIENCE;
-            if (is_late || waits_for_others(&picture, own_tasks))
+            // What its children wait for is not looked into.
+            let perhaps = is_late && !picture.children.is_empty();
+            if (perhaps || waits_for_others(&picture, own_tasks))
                 && let Some(place) = scratch.as_mut().and_then(Scratch::place)
             {
                 say(session.out, &place);
@@ -277,7 +279,7 @@ async fn registered(session: &Session, target: &str, is_scratch: bool) -> CliRes
     let Some(file) = files.pop().filter(|_| files.is_empty()) else {
         return Err(CliError::BadValue(format!("{target} is a folder: name the file to run")));
     };
-    match session.client.define(&file.stem(), file.kind(), &file.source).await? {
+    match session.client.define_beside(&file.stem(), file.kind(), &file.source, file.folder()).await? {
         Ok(defined) => {
             let definition = defined.definition.clone();
             if !session.out.is_quiet() && !defined.remarks.is_empty() {

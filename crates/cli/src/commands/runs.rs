@@ -1,7 +1,9 @@
 mod at;
 mod compensate;
+mod delete;
 mod dismiss;
 mod events;
+mod follow;
 mod fork;
 mod list;
 mod patch;
@@ -39,6 +41,7 @@ pub enum Runs {
     Retry(retry::Retry),
     Compensate(compensate::Compensate),
     Dismiss(dismiss::Dismiss),
+    Delete(delete::Delete),
 }
 
 impl Runs {
@@ -60,6 +63,7 @@ impl Runs {
             Self::Retry(command) => command.run(settings).await,
             Self::Compensate(command) => command.run(settings).await,
             Self::Dismiss(command) => command.run(settings).await,
+            Self::Delete(command) => command.run(settings).await,
         }
     }
 }

@@ -1,3 +1,7 @@
+mod each;
+
+use std::time::{Duration, Instant};
+
 use clap::Args;
 use rhythm::StartRun;
 use rhythm_core::{Compensation, Millis, RunId, Status, Version};
@@ -10,22 +14,39 @@ use serde_json::json;
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
 use crate::input;
+use crate::progress::Shown;
 use crate::session::Session;
+use crate::times;
+use each::{Keys, start_each};
+
+/// How often a run that is waited for is looked at.
+const GLANCE: Duration = Duration::from_millis(100);
 
 /// Start a run of a workflow and print its id
 #[derive(Debug, Args)]
+#[command(after_help = "\
+--each starts a run for each line of a file, many in one transaction, and prints their ids in the order of the lines. Nothing is \
+started unless every line is JSON that the workflow takes; those that are not are named by their numbers. Without --key and \
+--key-field every call starts new runs.")]
 pub struct Start {
-    /// A registered workflow; may be left out where a tag names it
+    /// A registered workflow, also with a version (order@3, order@main), or a move of a tag (main@v3); may be left out where
+    /// --tag names it
     #[arg(required_unless_present = "tags")]
     workflow: Option<String>,
     /// What the run gets: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
-    /// The same key always names the same run: a repeated start is harmless
+    /// A run for each line of this file: JSON documents, @FILE, or - for standard input
+    #[arg(long, value_name = "NDJSON", conflicts_with_all = ["input", "wait"])]
+    each: Option<String>,
+    /// The same key always names the same run: a repeated start is harmless. With --each: KEY:LINE for each line
     #[arg(long)]
     key: Option<String>,
-    /// Start this version instead of the current one
-    #[arg(long, value_name = "HASH")]
+    /// With --each: the key of a line is what this field of it holds
+    #[arg(long, value_name = "FIELD", requires = "each", conflicts_with = "key")]
+    key_field: Option<String>,
+    /// Start this version instead of the current one: its number, its hash or the beginning of it, or a tag
+    #[arg(long, value_name = "VERSION")]
     version: Option<String>,
     /// Higher goes first
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true, value_parser = input::priority)]
@@ -39,7 +60,7 @@ pub struct Start {
     /// Start the version this tag of workflows points at; or KEY=VALUE, a tag to find the run by. May be repeated
     #[arg(long = "tag", value_name = "TAG|KEY=VALUE")]
     tags: Vec<String>,
-    /// Wait for the run to end and print its output
+    /// Show the steps of the run as they happen, wait for its end and print its output
     #[arg(long)]
     wait: bool,
 }
@@ -53,10 +74,18 @@ impl Start {
                 "name a workflow, or one tag that points at a version; labels of the run are KEY=VALUE";
             return Err(CliError::Usage(reason.to_owned()));
         }
+        let session = Session::open(&settings).await?;
+        let workflow = self.workflow.unwrap_or_default();
+        let version = match &self.version {
+            // The client refuses a start that names its version twice.
+            Some(named) if workflow.is_empty() || workflow.contains('@') => Some(Version::new(named)),
+            Some(named) => Some(session.client.select_version(&workflow, named).await?),
+            None => None,
+        };
         let start = StartRun {
-            workflow: self.workflow.unwrap_or_default(),
+            workflow,
             tag: versions.first().map(|tag| (*tag).clone()),
-            version: self.version.map(Version::new),
+            version,
             input: input::payload("--input", self.input.as_deref())?,
             key: self.key,
             priority: self.priority,
@@ -66,6 +95,11 @@ impl Start {
             ..StartRun::default()
         };
         let session = Session::open(&settings).await?;
+        if let Some(from) = &self.each {
+            let (key, field) = (start.key.clone(), self.key_field.as_deref());
+            let model = StartRun { key: None, ..start };
+            return start_each(&session, from, &model, &Keys { prefix: key.as_deref(), field }).await;
+        }
         let run = session.client.start_run(start).await?;
         if self.wait {
             return wait_and_tell(&session, &run).await;
@@ -89,8 +123,27 @@ async fn wait_and_tell(session: &Session, run: &RunId) -> CliResult {
             Err(_) => format!("waiting for run {run}"),
         }
     };
-    let picture = session.wait(wait_for_run(&session.client, run), hint).await?;
-    tell(session, run, picture).await
+    let (began, mut shown) = (Instant::now(), Shown::default());
+    let ended = session.wait(wait_for_run(&session.client, run), hint);
+    tokio::pin!(ended);
+    let picture = loop {
+        tokio::select! {
+            ended = &mut ended => break ended?,
+            () = tokio::time::sleep(GLANCE) => {}
+        }
+        if !session.out.is_quiet() {
+            shown.go_on(session, run, &[]).await?;
+        }
+    };
+    if session.out.is_quiet() {
+        return tell(session, run, picture).await;
+    }
+    shown.go_on(session, run, &[]).await?;
+    let status = picture.summary.status.as_str();
+    let took = Millis(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));
+    let told = tell(session, run, picture).await;
+    session.out.progress(status, &format!("in {}: {}", times::lasted(took), shown.counts()));
+    told
 }
 
 /// Prints what a run that has ended came to.

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use rhythm_core::graph::NodeType;
+use rhythm_graph::NodeType;
 use rhythm_scenario::{FileError, Options, Sandbox, Scenario, read_files, run_all};
 
 use crate::config::Settings;

@@ -62,7 +62,7 @@ async fn list(session: &Session) -> CliResult {
     let now = session.now().await?;
     let rows = session.rhythm.world().workflows(session.client.tenant()).await?;
     let words = Words {
-        columns: &["WORKFLOW", "KIND", "STATE", "VERSION", "VERSIONS", "REGISTERED"],
+        columns: &["WORKFLOW", "KIND", "STATE", "CURRENT", "VERSION", "VERSIONS", "REGISTERED"],
         none: "no workflows are registered; `rhythm workflows register FILE` adds one",
     };
     session.out.list(rows, words, |row| {
@@ -70,6 +70,7 @@ async fn list(session: &Session) -> CliResult {
             row.workflow.clone(),
             row.kind.as_str().to_owned(),
             if row.paused { "paused" } else { "open" }.to_owned(),
+            format!("{}@{}", row.workflow, row.number),
             short(row.version.as_str(), 20),
             row.versions.to_string(),
             relative(now, row.registered_at),

@@ -180,9 +180,9 @@ impl Rig {
     }
 
     pub fn live_workers(&self) -> usize {
-        // Before the first worker there may be no database.
+        // Before the first worker there may be no database, or nothing in it.
         let answer = self.run(&["--output", "json", "workers"]);
-        if answer.stderr.contains("WORLD020") {
+        if ["WORLD011", "WORLD020"].iter().any(|code| answer.stderr.contains(code)) {
             return 0;
         }
         let listed: Value = serde_json::from_str(&answer.stdout).unwrap_or_else(|_| panic!("{answer:?}"));

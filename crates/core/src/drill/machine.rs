@@ -83,6 +83,7 @@ pub fn step(plan: &Plan, input: StepInput<'_>) -> Result<Step, ProgramError> {
         commands: machine.commands,
         events: machine.events,
         awaiting,
+        labels: BTreeMap::new(),
         progress,
         blobs: Vec::new(),
         warned: false,
@@ -368,7 +369,11 @@ impl Machine<'_> {
 
     fn timer(&mut self, after: Millis) -> CommandId {
         let timer = self.number();
-        self.commands.push(Command::StartTimer(TimerSpec { timer, fire_at: self.input.at.plus(after) }));
+        self.commands.push(Command::StartTimer(TimerSpec {
+            timer,
+            fire_at: self.input.at.plus(after),
+            label: None,
+        }));
         timer
     }
 
@@ -381,6 +386,8 @@ impl Machine<'_> {
             input: Payload::of(input).expect("values always serialise"),
             priority: 0,
             deadline: None,
+            label: None,
+            item: None,
         }));
         child
     }

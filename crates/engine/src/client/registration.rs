@@ -1,14 +1,17 @@
 //! Registering workflows: graphs with the content they refer to, flows with the schedules their front matter declares.
 
+use std::path::Path;
+
 use rhythm_core::cron::{CatchUp, Cron, Overlap};
-use rhythm_core::flow::render::{Style, render};
-use rhythm_core::graph::{NodeType, Registry};
 use rhythm_core::{BlobRef, Payload, Timestamp, Version, WorkflowKind};
+use rhythm_graph::{NodeType, Registry};
+use rhythm_syntax::render::{Style, render};
 use serde_json::Value;
 
 use super::Client;
+use crate::definitions::beside::gather;
 use crate::definitions::graph::{full_reference, references};
-use crate::definitions::{Defined, Refused, Surroundings, define_with};
+use crate::definitions::{Content, Defined, Refused, Surroundings, define_with};
 use crate::error::EngineError;
 use crate::world::*;
 
@@ -45,7 +48,46 @@ impl Client {
         kind: WorkflowKind,
         source: &str,
     ) -> Result<Result<Defined, Refused>, EngineError> {
-        let mut around = Surroundings { programs: self.programs, ..Surroundings::default() };
+        check_name(workflow)?;
+        let around = self.surroundings(kind, source, Content::new()).await?;
+        checked(define_with(workflow, kind, source, &around))
+    }
+
+    /// The same for the text of a file: a graph may carry files beside it, which are read within this folder.
+    pub async fn define_beside(
+        &self,
+        workflow: &str,
+        kind: WorkflowKind,
+        source: &str,
+        folder: &Path,
+    ) -> Result<Result<Defined, Refused>, EngineError> {
+        if kind != WorkflowKind::Graph {
+            return self.define(workflow, kind, source).await;
+        }
+        check_name(workflow)?;
+        let gathered = match gather(folder, source) {
+            Ok(gathered) if gathered.files.is_empty() => return self.define(workflow, kind, source).await,
+            Ok(gathered) => gathered,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        // Remarks are about the text as its author wrote it.
+        let around = self.surroundings(kind, source, gathered.content).await?;
+        let remarks = match define_with(workflow, kind, source, &around) {
+            Ok(defined) => defined.remarks,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        let defined = define_with(workflow, kind, &gathered.source, &around);
+        checked(defined.map(|defined| Defined { remarks, files: gathered.files, ..defined }))
+    }
+
+    /// What a text is compiled with: registered types, this content, and stored content it refers to.
+    async fn surroundings(
+        &self,
+        kind: WorkflowKind,
+        source: &str,
+        content: Content,
+    ) -> Result<Surroundings, EngineError> {
+        let mut around = Surroundings { programs: self.programs, content, ..Surroundings::default() };
         if kind == WorkflowKind::Graph {
             around.registry = self.node_types().await?;
             for reference in references(source) {
@@ -54,7 +96,7 @@ impl Client {
                 }
             }
         }
-        Ok(define_with(workflow, kind, source, &around))
+        Ok(around)
     }
 
     /// Every type a node of a graph may have: those built in, and those that were registered.
@@ -105,7 +147,11 @@ impl Client {
     /// Version and schedule are two writes. Whoever dies between them leaves the schedule as it was, which starts the
     /// new version; registering the same text again brings it up to date.
     pub async fn register_defined(&self, defined: Defined) -> Result<Rescheduled, EngineError> {
-        let Defined { definition, settings, .. } = defined;
+        let Defined { definition, settings, files, .. } = defined;
+        check_name(&definition.workflow)?;
+        for (blob, content) in &files {
+            self.world.put_blob(&self.tenant, blob, content).await?;
+        }
         let name = definition.workflow.clone();
         let known = self.world.schedules(&self.tenant).await?.into_iter().find(|known| known.name == name);
         if let (Some(_), Some(Schedule { declared: false, .. })) = (&settings.schedule, &known) {
@@ -180,5 +226,23 @@ impl Client {
             Ok(_) | Err(EngineError::World(WorldError::NotFound(_))) => Ok(()),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// What a definition names itself counts, too.
+fn checked(defined: Result<Defined, Refused>) -> Result<Result<Defined, Refused>, EngineError> {
+    if let Ok(defined) = &defined {
+        check_name(&defined.definition.workflow)?;
+    }
+    Ok(defined)
+}
+
+/// What stands behind an `@` names a version.
+fn check_name(workflow: &str) -> Result<(), EngineError> {
+    match workflow.contains('@') {
+        false => Ok(()),
+        true => Err(EngineError::Invalid(format!(
+            "{workflow:?} cannot be the name of a workflow: what follows an @ names a version, as in order@3"
+        ))),
     }
 }

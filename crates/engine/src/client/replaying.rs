@@ -1,8 +1,8 @@
 //! A failed node once more: as it was, or with another config, which is a patch of its run.
 
-use rhythm_core::graph::machine::{WaitingFor, codes};
 use rhythm_core::message::{Message, MessageBody, Patched, Replay};
 use rhythm_core::{BlockedCode, CommandId, MessageId, Payload, RunId, Status, TaskId, Timestamp};
+use rhythm_graph::machine::{WaitingFor, codes};
 use serde_json::{Value, json};
 
 use super::Client;

@@ -1,4 +1,4 @@
-//! Tags and patches of workflows: every move is remembered, and of two at once one is made.
+//! Tags, numbers and patches of workflow versions: every move is remembered, and of two at once one is made.
 
 use rhythm_core::{Actor, Version};
 
@@ -39,6 +39,13 @@ impl Play<'_> {
             let (tenant, definitions) = (self.tenant.clone(), vec![definition("order", source)]);
             self.world.register(Register { tenant, definitions }).await.unwrap();
         }
+    }
+
+    /// The sources of the versions, by number.
+    async fn numbered(&self, sources: &[&str]) -> Vec<(u64, String)> {
+        let rows = self.world.version_numbers(&self.tenant, "order").await.unwrap();
+        let source = |row: &NumberedVersion| sources.iter().find(|source| version(source) == row.version);
+        rows.iter().map(|row| (row.number, (*source(row).expect("one of these")).to_owned())).collect()
     }
 
     async fn current(&self) -> Version {
@@ -82,6 +89,45 @@ pub async fn a_version_is_stored_beside_the_current_one(stage: &dyn Stage) {
 
 fn is_conflict<T: std::fmt::Debug>(answer: &WorldResult<T>) -> bool {
     matches!(answer, Err(WorldError::Conflict(_)))
+}
+
+pub async fn versions_are_numbered_in_the_order_of_their_registration(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    assert_eq!(play.world.version_numbers(&play.tenant, "order").await.unwrap(), []);
+    let sources = ["zulu", "alpha", "mike", "patched", "tagged", "last"];
+    // What is registered again keeps its number, and takes none.
+    play.register(&["zulu", "zulu", "alpha", "zulu", "mike", "alpha"]).await;
+    play.order(patching("alpha", "patched", None)).await;
+    play.order(moving("live", Some(at("mike")), 0)).await;
+    // A patch that is refused takes no number.
+    assert!(is_conflict(&play.control(patching("mike", "never", Some(("live", 7)))).await));
+    play.order(patching("mike", "tagged", Some(("live", 1)))).await;
+    play.register(&["last"]).await;
+    let expected: Vec<(u64, String)> = (1..).zip(sources.map(str::to_owned)).collect();
+    assert_eq!(play.numbered(&sources).await, expected);
+    let rows = play.world.versions(&play.tenant, "order").await.unwrap();
+    let listed: Vec<(u64, Version)> = rows.into_iter().map(|row| (row.number, row.version)).collect();
+    let newest_first = expected.iter().rev().map(|(number, source)| (*number, version(source)));
+    assert_eq!(listed, newest_first.collect::<Vec<_>>());
+    let stranger = play.tenant("somebody else").await;
+    stranger.register(&["mike"]).await;
+    assert_eq!(stranger.numbered(&sources).await, [(1, "mike".to_owned())]);
+}
+
+pub async fn of_versions_registered_at_once_each_has_a_number(stage: &dyn Stage) {
+    let (play, other) = (Play::on(stage).await, stage.handle().await);
+    for round in 0..10_u64 {
+        let (here, there, both) =
+            (format!("here {round}"), format!("there {round}"), format!("both {round}"));
+        let definitions = vec![definition("order", &there), definition("order", &both)];
+        let registered = other.register(Register { tenant: play.tenant.clone(), definitions });
+        let sources = [here.as_str(), both.as_str()];
+        let ((), there) = tokio::join!(play.register(&sources), registered);
+        there.unwrap();
+        let rows = play.world.version_numbers(&play.tenant, "order").await.unwrap();
+        let numbers: Vec<u64> = rows.iter().map(|row| row.number).collect();
+        assert_eq!(numbers, (1..=3 * (round + 1)).collect::<Vec<_>>());
+    }
 }
 
 pub async fn a_tag_moves_and_remembers_every_move(stage: &dyn Stage) {

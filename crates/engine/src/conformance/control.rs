@@ -110,6 +110,30 @@ pub async fn runs_of_a_paused_workflow_wait(stage: &dyn Stage) {
     assert_eq!(play.claim().await.run.id, run);
 }
 
+/// A queue and a workflow of one name are paused and resumed apart.
+pub async fn a_queue_and_a_workflow_of_one_name_are_two_things(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let name = || "drill".to_owned();
+    let in_queue = NewTask { options: in_queue("drill"), ..new_task("t") };
+    play.queue(in_queue).await;
+    let run = play.start("r").await;
+    let request = || {
+        let queues = vec![(name(), 1)];
+        ClaimTasks { queues, ..play.take_request(1) }
+    };
+    play.order(Control::PauseWorkflow { workflow: name() }).await;
+    play.order(Control::PauseQueue { queue: name() }).await;
+    play.order(Control::ResumeQueue { queue: name() }).await;
+    assert!(play.picture(&run).await.workflow_paused);
+    play.nothing_to_claim().await;
+    play.order(Control::PauseQueue { queue: name() }).await;
+    play.order(Control::ResumeWorkflow { workflow: name() }).await;
+    assert!(play.world.claim_tasks(request()).await.unwrap().tasks.is_empty());
+    assert_eq!(play.claim().await.run.id, run);
+    play.order(Control::ResumeQueue { queue: name() }).await;
+    assert_eq!(play.world.claim_tasks(request()).await.unwrap().tasks.len(), 1);
+}
+
 /// Only a single run's pause stops the step under way; a workflow's pause lets it end.
 pub async fn a_claim_from_before_a_workflows_pause_still_commits(stage: &dyn Stage) {
     let play = Play::on(stage).await;

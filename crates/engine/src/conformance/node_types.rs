@@ -1,6 +1,6 @@
 //! Types of nodes that workers bring along.
 
-use rhythm_core::graph::NodeType;
+use rhythm_graph::NodeType;
 use serde_json::json;
 
 use super::Stage;

@@ -1,6 +1,6 @@
 //! Tasks and their attempts: what is counted, what is kept, who may finish.
 
-use rhythm_core::CommandId;
+use rhythm_core::{CommandId, TaskOptions};
 
 use super::Stage;
 use super::play::*;
@@ -46,6 +46,41 @@ pub async fn a_standalone_task_ends_with_its_output(stage: &dyn Stage) {
     assert_eq!((ended.state, ended.output, ended.failure), (TaskState::Completed, Some(json("[42]")), None));
     assert_eq!(ended.since, play.now().await);
     play.nothing_to_take().await;
+}
+
+/// The label and item of a task stand in every listing it can be in, at each attempt, and with its letter.
+pub async fn a_task_is_known_by_its_label_and_item(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let sign = |options: &TaskOptions| (options.label.clone(), options.item);
+    let signed = |task: NewTask, label: &str, item| {
+        let label = Some(label.to_owned());
+        NewTask { options: TaskOptions { label, item, ..TaskOptions::default() }, ..task }
+    };
+    let run = play
+        .waiting("r", |draft| draft.task_as(1, |task| signed(task, "Pay \u{201e}the\u{201c} bill", Some(3))))
+        .await;
+    let expected = (Some("Pay \u{201e}the\u{201c} bill".to_owned()), Some(3));
+    assert_eq!(sign(&play.picture(&run).await.tasks[0].options), expected);
+    let listed = TaskQuery { tenant: play.tenant.clone(), limit: 9, ..TaskQuery::default() };
+    assert_eq!(sign(&play.world.list_tasks(listed).await.unwrap().rows[0].options), expected);
+    let first = play.take().await;
+    assert_eq!(sign(&first.options), expected);
+    play.finish(&first, retry("FLAKY", 10)).await;
+    play.pass(secs(11)).await;
+    let second = play.take().await;
+    assert_eq!(sign(&second.options), expected);
+    play.finish(&second, TaskOutcome::Exhausted { failure: failure("BROKEN"), hold: false }).await;
+    assert_eq!(sign(&play.dead().await[0].options), expected);
+    assert_eq!(sign(&play.picture(&run).await.dead[0].options), expected);
+
+    let alone = play.queue(signed(new_task("alone"), "Alone", None)).await;
+    let task = play.take().await;
+    play.finish(&task, TaskOutcome::Completed { output: json("1") }).await;
+    assert_eq!(
+        sign(&play.task(&alone).await.options),
+        (Some("Alone".to_owned()), None),
+        "also when it has ended"
+    );
 }
 
 pub async fn a_retry_is_a_new_attempt_later(stage: &dyn Stage) {
@@ -261,7 +296,7 @@ pub async fn claimed_tasks_bring_the_rows_of_their_runs(stage: &dyn Stage) {
 }
 
 pub async fn options_travel_with_their_task(stage: &dyn Stage) {
-    use rhythm_core::{Backoff, OnExhausted, RetryPolicy, TaskOptions};
+    use rhythm_core::{Backoff, OnExhausted, RetryPolicy};
     let play = Play::on(stage).await;
     let options = TaskOptions {
         queue: "default".to_owned(),

@@ -107,6 +107,55 @@ pub async fn a_pending_letter_keeps_its_run_and_the_runs_above_it(stage: &dyn St
     assert_eq!((play.history(&below).await, play.failures().await), (vec![], vec![]));
 }
 
+pub async fn a_deleted_run_leaves_nothing(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft.awaiting(&["go"]).failed()).await;
+    let below = play.start_as(run_below("r", 1)).await;
+    play.done(&Draft::of(&play.claim().await).completed()).await;
+    let other = play.waiting("r2", Draft::completed).await;
+    play.order(Control::DeleteRun { run: run.clone(), letters: false }).await;
+    for gone in [&run, &below] {
+        assert_eq!((play.find(gone).await, play.history(gone).await), (None, vec![]));
+    }
+    assert!(play.find(&other).await.is_some());
+    let again = play.control(Control::DeleteRun { run, letters: true }).await;
+    assert!(matches!(again, Err(WorldError::NotFound(_))), "{again:?}");
+    // Its key is free.
+    assert_eq!(play.create(vec![new_run("r")]).await, [Creation::Created]);
+}
+
+pub async fn what_is_in_use_is_not_deleted(stage: &dyn Stage) {
+    let play = Play::on(stage).await;
+    let run = play.waiting("r", |draft| draft).await;
+    let delete = |letters| Control::DeleteRun { run: run.clone(), letters };
+    let conflict = async |letters, names: &str| {
+        let refused = play.control(delete(letters)).await;
+        assert!(
+            matches!(&refused, Err(WorldError::Conflict(why)) if why.contains(names)),
+            "{names}: {refused:?}"
+        );
+    };
+    conflict(true, "run r has not ended").await;
+    play.deliver(&run, cancel("stop")).await;
+    let claimed = play.claim().await;
+    play.done(&Draft::of(&claimed).task(1).completed()).await;
+    conflict(true, "task r:1 is still under way").await;
+    let task = play.take().await;
+    assert_eq!(
+        play.finish(&task, TaskOutcome::Exhausted { failure: failure("X"), hold: false }).await,
+        Finish::Done
+    );
+    conflict(false, "dead letter r:1").await;
+    let below = play.start_as(run_below("r", 1)).await;
+    conflict(true, "run r.1 below run r has not ended").await;
+    let claimed = play.claim().await;
+    play.done(&Draft::of(&claimed).completed()).await;
+    conflict(false, "dead letter r:1").await;
+    play.order(delete(true)).await;
+    assert_eq!((play.find(&run).await, play.find(&below).await), (None, None));
+    assert_eq!(play.failures().await, vec![]);
+}
+
 pub async fn a_failed_run_is_kept_longer_unless_it_is_dismissed(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let failed = play.waiting("failed", |draft| draft.awaiting(&["go"]).failed()).await;

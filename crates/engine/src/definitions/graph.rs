@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use rhythm_core::flow::Settings;
-use rhythm_core::flow::check::Mention;
-use rhythm_core::flow::tree::Span;
-use rhythm_core::graph::ir::{Graph, NodeKind};
-use rhythm_core::graph::{Compiled, Context, GraphProgram, Language, Registry, compile};
 use rhythm_core::{ProgramError, Version};
+use rhythm_flow::Settings;
+use rhythm_flow::check::Mention;
+use rhythm_graph::ir::{Graph, NodeKind};
+use rhythm_graph::{Compiled, Context, GraphProgram, Language, Registry, compile};
+use rhythm_syntax::Span;
 use serde_json::Value;
 
 use super::{Defined, Refused};
@@ -79,7 +79,8 @@ pub(super) fn define(plain: Definition, around: &Surroundings) -> Result<Defined
         format: graph.format,
         ..Definition { workflow: String::new(), ..plain }
     };
-    Ok(Defined { definition, settings: Settings::default(), remarks: diagnostics, tasks })
+    let (settings, files) = (Settings::default(), Vec::new());
+    Ok(Defined { definition, settings, remarks: diagnostics, tasks, files })
 }
 
 /// The same text is another version once content it lacked is there, or a type it uses has become another: a version

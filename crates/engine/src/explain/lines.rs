@@ -1,7 +1,7 @@
 //! Reasons of a flow, told by the lines of its source.
 
-use rhythm_core::Status;
-use rhythm_core::flow::inspect::{Waiting, WaitingKind};
+use rhythm_core::{Status, label};
+use rhythm_flow::inspect::{Waiting, WaitingKind};
 
 use super::{About, Explanation, Reason, quoted};
 use crate::whereabouts::Whereabouts;
@@ -26,14 +26,22 @@ pub fn tell(explanation: &mut Explanation, place: &Whereabouts) {
         if let Some(reason) = explanation.reasons.iter_mut().find(its_timer) {
             let fires =
                 reason.what.split_once(" fires ").map_or_else(String::new, |(_, at)| format!(" {at}"));
-            reason.what =
-                format!("waiting at line {} for workflow {}, started again{fires}", wait.line, wait.name);
+            let child = match &wait.label {
+                Some(label) => format!("\"{label}\" (workflow {})", wait.name),
+                None => format!("workflow {}", wait.name),
+            };
+            reason.what = format!("waiting at line {} for {child}, started again{fires}", wait.line);
             reason.code = "child";
             show(reason, wait.line, place);
         }
     }
     for reason in &mut explanation.reasons {
         if reason.line.is_none() && reason.about != About::Run {
+            if let About::Timer(number) = reason.about
+                && let Some(label) = place.labels.get(&number)
+            {
+                reason.what.insert_str(0, &format!("\"{label}\", "));
+            }
             reason.what.insert_str(0, "beside that, not awaited: ");
         }
     }
@@ -57,7 +65,18 @@ fn is_about(about: &About, wait: &Waiting) -> bool {
 
 fn at_line(reason: &mut Reason, wait: &Waiting, place: &Whereabouts) {
     reason.what = match (wait.kind, wait.until) {
-        (WaitingKind::Timer, Some(until)) => format!("waiting at line {} until {until}", wait.line),
+        (WaitingKind::Timer, Some(until)) => {
+            let label = wait.label.as_ref().map(|label| format!(" for \"{label}\"")).unwrap_or_default();
+            format!("waiting at line {}{label} until {until}", wait.line)
+        }
+        (WaitingKind::Signal, _) if wait.label.is_some() => {
+            let label = wait.label.as_deref().unwrap_or_default();
+            format!("waiting at line {} for \"{label}\" ({})", wait.line, reason.what)
+        }
+        (WaitingKind::Child, _) if wait.item.is_some() => {
+            let item = label::item_mark(wait.item, None);
+            format!("waiting at line {} for{item} {}", wait.line, reason.what)
+        }
         _ => format!("waiting at line {} for {}", wait.line, reason.what),
     };
     // A payload the next lines can read; the words in capitals are for whoever types it.

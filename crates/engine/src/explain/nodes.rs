@@ -64,18 +64,27 @@ fn at_node(reason: &mut Reason, place: &Place) {
         WaitsFor::Compensation => format!("what it did to be undone: {awaited}"),
         _ => awaited.to_owned(),
     };
-    reason.what = match place.waits_for {
-        WaitsFor::Timer => format!("node {} waits: {awaited}", place.node),
-        _ => format!("node {} waits for {awaited}", place.node),
+    // What a task or child says of itself is not said twice.
+    let label = place.label.as_ref().filter(|label| !awaited.contains(&format!("\"{label}\"")));
+    let node = named(&place.node, label);
+    reason.what = match (&place.waits_for, place.item) {
+        (WaitsFor::Timer, None) => format!("node {node} waits: {awaited}"),
+        (WaitsFor::Timer, Some(item)) => format!("node {node} waits with item [{item}]: {awaited}"),
+        (WaitsFor::Child, Some(item)) => format!("node {node} waits for [{item}] {awaited}"),
+        _ => format!("node {node} waits for {awaited}"),
     };
     reason.since = reason.since.or(place.since);
     reason.line = Some(place.line).filter(|line| *line > 0);
 }
 
+fn named(node: &str, label: Option<&String>) -> String {
+    label.map_or_else(|| node.to_owned(), |label| format!("{node} (\"{label}\")"))
+}
+
 /// A node that has failed and keeps its run waiting.
 fn held(run: &RunId, place: &Place) -> Option<Reason> {
     let WaitsFor::Held(why) = &place.waits_for else { return None };
-    let what = format!("node {} is held after {why}", place.node);
+    let what = format!("node {} is held after {why}", named(&place.node, place.label.as_ref()));
     let command = Some(try_again(run, &place.node));
     let mut reason = reason("node_held", what, place.since, TRIED_AGAIN, command);
     reason.line = Some(place.line).filter(|line| *line > 0);
@@ -86,7 +95,10 @@ fn held(run: &RunId, place: &Place) -> Option<Reason> {
 fn join(place: &Place, moving: bool) -> Option<Reason> {
     let WaitsFor::Join { here, missing } = &place.waits_for else { return None };
     let (here, missing) = (here.join(", "), missing.join(", "));
-    let what = format!("node {} has tokens of {here} and waits for {missing}", place.node);
+    let what = format!(
+        "node {} has tokens of {here} and waits for {missing}",
+        named(&place.node, place.label.as_ref())
+    );
     let mut reason = match moving {
         true => {
             let moves_when = format!("{missing} sent theirs, or can no longer send any");
@@ -109,7 +121,8 @@ mod tests {
 
     fn place(node: &str, waits_for: WaitsFor, command: Option<u64>) -> Place {
         let command = command.map(CommandId);
-        Place { node: node.into(), line: 3, waits_for, command, since: None, tokens: vec![1] }
+        let (label, item) = (None, None);
+        Place { node: node.into(), label, line: 3, waits_for, command, item, since: None, tokens: vec![1] }
     }
 
     #[test]
@@ -131,7 +144,7 @@ mod tests {
             place("ask", WaitsFor::Approval, Some(5)),
             place("ship", join, None),
         ];
-        let graph = rhythm_core::graph::compile("nodes: [{id: a}]", &Default::default()).graph.unwrap();
+        let graph = rhythm_graph::compile("nodes: [{id: a}]", &Default::default()).graph.unwrap();
         tell(&mut explanation, &Standing { graph, counter: 3, places });
         let said: Vec<&str> = explanation.reasons.iter().map(|reason| reason.what.as_str()).collect();
         assert_eq!(

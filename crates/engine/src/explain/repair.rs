@@ -1,7 +1,7 @@
 //! A failure that only another version of the flow repairs: which one, and how the run gets it.
 
-use rhythm_core::flow::thrown::codes;
 use rhythm_core::{Status, WorkflowKind};
+use rhythm_flow::thrown::codes;
 
 use super::Reason;
 use crate::client::Client;

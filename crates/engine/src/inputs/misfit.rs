@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use rhythm_core::schema::{self, TOLD};
+use rhythm_syntax::schema::{self, TOLD};
 
 /// How an input does not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,43 @@
-//! Tags, and patches of workflows.
+//! Artifacts, tags, and patches of workflows.
 
-use rhythm_core::{Actor, Timestamp};
+use rhythm_core::{Actor, BlobRef, Timestamp};
 
-use super::state::{Registered, Tenant};
+use super::state::Tenant;
 use crate::world::*;
 
 impl Tenant {
+    pub fn put_artifact(
+        &mut self,
+        new: NewArtifact,
+        actor: Actor,
+        now: Timestamp,
+    ) -> WorldResult<Controlled> {
+        let BlobRef { hash, bytes } = new.blob;
+        if !self.use_blobs(std::slice::from_ref(&hash), now).is_empty() {
+            return Err(WorldError::NotFound(format!("blob {hash}")));
+        }
+        if self.artifacts.contains_key(&hash) {
+            return Ok(Controlled::Unchanged);
+        }
+        let row = ArtifactRow { hash: hash.clone(), name: new.name, bytes, at: now, actor };
+        self.artifacts.insert(hash, row);
+        Ok(Controlled::Done)
+    }
+
+    pub fn remove_artifact(&mut self, hash: &str) -> WorldResult<Controlled> {
+        match self.artifacts.remove(hash) {
+            Some(_) => Ok(Controlled::Done),
+            None => Err(WorldError::NotFound(format!("artifact {hash}"))),
+        }
+    }
+
+    pub fn artifact_rows(&self) -> Vec<ArtifactRow> {
+        let mut rows: Vec<ArtifactRow> = self.artifacts.values().cloned().collect();
+        // Those of one moment are by hash already.
+        rows.sort_by_key(|row| std::cmp::Reverse(row.at));
+        rows
+    }
+
     pub fn move_tag(&mut self, wish: NewTagMove, actor: Actor, now: Timestamp) -> WorldResult<Controlled> {
         if let Some(to) = &wish.to
             && !self.definitions.contains_key(&(to.workflow.clone(), to.version.clone()))
@@ -40,8 +72,6 @@ impl Tenant {
         }
         let number = known.len() as u64 + 1;
         let version = wish.definition.version.clone();
-        let registered = Registered { definition: wish.definition, at: now };
-        let key = (workflow.clone(), version.clone());
         match &wish.tag {
             None => {
                 let current = self.current.get(&workflow);
@@ -49,18 +79,19 @@ impl Tenant {
                     let now = current.map(ToString::to_string).unwrap_or_default();
                     return Err(moved_meanwhile(&format!("workflow {workflow}"), &now));
                 }
-                self.definitions.entry(key).or_insert(registered);
+                self.keep_version(wish.definition, now);
                 self.current.insert(workflow.clone(), version.clone());
             }
             Some((tag, expected)) => {
                 let target = TagTarget { workflow: workflow.clone(), version: version.clone() };
                 let (tag, to, reason) = (tag.clone(), Some(target), wish.reason.clone());
+                let definition = wish.definition;
                 let wish = NewTagMove { tag, to, reason, expected: *expected };
-                let is_new = !self.definitions.contains_key(&key);
-                self.definitions.entry(key.clone()).or_insert(registered);
+                let is_new = self.keep_version(definition, now);
                 if let Err(error) = self.move_tag(wish, actor.clone(), now) {
                     if is_new {
-                        self.definitions.remove(&key);
+                        self.definitions.remove(&(workflow.clone(), version));
+                        self.version_counts.entry(workflow).and_modify(|count| *count -= 1);
                     }
                     return Err(error);
                 }

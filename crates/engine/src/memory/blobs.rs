@@ -91,6 +91,7 @@ impl Tenant {
             named.text(registered.definition.source.as_bytes());
             named.text(&registered.definition.compiled);
         }
+        self.artifacts.keys().for_each(|hash| named.text(hash.as_bytes()));
         self.schedules.values().for_each(|schedule| named.value(schedule));
         self.workflow_patches.values().for_each(|patches| named.value(patches));
         named.0

@@ -7,7 +7,7 @@ use rhythm_core::{
     Blocked, BlockedCode, CommandId, MessageId, RunId, Status, TaskId, TenantId, Timestamp, Version, WorkerId,
 };
 
-use super::state::{Letter, Registered, State, Task, Tenant, Timer};
+use super::state::{Letter, State, Task, Tenant, Timer};
 use crate::world::*;
 
 impl State {
@@ -69,12 +69,8 @@ impl State {
                 Ok(Controlled::Done)
             }
             Control::Fork { run, item } => self.fork(&id, *run, *item, now),
-            Control::StoreVersion(definition) => {
-                let key = (definition.workflow.clone(), definition.version.clone());
-                let is_new = !tenant.definitions.contains_key(&key);
-                tenant.definitions.entry(key).or_insert(Registered { definition: *definition, at: now });
-                Ok(changed(is_new))
-            }
+            Control::DeleteRun { run, letters } => tenant.delete_run(&run, letters),
+            Control::StoreVersion(definition) => Ok(changed(tenant.keep_version(*definition, now))),
             Control::DismissRun { run } => {
                 let ended = tenant.ended.get_mut(&run);
                 let Some(ended) = ended.filter(|ended| ended.status == Status::Failed) else {
@@ -102,6 +98,8 @@ impl State {
                 Some(_) => Ok(Controlled::Done),
                 None => Err(WorldError::NotFound(format!("node type {name}"))),
             },
+            Control::PutArtifact(new) => tenant.put_artifact(new, actor, now),
+            Control::RemoveArtifact { hash } => tenant.remove_artifact(&hash),
             Control::PutSchedule(schedule) => {
                 tenant.schedules.insert(schedule.name.clone(), schedule);
                 Ok(Controlled::Done)

@@ -103,6 +103,7 @@ impl Tenant {
             .map(|((_, version), registered)| {
                 let is_open = |live: &&Live| live.row.workflow == workflow && live.row.version == *version;
                 VersionRow {
+                    number: registered.number,
                     version: version.clone(),
                     kind: registered.definition.kind,
                     registered_at: registered.at,
@@ -111,8 +112,16 @@ impl Tenant {
                 }
             })
             .collect();
-        // Those of one moment are by version already.
-        rows.sort_by_key(|row| std::cmp::Reverse(row.registered_at));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.number));
+        rows
+    }
+
+    pub fn version_numbers(&self, workflow: &str) -> Vec<NumberedVersion> {
+        let of_workflow = self.definitions.iter().filter(|((name, _), _)| name == workflow);
+        let mut rows: Vec<NumberedVersion> = of_workflow
+            .map(|((_, version), known)| NumberedVersion { number: known.number, version: version.clone() })
+            .collect();
+        rows.sort_by_key(|row| row.number);
         rows
     }
 
@@ -266,6 +275,7 @@ impl Tenant {
                 workflow: workflow.clone(),
                 kind: registered.definition.kind,
                 version: version.clone(),
+                number: registered.number,
                 versions: self.definitions.keys().filter(|(name, _)| name == workflow).count() as u64,
                 paused: self.paused_workflows.contains(workflow),
                 registered_at: registered.at,

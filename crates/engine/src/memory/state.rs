@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rhythm_core::graph::NodeType;
 use rhythm_core::message::{Message, MessageBody};
 use rhythm_core::run::Change;
 use rhythm_core::{
     Actor, Blocked, CommandId, CommitId, Failure, MessageId, Millis, Payload, RunId, Status, TaskId,
     TenantId, Timestamp, Version, WorkerId,
 };
+use rhythm_graph::NodeType;
 
 use crate::world::*;
 
@@ -41,6 +41,10 @@ pub struct Tenant {
     pub events: BTreeMap<RunId, Vec<rhythm_core::event::Event>>,
     pub definitions: BTreeMap<(String, Version), Registered>,
     pub current: BTreeMap<String, Version>,
+    /// How many versions of a workflow were ever registered.
+    pub version_counts: BTreeMap<String, u64>,
+    /// By hash.
+    pub artifacts: BTreeMap<String, ArtifactRow>,
     /// Each with every move, oldest first.
     pub tags: BTreeMap<String, Vec<TagMove>>,
     pub workflow_patches: BTreeMap<String, Vec<WorkflowPatch>>,
@@ -62,6 +66,7 @@ pub struct Blob {
 
 pub struct Registered {
     pub definition: Definition,
+    pub number: u64,
     pub at: Timestamp,
 }
 
@@ -286,10 +291,22 @@ impl State {
 impl Tenant {
     pub fn register(&mut self, definitions: Vec<Definition>, at: Timestamp) {
         for definition in definitions {
-            let key = (definition.workflow.clone(), definition.version.clone());
-            self.current.insert(key.0.clone(), key.1.clone());
-            self.definitions.entry(key).or_insert(Registered { definition, at });
+            let (workflow, version) = (definition.workflow.clone(), definition.version.clone());
+            self.current.insert(workflow, version);
+            self.keep_version(definition, at);
         }
+    }
+
+    /// Stores a version unless it is known, and numbers it. Tells whether it is new.
+    pub fn keep_version(&mut self, definition: Definition, at: Timestamp) -> bool {
+        let key = (definition.workflow.clone(), definition.version.clone());
+        if self.definitions.contains_key(&key) {
+            return false;
+        }
+        let count = self.version_counts.entry(key.0.clone()).or_default();
+        *count += 1;
+        self.definitions.insert(key, Registered { definition, number: *count, at });
+        true
     }
 
     pub fn definition(&self, workflow: &str, version: Option<&Version>) -> Option<Definition> {

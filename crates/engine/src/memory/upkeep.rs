@@ -182,12 +182,50 @@ impl Tenant {
 
     /// Ids of runs begin with that of the run above them.
     fn has_pending_letters_below(&self, run: &RunId) -> bool {
-        let is_below = |of: &RunId| {
-            let rest = of.as_str().strip_prefix(run.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
         let pending = self.dead.values().filter(|letter| letter.letter.status == LetterStatus::Pending);
-        pending.filter_map(|letter| letter.letter.run.as_ref()).any(is_below)
+        pending.filter_map(|letter| letter.letter.run.as_ref()).any(|of| of.is_in_family_of(run))
+    }
+
+    /// Removes all that is kept of an ended run.
+    fn forget_run(&mut self, run: &RunId) {
+        self.tasks.retain(|_, task| task.new.run.as_ref().is_none_or(|(of, _)| of != run));
+        self.ended.remove(run);
+        self.events.remove(run);
+        self.inbox.remove(run);
+        self.timers.retain(|(owner, _), _| owner != run);
+        self.delivered.retain(|(owner, _)| owner != run);
+        self.attempts.retain(|attempt| attempt.run.as_ref() != Some(run));
+        self.dead.retain(|_, letter| letter.letter.run.as_ref() != Some(run));
+    }
+
+    /// An operator does not wait for retention.
+    pub fn delete_run(&mut self, root: &RunId, letters: bool) -> WorldResult<Controlled> {
+        if let Some(live) = self.live.keys().find(|run| run.is_in_family_of(root)) {
+            return Err(in_use(root, InUse::Live(live.as_str())));
+        }
+        if !self.ended.contains_key(root) {
+            return Err(WorldError::NotFound(format!("run {root}")));
+        }
+        let of_family = |task: &super::state::Task| {
+            task.new.run.as_ref().is_some_and(|(run, _)| run.is_in_family_of(root))
+        };
+        let under_way = |task: &super::state::Task| of_family(task) && task.state != TaskState::Held;
+        if let Some((task, _)) = self.tasks.iter().find(|(_, task)| under_way(task)) {
+            return Err(in_use(root, InUse::Task(task.as_str())));
+        }
+        let pending = self.dead.iter().find(|(_, letter)| {
+            let letter = &letter.letter;
+            letter.status == LetterStatus::Pending
+                && letter.run.as_ref().is_some_and(|run| run.is_in_family_of(root))
+        });
+        if let Some((task, _)) = pending.filter(|_| !letters) {
+            return Err(in_use(root, InUse::Letter(task.as_str())));
+        }
+        let family: Vec<RunId> = self.ended.keys().filter(|run| run.is_in_family_of(root)).cloned().collect();
+        for run in &family {
+            self.forget_run(run);
+        }
+        Ok(Controlled::Done)
     }
 
     fn retain(&mut self, (keep, keep_failed): (Millis, Millis), limit: usize, now: Timestamp) -> u64 {
@@ -209,14 +247,7 @@ impl Tenant {
             .take(limit)
             .collect();
         for run in &runs {
-            self.tasks.retain(|_, task| !of(task, run));
-            self.ended.remove(run);
-            self.events.remove(run);
-            self.inbox.remove(run);
-            self.timers.retain(|(owner, _), _| owner != run);
-            self.delivered.retain(|(owner, _)| owner != run);
-            self.attempts.retain(|attempt| attempt.run.as_ref() != Some(run));
-            self.dead.retain(|_, letter| letter.letter.run.as_ref() != Some(run));
+            self.forget_run(run);
         }
         let tasks: Vec<TaskId> = self
             .ended_tasks

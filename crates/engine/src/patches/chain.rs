@@ -1,8 +1,8 @@
 //! The documents a run went by, one after the other: the version it started with, and every patch it adopted.
 
-use rhythm_core::graph::{Graph, patch};
 use rhythm_core::lineage::first_version;
 use rhythm_core::{EventData, Payload, RunId, Version};
+use rhythm_graph::{Graph, patch};
 use serde_json::Value;
 
 use super::preview::{program_of, unreadable};

@@ -2,10 +2,10 @@
 
 use rhythm_core::event::EventData;
 use rhythm_core::fold::{Advance, Advanced, End, RunState, advance};
-use rhythm_core::graph::patch::{self, Changes, compiler_that_reads};
-use rhythm_core::graph::{GraphProgram, Registry};
 use rhythm_core::message::{Message, MessageBody, Patched, Start};
 use rhythm_core::{Blobs, MessageId, Payload, RunId, Status, Timestamp, WorkflowKind};
+use rhythm_graph::patch::{self, Changes, compiler_that_reads};
+use rhythm_graph::{GraphProgram, Registry};
 use serde::Serialize;
 
 use crate::client::Client;

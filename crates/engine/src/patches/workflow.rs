@@ -1,10 +1,10 @@
 //! Patches of workflows: a version made of another one, with who made it and why, and what undoes it. Every version keeps
 //! its whole document, so none is ever put together from a chain of patches.
 
-use rhythm_core::flow::diagnostic::Diagnostic;
-use rhythm_core::graph::patch::{self, Changes, Refused};
-use rhythm_core::graph::{Graph, document};
 use rhythm_core::{Payload, Version, WorkflowKind};
+use rhythm_graph::patch::{self, Changes, Refused};
+use rhythm_graph::{Graph, document};
+use rhythm_syntax::diagnostic::Diagnostic;
 use serde_json::Value;
 
 use crate::client::Client;
@@ -166,6 +166,7 @@ impl Client {
         let (workflow, version, tag) = match &wish.tag {
             None => (wish.workflow.clone(), None, None),
             Some(tag) => {
+                crate::tags::whole(tag)?;
                 let (target, number) = self.tagged(tag).await?;
                 if !wish.workflow.is_empty() && wish.workflow != target.workflow {
                     let (tag, workflow, of) = (tag.clone(), wish.workflow.clone(), target.workflow);

@@ -19,7 +19,7 @@ pub async fn run(process: &Process) -> WorldResult<()> {
     for (tenant, run, why) in report.unserved {
         match warn(process, tenant, run, why).await {
             // It ended meanwhile.
-            Ok(()) | Err(WorldError::NotFound(_)) => {}
+            Ok(()) | Err(WorldError::NotFound(_) | WorldError::Conflict(_)) => {}
             Err(error) => return Err(error),
         }
     }

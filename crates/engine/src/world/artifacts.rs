@@ -1,10 +1,28 @@
-//! Tags, and patches of workflows: who moved what, when and why.
+//! Artifacts, tags, and patches of workflows: who kept or moved what, when and why.
 
-use rhythm_core::{Actor, Payload, Timestamp, Version};
+use rhythm_core::{Actor, BlobRef, Payload, Timestamp, Version};
 use serde::{Deserialize, Serialize};
 
 use super::error::WorldError;
 use super::runs::Definition;
+
+/// Content to keep until it is removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewArtifact {
+    pub blob: BlobRef,
+    /// What it is called in listings.
+    pub name: String,
+}
+
+/// Content that is kept until it is removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArtifactRow {
+    pub hash: String,
+    pub name: String,
+    pub bytes: u64,
+    pub at: Timestamp,
+    pub actor: Actor,
+}
 
 /// What a tag points at.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

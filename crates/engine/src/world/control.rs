@@ -2,15 +2,15 @@
 
 use rhythm_core::cron::{CatchUp, Overlap};
 use rhythm_core::event::EventData;
-use rhythm_core::graph::NodeType;
 use rhythm_core::message::Message;
 use rhythm_core::{
     Actor, Millis, Payload, RunId, TaskId, TaskOptions, TenantId, Timestamp, Version, WorkflowKind,
 };
+use rhythm_graph::NodeType;
 use serde::{Deserialize, Serialize};
 
 use super::WorldError;
-use super::artifacts::{NewTagMove, NewWorkflowPatch};
+use super::artifacts::{NewArtifact, NewTagMove, NewWorkflowPatch};
 use super::runs::{CommitItem, Definition, NewRun};
 use super::tasks::NewTask;
 
@@ -108,6 +108,13 @@ pub enum Control {
     DismissRun {
         run: RunId,
     },
+    /// Removes an ended run and the ended runs below it: history, attempts, messages, letters and ids. A conflict while one of them is
+    /// live or has a task under way, and, unless `letters` go too, while one has a pending letter
+    /// (`a_deleted_run_leaves_nothing`, `what_is_in_use_is_not_deleted`).
+    DeleteRun {
+        run: RunId,
+        letters: bool,
+    },
     /// Drops a dead letter. `message` goes to the run that is held for it.
     DiscardDead {
         task: TaskId,
@@ -142,6 +149,13 @@ pub enum Control {
         tasks: Vec<NewTask>,
         /// Fire times that were passed over.
         missed: u64,
+    },
+    /// Keeps a blob that exists until it is removed; a removal lets the collector take it, unless something stored names it
+    /// (`an_artifact_is_kept_until_it_is_removed`, `a_kept_blob_is_not_collected`, `what_is_not_there_cannot_be_kept`,
+    /// `an_artifact_belongs_to_its_tenant`).
+    PutArtifact(NewArtifact),
+    RemoveArtifact {
+        hash: String,
     },
     /// Points a tag at a version, or at nothing, if nobody moved it since the caller looked; otherwise a conflict. Unchanged
     /// when this very move was made before (`a_tag_moves_and_remembers_every_move`, `a_repeated_move_of_a_tag_is_one`,
@@ -203,6 +217,10 @@ pub struct Schedule {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "schedules are few, and this one is taken apart where it fires"
+)]
 pub enum ScheduleTarget {
     Workflow { workflow: String, input: Payload },
     Task { name: String, input: Payload, options: TaskOptions },
@@ -258,6 +276,26 @@ pub fn not_failed(run: &RunId, known: bool) -> WorldError {
         true => WorldError::Conflict(format!("run {run} has not failed")),
         false => WorldError::NotFound(format!("run {run}")),
     }
+}
+
+/// Why an ended run is not deleted.
+#[derive(Clone, Copy, Debug)]
+pub enum InUse<'a> {
+    Live(&'a str),
+    Task(&'a str),
+    Letter(&'a str),
+}
+
+/// Names what stands in the way of deleting a run, and what to do about it.
+pub fn in_use(run: &RunId, by: InUse<'_>) -> WorldError {
+    WorldError::Conflict(match by {
+        InUse::Live(live) if live == run.as_str() => format!("run {run} has not ended; cancel it first"),
+        InUse::Live(live) => format!("run {live} below run {run} has not ended; cancel it first"),
+        InUse::Task(task) => format!("task {task} is still under way; wait for it, or cancel it"),
+        InUse::Letter(task) => format!(
+            "nobody has decided about dead letter {task}; requeue or discard it, or delete it with the run (--with-letters)"
+        ),
+    })
 }
 
 /// Why a letter is not requeued whose run goes on, or failed of something else as well.

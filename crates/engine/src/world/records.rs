@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use rhythm_core::event::Event;
-use rhythm_core::graph::NodeType;
 use rhythm_core::message::Message;
 use rhythm_core::{
     Actor, Blocked, CommandId, Compensation, Failure, Payload, RunId, Status, TaskId, TaskOptions, TenantId,
     Timestamp, Version, WorkflowKind,
 };
+use rhythm_graph::NodeType;
 use serde::{Deserialize, Serialize};
 
 use super::approvals::{ApprovalQuery, ApprovalRow};
-use super::artifacts::{TagMove, WorkflowPatch};
+use super::artifacts::{ArtifactRow, TagMove, WorkflowPatch};
 use super::control::Schedule;
 use super::error::WorldResult;
 use super::runs::{Parent, RunRow};
@@ -58,6 +58,11 @@ pub trait Records: Send + Sync {
     async fn workflows(&self, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>>;
     /// Every version of a workflow, the one registered last first (`versions_are_listed_with_their_open_runs`).
     async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>>;
+    /// The number and the hash of every version of a workflow, oldest first
+    /// (`versions_are_numbered_in_the_order_of_their_registration`).
+    async fn version_numbers(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<NumberedVersion>>;
+    /// Content that is kept until it is removed, newest first (`an_artifact_is_kept_until_it_is_removed`).
+    async fn artifacts(&self, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>>;
     /// The last move of every tag that points somewhere, by name.
     async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>>;
     /// The moves of a tag, the last one first.
@@ -390,13 +395,24 @@ pub struct WorkflowRow {
     pub workflow: String,
     pub kind: WorkflowKind,
     pub version: Version,
+    /// That of the version.
+    pub number: u64,
     pub versions: u64,
     pub paused: bool,
     pub registered_at: Timestamp,
 }
 
+/// A version and its number within its workflow: 1, 2, 3 ... in the order of first registration, never given twice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NumberedVersion {
+    pub number: u64,
+    pub version: Version,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VersionRow {
+    /// 1, 2, 3 ... within the workflow, in the order of first registration.
+    pub number: u64,
     pub version: Version,
     pub kind: WorkflowKind,
     /// For the first time.

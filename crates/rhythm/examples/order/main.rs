@@ -12,11 +12,12 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use rhythm::{Client, EventData, Payload, Rhythm, RunId, WorkflowKind};
-use rhythm_core::flow::Flow;
-use rhythm_core::flow::inspect::describe;
 use rhythm_engine::definitions::define;
 use rhythm_engine::programs::Programs;
 use rhythm_engine::verify::verify;
+use rhythm_flow::Flow;
+use rhythm_flow::inspect::describe;
+
 use story::Story;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;

@@ -1,13 +1,13 @@
 //! `evaluate(output, context)` in Starlark, which is Python without a way out: no imports, no files, no classes, no
 //! exceptions, and every program ends: a `while` after so many passes.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
-use rhythm_core::flow::similar::closest;
+use rhythm_syntax::did_you_mean::closest;
 use serde_json::Value as Json;
 use starlark::PrintHandler;
 use starlark::analysis::AstModuleLint;
-use starlark::codemap::{FileSpan, FileSpanRef};
+use starlark::codemap::FileSpanRef;
 use starlark::environment::{Globals, GlobalsBuilder, LibraryExtension, Module};
 use starlark::eval::{BeforeStmtFuncDyn, Evaluator};
 use starlark::starlark_module;
@@ -103,24 +103,24 @@ pub(crate) fn read(code: &str) -> Result<(), SandboxError> {
     }
 }
 
-/// A function that is called and that neither the program nor the sandbox has. Names in type hints are no calls.
+/// A call of a function that is misspelt: neither the program nor the sandbox has it, and the sandbox has one that is alike.
+/// Names in type hints are no calls.
 fn unknown_function(ast: &AstModule, unrolled: &Unrolled<'_>) -> Option<SandboxError> {
     let globals = globals();
     let known: HashSet<String> = globals.names().map(|name| name.as_str().to_owned()).collect();
+    let own: BTreeSet<&str> =
+        known.iter().map(String::as_str).filter(|name| !name.starts_with('_')).collect();
     let lints = ast.lint(Some(&known)).into_iter().filter(|lint| lint.short_name == "using-undefined");
-    let calls = lints.filter(|lint| {
-        let after = lint.location.file.source().get(lint.location.span.end().get() as usize..);
+    let called = lints.map(|lint| lint.location).filter(|place| {
+        let after = place.file.source().get(place.span.end().get() as usize..);
         after.is_some_and(|after| after.trim_start_matches([' ', '\t']).starts_with('('))
     });
-    let name_of = |place: &FileSpan| place.source_span().to_owned();
-    let first = calls.map(|lint| lint.location).min_by_key(|place| place.span.begin().get())?;
-    let name = name_of(&first);
-    let line = unrolled.written(first.resolve_span().begin.line + 1);
-    let own = known.iter().map(String::as_str).filter(|name| !name.starts_with('_'));
-    let message = match closest(&name, own) {
-        Some(meant) => format!("the sandbox has no function `{name}`: did you mean `{meant}`?"),
-        None => format!("the sandbox has no function `{name}`: define it, or leave it out"),
-    };
+    let misspelt = called
+        .filter_map(|place| Some((closest(place.source_span(), own.iter().copied())?.to_owned(), place)));
+    let (meant, place) = misspelt.min_by_key(|(_, place)| place.span.begin().get())?;
+    let name = place.source_span();
+    let line = unrolled.written(place.resolve_span().begin.line + 1);
+    let message = format!("the sandbox has no function `{name}`: did you mean `{meant}`?");
     Some(SandboxError::bad_program(message, Some(line)))
 }
 
@@ -371,7 +371,6 @@ def evaluate(output, context):
             ("return lenn(output) > 1", "no function `lenn`: did you mean `len`?"),
             ("return [roundd(x) for x in output]", "did you mean `round`?"),
             ("return f'{sortedd(output)}'", "did you mean `sorted`?"),
-            ("return frobnicate(output)", "no function `frobnicate`"),
             ("return output ** 2", "write `x * x`"),
         ] {
             match read(&code(line)) {
@@ -385,6 +384,7 @@ def evaluate(output, context):
             "return half(len(output)) > 1 and isinstance(output, dict) and sum([1]) == 1",
             "f = lambda x: x\n    return f(output)",
             "while True:\n        if output: break\n    return any(x for x in output)",
+            "return frobnicate(output)",
             "x: List[int] = [1]\n    return later(x)\ndef later(x):\n    return json.decode('1') == x",
         ] {
             assert_eq!(read(&code(line)), Ok(()), "{line}");

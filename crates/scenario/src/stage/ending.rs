@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rhythm_core::flow::Flow;
-use rhythm_core::flow::inspect::{Waiting, WaitingKind, describe};
-use rhythm_core::flow::similar::closest;
-use rhythm_core::graph::machine::recount;
 use rhythm_core::{BlockedCode, Payload, Status, WorkflowKind};
 use rhythm_engine::error::EngineError;
 use rhythm_engine::tokens::unclear_of;
 use rhythm_engine::world::*;
+use rhythm_flow::Flow;
+use rhythm_flow::inspect::{Waiting, WaitingKind, describe};
+use rhythm_graph::machine::recount;
+use rhythm_syntax::did_you_mean::closest;
 
 use super::{Act, Hint, Played, Stage};
 use crate::file::Scenario;

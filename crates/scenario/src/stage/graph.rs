@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rhythm_core::event::NodeToken;
-use rhythm_core::graph::condition::SANDBOX_TASK;
-use rhythm_core::graph::ir::NodeKind;
-use rhythm_core::graph::machine::{TakenBack, Waiting, WaitingFor, codes};
-use rhythm_core::graph::{Graph, GraphProgram};
 use rhythm_core::program::StepInput;
 use rhythm_core::{
     Blobs, CommandId, Event, EventData, Failure, Payload, RunId, TaskId, Version, WorkflowKind,
 };
 use rhythm_engine::error::EngineError;
 use rhythm_engine::world::*;
+use rhythm_graph::condition::SANDBOX_TASK;
+use rhythm_graph::ir::NodeKind;
+use rhythm_graph::machine::{TakenBack, Waiting, WaitingFor, codes};
+use rhythm_graph::{Graph, GraphProgram};
 use rhythm_sandbox::Request;
 use serde_json::{Value, json};
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use rhythm_core::event::ApprovalCreated;
-use rhythm_core::graph::machine::WaitingFor;
 use rhythm_core::message::ApprovalDecided;
 use rhythm_core::{Actor, CommandId, Payload, RunId, Timestamp};
 use rhythm_engine::client::{Client, Decide, Decision as Verdict};
 use rhythm_engine::error::EngineError;
 use rhythm_engine::world::*;
+use rhythm_graph::machine::WaitingFor;
 
 use super::{Act, Stage};
 use crate::file::{Decision, Says};

@@ -9,13 +9,14 @@
 
 mod block;
 
-use block::{Block, blocks};
-use rhythm_core::flow::examine;
-use rhythm_core::flow::render::{Style, render};
-use rhythm_core::graph::node_type::Registry;
-use rhythm_core::graph::{Context, compile};
+use rhythm_flow::examine;
+use rhythm_graph::node_type::Registry;
+use rhythm_graph::{Context, compile};
 use rhythm_scenario::{Options, Sandbox, Scenario, run};
+use rhythm_syntax::render::{Style, render};
 use serde_json::{Value, json};
+
+use block::{Block, blocks};
 
 #[test]
 fn guide() {

@@ -18,6 +18,7 @@ pub fn of_control(control: &Control) -> &'static str {
         Control::PauseQueue { .. } => "pause queue",
         Control::ResumeQueue { .. } => "resume queue",
         Control::RequeueDead { .. } => "requeue dead letter",
+        Control::DeleteRun { .. } => "delete",
         Control::StoreVersion(_) => "store_version",
         Control::DismissRun { .. } => "dismiss",
         Control::DiscardDead { .. } => "discard dead letter",
@@ -29,6 +30,8 @@ pub fn of_control(control: &Control) -> &'static str {
         Control::PauseSchedule { .. } => "pause schedule",
         Control::ResumeSchedule { .. } => "resume schedule",
         Control::FireSchedule { .. } => "fire schedule",
+        Control::PutArtifact(_) => "put artifact",
+        Control::RemoveArtifact { .. } => "remove artifact",
         Control::MoveTag(_) => "move tag",
         Control::PatchWorkflow(_) => "patch workflow",
     }

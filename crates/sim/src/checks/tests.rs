@@ -371,7 +371,7 @@ fn gaps_objects_to_rows_written_twice_and_rows_gone() {
 #[test]
 fn early_objects_to_a_timer_a_task_and_a_retry_before_their_time() {
     let mut check = early::Early::default();
-    let timer = TimerSpec { timer: CommandId(1), fire_at: NOW.plus(Millis(5)) };
+    let timer = TimerSpec { timer: CommandId(1), fire_at: NOW.plus(Millis(5)), label: None };
     committed(&mut check, CommitItem { timers: vec![timer], ..item("c1", 1) }).unwrap();
     let fired = |timer| message(MessageId::timer(timer), MessageBody::TimerFired(TimerFired { timer }));
     runs_claimed(&mut check, 2, vec![fired(CommandId(1))]).unwrap_err();
@@ -379,7 +379,7 @@ fn early_objects_to_a_timer_a_task_and_a_retry_before_their_time() {
     let with_commit = |timer| CommitItem { fired: vec![CommandId(timer)], ..item("c2", 2) };
     committed(&mut check, with_commit(1)).unwrap_err();
     committed(&mut check, with_commit(9)).unwrap_err();
-    let due = TimerSpec { timer: CommandId(2), fire_at: NOW };
+    let due = TimerSpec { timer: CommandId(2), fire_at: NOW, label: None };
     committed(&mut check, CommitItem { timers: vec![due], ..item("c2", 2) }).unwrap();
     committed(&mut check, with_commit(2)).unwrap();
 
@@ -402,8 +402,8 @@ fn early_objects_to_a_timer_a_task_and_a_retry_before_their_time() {
 #[test]
 fn asked_objects_to_what_no_plan_says() {
     let sleep = |length| {
-        let spec = TimerSpec { timer: CommandId(1), fire_at: NOW.plus(Millis(length)) };
-        let row = TimerScheduled { timer: spec.timer, fire_at: spec.fire_at };
+        let spec = TimerSpec { timer: CommandId(1), fire_at: NOW.plus(Millis(length)), label: None };
+        let row = TimerScheduled { timer: spec.timer, fire_at: spec.fire_at, label: None };
         let row = event(2, None, EventData::TimerScheduled(row));
         CommitItem { timers: vec![spec], events: vec![started(), row], ..item("c1", 1) }
     };
@@ -504,6 +504,8 @@ fn commands_objects_to_a_second_answer_unless_that_command_was_tried_anew() {
     let asks = rhythm_core::event::StepScheduled {
         task: CommandId(1),
         name: "work".into(),
+        label: None,
+        item: None,
         queue: "default".into(),
         input: Payload::null(),
     };

@@ -1,4 +1,4 @@
-//! What a batch of transitions answered.
+//! Reads the result rows of a batch of transitions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 use super::batch::Transition;
 use super::rows::count;
 
-/// What a batch did.
+/// Result of a written batch.
 pub struct Written {
     pub at: Timestamp,
     /// One for each transition, in order.
@@ -17,7 +17,7 @@ pub struct Written {
     pub hint: Hint,
 }
 
-/// Where the answers of interest are.
+/// Positions of the needed result sets among the answers; `None` for a statement that was not sent.
 #[derive(Default)]
 pub struct Places {
     pub commit: usize,
@@ -48,7 +48,7 @@ impl Places {
             }
         }
         let done = items.iter().map(|Transition { by, item }| {
-            // What was not asked for is as the fence fixed it.
+            // Without a row from `commit_settle`, the values are those the fence checked.
             let told = settled.get(&(by.tenant.as_str(), item.run.as_str()));
             let (revision, arrived) =
                 told.map_or((item.revision + 1, item.arrived), |told| (count(told.0), count(told.1)));

@@ -1,9 +1,9 @@
-//! Tags, and patches of workflows.
+//! Artifacts, tags, and patches of workflows.
 
 use rhythm_core::{Actor, TenantId, Version};
 use rhythm_engine::world::{
-    Controlled, Definition, NewTagMove, NewWorkflowPatch, TagMove, TagTarget, WorkflowPatch, WorldError,
-    WorldResult, moved_meanwhile,
+    ArtifactRow, Controlled, Definition, NewArtifact, NewTagMove, NewWorkflowPatch, NumberedVersion, TagMove,
+    TagTarget, WorkflowPatch, WorldError, WorldResult, moved_meanwhile,
 };
 use tokio_postgres::Row;
 
@@ -43,6 +43,46 @@ fn patch(row: &Row) -> WorldResult<WorkflowPatch> {
         operations: payload(row, "operations")?,
         inverse: payload(row, "inverse")?,
     })
+}
+
+pub async fn put(desk: &Desk<'_>, new: &NewArtifact) -> Result<Controlled, Fault> {
+    let NewArtifact { blob, name } = new;
+    let params: &[Param<'_>] =
+        &[&desk.tenant.as_str(), &blob.hash, name, &number(blob.bytes), &desk.actor.0, &desk.now];
+    let row = &desk.session.query(sql::PUT_ARTIFACT, params).await?[0];
+    match (row.get::<_, i64>("used"), row.get::<_, i64>("kept")) {
+        (0, _) => Err(WorldError::NotFound(format!("blob {}", blob.hash)).into()),
+        (_, 0) => Ok(Controlled::Unchanged),
+        _ => Ok(Controlled::Done),
+    }
+}
+
+pub async fn remove(desk: &Desk<'_>, hash: &str) -> Result<Controlled, Fault> {
+    let rows = desk.session.query(sql::REMOVE_ARTIFACT, &[&desk.tenant.as_str(), &hash]).await?;
+    match rows.is_empty() {
+        true => Err(WorldError::NotFound(format!("artifact {hash}")).into()),
+        false => Ok(Controlled::Done),
+    }
+}
+
+pub async fn all(link: &Link, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>> {
+    let read = |row: &Row| ArtifactRow {
+        hash: row.get("hash"),
+        name: row.get("name"),
+        bytes: count(row.get("bytes")),
+        at: time(row, "at"),
+        actor: Actor(row.get("actor")),
+    };
+    Ok(link.query(sql::ARTIFACTS, &[&tenant.as_str()]).await?.iter().map(read).collect())
+}
+
+pub async fn version_numbers(
+    link: &Link,
+    tenant: &TenantId,
+    workflow: &str,
+) -> WorldResult<Vec<NumberedVersion>> {
+    let read = |row: &Row| NumberedVersion { number: count(row.get(0)), version: Version(row.get(1)) };
+    Ok(link.query(sql::VERSION_NUMBERS, &[&tenant.as_str(), &workflow]).await?.iter().map(read).collect())
 }
 
 pub async fn tags(link: &Link, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {

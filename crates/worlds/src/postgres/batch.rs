@@ -1,5 +1,5 @@
-//! The one way to move runs: a batch of transitions as one pipelined transaction. Either all of it is written, or a
-//! fence did not hold and nothing is.
+//! The one way to move runs: writes a batch of transitions as one pipelined transaction. If one fence does
+//! not hold, nothing is written.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use super::pipeline::{Owned, Pipeline, params};
 use super::session::Session;
 use super::sql;
 
-/// Who commits.
+/// The worker that commits, and the lease (ms) of tasks it claims with the commit.
 #[derive(Clone, Debug)]
 pub struct By {
     pub tenant: String,
@@ -27,20 +27,20 @@ pub struct By {
     pub hold: i64,
 }
 
-/// One item and who commits it.
+/// One commit item and its committer.
 #[derive(Clone, Copy)]
 pub struct Transition<'a> {
     pub by: &'a By,
     pub item: &'a CommitItem,
 }
 
-/// Writes transitions of different runs, in the order of their ids.
+/// Writes transitions of different runs; the caller has sorted them by run id.
 pub async fn write(session: &Session, now: Option<i64>, items: &[Transition<'_>]) -> Result<Written, Fault> {
     let (pipeline, places) = prepare(session, now, items).await?;
     Ok(places.read(items, &pipeline.commit().await?))
 }
 
-/// The same within a transaction that is open already.
+/// Like [`write`], within a transaction that is open already.
 pub async fn write_within(
     session: &Session,
     now: Option<i64>,
@@ -84,7 +84,7 @@ struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// First, so that every batch locks blobs before it locks runs, and each in the same order.
+    /// Marks blobs as used. Comes first: every batch locks blobs before runs, and blobs in the same order.
     async fn use_blobs(&mut self) -> Result<(), Fault> {
         let mut used: BTreeSet<(&'a str, &'a str)> = BTreeSet::new();
         for Transition { by, item } in self.items {
@@ -98,7 +98,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Runs that are created with their first commit.
+    /// Inserts runs that are created with their first commit.
     async fn begin(&mut self) -> Result<(), Fault> {
         let mut columns = RunColumns::default();
         let (mut created, mut if_current) = (Vec::new(), Vec::new());
@@ -118,7 +118,8 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Only batches that write to other runs need it: the fence itself locks in the order of the ids.
+    /// Locks all runs in the order of their ids. Only batches with deliveries need it: without them the fence
+    /// locks the runs in that order.
     async fn lock(&mut self) -> Result<(), Fault> {
         let mut runs: Vec<(&str, &str)> = Vec::new();
         for Transition { by, item } in self.items {
@@ -135,7 +136,8 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// After the fence, because answers arrive; before new tasks, which are not to be cancelled.
+    /// Cancels tasks. Comes after the fence, because the answers raise `arrived`, and before new tasks are
+    /// inserted, which must not be cancelled.
     async fn cancel(&mut self) -> Result<(), Fault> {
         let (mut tenants, mut tasks) = (Vec::new(), Vec::new());
         let (mut open_tenants, mut open_runs) = (Vec::new(), Vec::new());
@@ -183,7 +185,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// What every batch writes; where any run cancels something, new tasks come later.
+    /// Writes the part every batch has. If a run cancels something, `add` inserts the new tasks later.
     async fn transit(&mut self) -> Result<(), Fault> {
         let (items, cancels) = (self.items, self.cancels());
         let claim = |fence: Fence| match fence {
@@ -217,7 +219,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// All there is to write where every run of the batch is over.
+    /// Writes a batch in which every run ends, in one statement.
     async fn transit_and_end(&mut self) -> Result<(), Fault> {
         let items = self.items;
         let mut ends = EndColumns::default();
@@ -243,12 +245,13 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Then new tasks of all runs wait until that is done: they stand in the queue in the order of their runs.
+    /// Whether a run of the batch cancels something. New tasks of all runs are then inserted after the
+    /// cancellation, so that the queue keeps the order of the runs.
     fn cancels(&self) -> bool {
         self.items.iter().any(|transition| cancels(transition.item))
     }
 
-    /// Attempts that ended otherwise than completed.
+    /// Ends the attempts that did not complete.
     async fn finish(&mut self) -> Result<(), Fault> {
         let mut others = FinishColumns::default();
         for Transition { by, item } in self.items {
@@ -262,7 +265,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// After the attempts of this very batch have left their letters.
+    /// Comes after `finish`, which writes the letters of this batch.
     async fn settle_failures(&mut self) -> Result<(), Fault> {
         let (mut tenants, mut tasks, mut handled) = (vec![], vec![], vec![]);
         for Transition { by, item } in self.items {
@@ -297,7 +300,7 @@ impl<'a> Batch<'a> {
                 timer_tenants.push(by.tenant.as_str());
                 timer_runs.push(item.run.as_str());
                 timer_ids.push(id.clone());
-                // It may have fired already, without having been consumed.
+                // The timer may have fired and wait in the inbox.
                 tenants.push(by.tenant.as_str());
                 runs.push(item.run.as_str());
                 ids.push(id);
@@ -363,7 +366,8 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Not for plain fused commits: their fence fixed `arrived`, and they leave the queue as it is, or their run with it.
+    /// Gives claims back and updates the run queue. Skips plain fused commits: their fence checked `arrived`,
+    /// and the queue does not change (`end` removes the row of a run that ends).
     async fn settle(&mut self) -> Result<(), Fault> {
         let quiet = self.places.messages.is_none() && self.places.cancel.is_none();
         let plain = |item: &CommitItem| item.fence == Fence::Fused && !item.more;
@@ -430,7 +434,7 @@ fn format(of: &Transition<'_>) -> Option<i32> {
     of.item.state.snapshot.as_ref().map(|snapshot| snapshot.format as i32)
 }
 
-/// Tasks that completed, and the claims on them.
+/// Columns of completed tasks and the claims on them.
 fn ended_tasks<'a>(items: &[Transition<'a>]) -> Vec<Owned<'a>> {
     let (mut tenants, mut ids, mut claims, mut workers) = (vec![], vec![], vec![], vec![]);
     for Transition { by, item } in items {
@@ -457,7 +461,8 @@ pub fn completes(outcome: &TaskOutcome) -> bool {
     matches!(outcome, TaskOutcome::Completed { .. })
 }
 
-/// The failure of a task cancelled before it ran, open at its end: the number of attempts may follow.
+/// JSON of the failure of a task that was cancelled before it ran, without the closing brace: the statement
+/// may append the number of attempts.
 pub fn cancelled_prefix() -> String {
     let text = json(&Failure::cancelled("the task was cancelled before it ran"));
     text[..text.len() - 1].to_owned()

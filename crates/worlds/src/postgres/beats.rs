@@ -1,4 +1,4 @@
-//! Heartbeats: a worker is there, and holds on to what it has.
+//! Heartbeats: a worker shows that it is alive and renews its claims.
 
 use std::collections::HashSet;
 

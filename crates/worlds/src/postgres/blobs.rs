@@ -1,5 +1,5 @@
-//! Collecting blobs nothing names any more: one process at a time, because looking for names takes
-//! as long as reading everything. All statements of one look see the same state; what is stored again meanwhile stays.
+//! Deletes blobs that nothing refers to. One process at a time, because the search reads all data. Its
+//! statements share one snapshot of the database; a blob that is stored again during the search stays.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ use super::sql;
 
 const ONE_STATE: &str = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ";
 
-/// Blobs as they were when they were looked for, column by column.
+/// State of the blobs when the search began, column by column.
 #[derive(Default)]
 struct Looked {
     now: i64,

@@ -1,4 +1,4 @@
-//! Claiming runs and tasks: short statements of their own, which never wait for a lock.
+//! Claims runs and tasks with short statements of their own, which never wait for a lock.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -18,21 +18,21 @@ use super::rows::{claimed_task, count, message, payload, run_row, small};
 use super::sql::{self, Sql};
 use super::storm::{BEGINNING, Storm};
 
-/// How often a claim looks again for what others had locked.
+/// Retries of a claim that found only locked rows.
 const LOOK_AGAIN: u32 = 3;
-/// A whole look that failed after so long was too much for the server.
+/// A full scan that fails after this time was too slow for the server.
 const TOO_LONG: Duration = Duration::from_secs(5);
 
-/// Where claims are made.
+/// Connections and scan cursors for claims.
 pub struct Counter<'a> {
     pub claims: &'a Link,
-    /// For looks that take long.
+    /// For full scans that are known to be slow.
     pub slow: &'a Link,
     pub fronts: &'a Fronts,
 }
 
 impl Counter<'_> {
-    /// Claims from lines that are looked at whole, and from others from their fronts on.
+    /// Sends a claim. `whole` are the lines it scans from the start; the others begin at their cursor.
     async fn claim(&self, sql: Sql, params: &[Param<'_>], whole: &[LineOf]) -> WorldResult<Vec<Row>> {
         let dear = whole.iter().any(|line| self.fronts.are_dear(*line));
         let (link, began) = (if dear { self.slow } else { self.claims }, Instant::now());
@@ -58,7 +58,7 @@ pub async fn claim_runs(
     request: ClaimRuns,
 ) -> WorldResult<ClaimedRuns> {
     let link = counter.claims;
-    // Who is told the time is told exactly.
+    // With an injected test clock, scan from the start: the cursor is for production only.
     let kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.as_str()).collect();
     let line = LineOf::new(&(&request.tenant, &kinds, &request.workflows));
     let front = counter.fronts.of(line).filter(|_| now.is_none());
@@ -95,7 +95,7 @@ pub async fn claim_runs(
     read_claimed(link, &request, &rows).await
 }
 
-/// Runs that sleep until a timer which is due.
+/// Finds runs that sleep until a timer that is due.
 pub async fn find_due(
     link: &Link,
     storm: &Storm,
@@ -103,7 +103,7 @@ pub async fn find_due(
     request: FindDue,
 ) -> WorldResult<FoundDue> {
     let kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.as_str()).collect();
-    // Who is told the time is told exactly.
+    // With an injected test clock, scan from the start: the cursor is for production only.
     let place = if now.is_some() { BEGINNING } else { storm.from() };
     let params: &[Param<'_>] = &[
         &now,
@@ -116,7 +116,7 @@ pub async fn find_due(
         &place.1,
     ];
     let rows = link.query(sql::FIND_DUE, params).await?;
-    // What was passed over is not done yet.
+    // With `skip`, earlier timers have not fired yet, so the cursor must not move past them.
     if request.skip == 0 {
         let last = rows.last().and_then(|row| row.get::<_, Option<i64>>("due_at").zip(row.get("place")));
         storm.moved(place, last, true);
@@ -127,7 +127,7 @@ pub async fn find_due(
     Ok(FoundDue { at: Timestamp::from_millis(told(&rows)), runs })
 }
 
-/// The runs of a claim's answer, with the messages that wait for them.
+/// Reads the claimed runs of an answer, and the messages that wait for them.
 async fn read_claimed(link: &Link, request: &ClaimRuns, rows: &[Row]) -> WorldResult<ClaimedRuns> {
     let at = Timestamp::from_millis(told(rows));
     let mut runs = Vec::with_capacity(rows.len());
@@ -138,8 +138,8 @@ async fn read_claimed(link: &Link, request: &ClaimRuns, rows: &[Row]) -> WorldRe
     Ok(ClaimedRuns { at, runs })
 }
 
-/// Claims skip what is locked. When that hid all there is, a moment later it is free or taken: look again, so that
-/// a refused commit or finish never makes ready work invisible until the next poll.
+/// Sends a claim, and repeats it if it found only locked rows. A moment later they are free or taken.
+/// Otherwise work that a refused commit or finish leaves ready would not be seen until the next poll.
 async fn claim(link: &Link, sql: Sql, params: &[Param<'_>]) -> WorldResult<Vec<Row>> {
     let mut tries = 0;
     loop {
@@ -153,7 +153,8 @@ async fn claim(link: &Link, sql: Sql, params: &[Param<'_>]) -> WorldResult<Vec<R
     }
 }
 
-/// What the call that got no answer took, if it did: nothing is asked unless that may be.
+/// Returns the rows that an earlier call claimed when its answer was lost. Sends a query only for a retried
+/// request.
 async fn again(
     link: &Link,
     sql: Sql,
@@ -171,13 +172,13 @@ async fn again(
     Ok(any.then_some(rows))
 }
 
-/// `rows` are those of all lines that were looked at together, `taken` those of one.
+/// `rows` holds the rows of all lines of one claim, `taken` those of one line.
 fn look(rows: &[Row], limit: usize, taken: Vec<(i32, i64)>) -> Look {
     let took = Duration::from_micros(rows.first().map_or(0, |row| count(row.get("took"))));
     Look { took, now: told(rows), rows: rows.len(), short: taken.len() < limit, taken }
 }
 
-/// The time of the world, in whose answer it stands first.
+/// World time of an answer: the first column of each row.
 fn told(rows: &[Row]) -> i64 {
     rows.first().map_or(0, |row| row.get(0))
 }
@@ -186,7 +187,7 @@ fn asked(ask: Ask) -> i64 {
     ask.number as i64
 }
 
-/// A claimed run with its start, if that has not been consumed yet.
+/// Reads a claimed run. A run without a commit gets its start message.
 fn claimed_run(row: &Row) -> WorldResult<ClaimedRun> {
     let run = run_row(row)?;
     let mut messages = Vec::new();
@@ -203,9 +204,10 @@ fn claimed_run(row: &Row) -> WorldResult<ClaimedRun> {
     Ok(ClaimedRun { run, claim: count(row.get("claim")), messages, more: false, deliveries })
 }
 
-/// The inbox is read after the claim: what `arrived` counts is visible by then.
+/// Adds the messages of the inbox. It is read after the claim, so every message counted in `arrived` is
+/// visible.
 async fn add_messages(link: &Link, request: &ClaimRuns, runs: &mut [ClaimedRun]) -> WorldResult<()> {
-    // Nothing ever reached a run that was just created.
+    // With `arrived` 0 the inbox is empty.
     let told: Vec<&str> = runs
         .iter()
         .filter(|claimed| claimed.run.arrived > 0)
@@ -214,7 +216,7 @@ async fn add_messages(link: &Link, request: &ClaimRuns, runs: &mut [ClaimedRun])
     if told.is_empty() {
         return Ok(());
     }
-    // Every key column goes through the arrays: a constant one invites plans that scan for it.
+    // The tenant is an array too: with a constant the planner may choose a scan.
     let tenants = vec![request.tenant.as_str(); told.len()];
     let limit = MESSAGES_PER_COMMIT as i64 + 1;
     let rows = link.query(sql::READ_INBOX, &[&tenants, &told, &limit]).await?;
@@ -276,11 +278,11 @@ pub async fn claim_tasks(
     Ok(ClaimedTasks { at, tasks, runs })
 }
 
-/// Claims from the queues, each whole or from its front on.
+/// Claims ready tasks of the queues, each scanned from the start or from its cursor.
 async fn claim_ready(counter: &Counter<'_>, now: Option<i64>, request: &ClaimTasks) -> WorldResult<Vec<Row>> {
     let queues: Vec<&str> = request.queues.iter().map(|(queue, _)| queue.as_str()).collect();
     let limits: Vec<i64> = request.queues.iter().map(|(_, limit)| *limit as i64).collect();
-    // Who is told the time is told exactly.
+    // With an injected test clock, scan from the start: the cursor is for production only.
     let line = |queue: &str| LineOf::new(&(&request.tenant, queue, &request.names));
     let front = |queue: &&str| counter.fronts.of(line(queue)).filter(|_| now.is_none());
     let fronts: Vec<Option<Front>> = queues.iter().map(front).collect();

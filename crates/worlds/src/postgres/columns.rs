@@ -1,4 +1,4 @@
-//! Rows on their way to the database: one vector per column, as `unnest` wants them.
+//! Rows to write, as one vector per column for `unnest`.
 
 use rhythm_core::event::Event;
 use rhythm_core::message::{Message, MessageBody};
@@ -7,7 +7,7 @@ use rhythm_engine::world::{NewRun, NewTask};
 
 use super::pipeline::{Owned, params};
 
-/// Milliseconds as the database counts them; far beyond any calendar they stop growing.
+/// Milliseconds as the database stores them. The cap leaves room to add the current time without overflow.
 pub fn millis(length: Millis) -> i64 {
     i64::try_from(length.as_u64()).unwrap_or(i64::MAX).min(9_000_000_000_000_000_000)
 }
@@ -16,7 +16,8 @@ pub fn number(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// The month of a moment as `month_of` counts it: runs and their histories are kept by the month they began in.
+/// Returns the month number of a time, like `month_of` in SQL. Runs and their histories are partitioned by
+/// the month in which they began.
 pub fn month_of(at: Timestamp) -> Option<i32> {
     let date = jiff::Timestamp::from_millisecond(at.millis()).ok()?.to_zoned(jiff::tz::TimeZone::UTC).date();
     Some(i32::from(date.year()) * 12 + i32::from(date.month()))
@@ -26,12 +27,12 @@ pub fn json<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("what is stored always serialises")
 }
 
-/// A signal's name as it is searched for among the awaited ones.
+/// Returns a signal's name in the form that [`awaiting_text`] stores.
 pub fn signal_of(body: &MessageBody) -> Option<String> {
     body.signal_name().map(|name| json(&name))
 }
 
-/// Awaited names: JSON strings, each between two newlines, so that one can be searched for as text.
+/// Joins awaited names as JSON strings, each between two newlines, so that one can be found by text search.
 pub fn awaiting_text(names: &std::collections::BTreeSet<String>) -> String {
     if names.is_empty() {
         return String::new();
@@ -149,7 +150,7 @@ pub struct TaskColumns<'a> {
 }
 
 impl<'a> TaskColumns<'a> {
-    /// `taker`: who takes the task at once when it is marked so, and for how long.
+    /// `taker`: the worker and lease (ms) of a task that is claimed at once.
     pub fn push(&mut self, tenant: &'a str, task: &'a NewTask, taker: Option<(&'a str, i64)>) {
         let taker = taker.filter(|_| task.claim);
         self.tenant.push(tenant);
@@ -240,7 +241,7 @@ impl<'a> RunColumns<'a> {
         self.id.is_empty()
     }
 
-    /// For runs that begin at these moments, some of them only with the current version.
+    /// Parameters of `begin_runs`: times of creation, and whether a run needs the current version.
     pub fn into_begun(mut self, created: Vec<i64>, if_current: Vec<bool>) -> Vec<Owned<'a>> {
         let deadline = std::mem::take(&mut self.deadline);
         let mut values = self.into_common();
@@ -256,7 +257,7 @@ impl<'a> RunColumns<'a> {
         values
     }
 
-    /// What every run has, whenever it starts.
+    /// Columns that `insert_runs` and `begin_runs` share.
     fn into_common(self) -> Vec<Owned<'a>> {
         params![
             self.tenant,

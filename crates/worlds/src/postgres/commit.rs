@@ -1,5 +1,5 @@
-//! The lanes that write transitions. A commit stays together as far as it fits into a batch: statements cost by the batch as
-//! well as by the row. A batch that fails is tried again item by item, so that items succeed or fail alone.
+//! Writes transitions over lanes. A commit stays together as far as it fits into a batch, because each batch
+//! has a fixed cost. The items of a failed batch are tried one by one, so that each succeeds or fails alone.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,15 +22,15 @@ use super::session::Session;
 use super::sql;
 use super::time::Time;
 
-/// A deadlock or the like is tried again this often.
+/// Retries after a deadlock or a serialization failure.
 const TRIES: u32 = 6;
 
-/// How often something was tried.
+/// Counts retries.
 #[derive(Default)]
 struct Tries(u32);
 
 impl Tries {
-    /// Whether the same may work now; others had their time.
+    /// Returns whether to retry, after a random wait.
     async fn once_more<T>(&mut self, outcome: &Result<T, Fault>) -> bool {
         let again = matches!(outcome, Err(Fault::Again(_))) && self.0 < TRIES;
         if again {
@@ -48,8 +48,8 @@ pub enum Job {
     Release(Part, Answer<()>),
 }
 
-/// One item or release of a commit. Nothing is copied on its way, and whoever sent the commit gets it back whole: parts are
-/// dropped before they are answered.
+/// One item or release of a commit. It refers to the commit instead of copying it. Parts are dropped before
+/// they are answered, so the sender is then the only owner of its commit.
 pub struct Part {
     by: Arc<By>,
     commit: Arc<Commit>,
@@ -71,7 +71,7 @@ pub struct CommitWork {
     pub hints: Arc<Hints>,
 }
 
-/// Sends the parts of a commit to the lanes that have the least to do and puts the answers together again.
+/// Sends the parts of a commit to the least busy lanes and collects the answers.
 pub async fn commit(lanes: &[Lane<Job>], time: &Time, request: Arc<Commit>) -> WorldResult<Committed> {
     let hold = super::columns::millis(request.hold);
     let by = Arc::new(By { tenant: request.tenant.0.clone(), worker: request.worker.0.clone(), hold });
@@ -93,7 +93,7 @@ pub async fn commit(lanes: &[Lane<Job>], time: &Time, request: Arc<Commit>) -> W
         at = at.max(written_at);
         outcomes.push(outcome);
     }
-    // Afterwards: a run may be moved and given back at once.
+    // After the items: a commit may move a run and give its claim back.
     let lane = idlest(lanes)?;
     let released = (0..request.released.len()).map(|place| {
         let (answer, waiting) = oneshot::channel();
@@ -147,7 +147,7 @@ impl Work for CommitWork {
 
 type Move = (Part, Answer<(Timestamp, CommitOutcome)>);
 
-/// Which of these blobs do not exist.
+/// Returns the blobs that do not exist.
 pub async fn missing_blobs(session: &Session, tenant: &str, hashes: &[String]) -> Result<Vec<String>, Fault> {
     if hashes.is_empty() {
         return Ok(Vec::new());
@@ -156,7 +156,8 @@ pub async fn missing_blobs(session: &Session, tenant: &str, hashes: &[String]) -
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// The next batch, in the order of run ids: each run once, and what reaches out to many rows by itself.
+/// Takes the next batch, sorted by run id. It holds each run once. An item with `cancel_open`, which touches
+/// many rows, is alone in its batch.
 fn take_round(moves: Vec<Move>) -> (Vec<Move>, Vec<Move>) {
     let alone = |(part, _): &Move| part.transition().item.cancel_open.is_some();
     let mut seen: HashSet<(String, RunId)> = HashSet::new();
@@ -164,9 +165,9 @@ fn take_round(moves: Vec<Move>) -> (Vec<Move>, Vec<Move>) {
     for one in moves {
         let Transition { by, item } = one.0.transition();
         let key = (by.tenant.clone(), item.run.clone());
-        // Whatever follows is not to overtake it: what runs ask for stands in the queue in their order.
+        // Later items must not overtake this one: the tasks of runs are queued in the order of the items.
         closed |= round.first().is_some_and(alone) || (alone(&one) && !round.is_empty());
-        // Nor does a postponed item of a run let others of that run pass.
+        // A postponed item also postpones later items of the same run.
         if !seen.insert(key) || closed {
             rest.push(one);
         } else {
@@ -219,7 +220,7 @@ impl CommitWork {
         Ok(done.map(|done| (written.at, CommitOutcome::Done(done))).collect())
     }
 
-    /// One transition by itself: refused, it was either written before or is stale.
+    /// Writes one transition alone. If its fence fails, it was written before or is stale.
     async fn write_alone(
         &self,
         session: &Session,
@@ -259,7 +260,7 @@ impl CommitWork {
         }
         let held: Vec<String> = row.get(3);
         let done = Done {
-            // That of then: operators may have moved it since.
+            // Revision as of this commit; an operator may have changed it since.
             revision: item.revision + 1,
             arrived: count(row.get(2)),
             claimed: held.into_iter().map(|task| TaskClaim { task: TaskId(task), claim: 1 }).collect(),
@@ -269,7 +270,7 @@ impl CommitWork {
 
     async fn release(&self, session: &Session, given: Vec<(Part, Answer<()>)>) {
         let mut releases: Vec<Release<'_>> = given.iter().map(|(part, _)| part.release()).collect();
-        // Rows are locked in the order of moves.
+        // Releases lock rows in the same order as transitions.
         releases.sort_by_key(|release| (&release.released.run, &release.by.tenant));
         let mut tries = Tries::default();
         let done = loop {

@@ -1,4 +1,4 @@
-//! Opening connections: what a world URL may say, and what every session is told before it is used.
+//! Opens connections to the server of a world URL and sets up their sessions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use super::errors::world_error;
 use super::tls::{Mode, Tls, TlsStream};
 use super::url::Url;
 
-/// Longer than this, and nobody is there.
+/// Time limit for connecting, and for setting up a session.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What every session is told. The server is to notice a vanished client as soon as we notice a vanished server: until
-/// then its locks are held, and its process counts as alive.
+/// Settings of every session. The server must notice a vanished client as soon as we notice a vanished
+/// server: until then it keeps the client's locks, and the client's process counts as alive.
 const SESSION: &str = "\
     SET search_path = rhythm; \
     SET synchronous_commit = on; \
@@ -28,7 +28,8 @@ const SESSION: &str = "\
     SET tcp_keepalives_count = 2; \
     SET tcp_user_timeout = 15000; \
     SET TIME ZONE 'UTC'";
-/// Only hot sessions get the plan settings: they must never fall into a scan. What they do is short.
+/// Extra settings of hot sessions. Their statements are short, and their plans must never contain a table
+/// scan.
 const HOT: &str = "\
     SET statement_timeout = '10s'; \
     SET lock_timeout = '8s'; \
@@ -61,17 +62,17 @@ const PLAIN_LOCAL: &str = "\
     SET LOCAL enable_indexonlyscan TO DEFAULT; \
     SET LOCAL jit TO DEFAULT";
 
-/// A database, ready to be called.
+/// Settings for connecting to a database.
 #[derive(Clone, Debug)]
 pub struct Dial {
     config: Config,
     connections: Option<usize>,
     tls: Tls,
-    /// Counts how often every session open by then was found to be dead.
+    /// Counts dead sessions found; each time all sessions open by then count as dead.
     suspicion: Arc<watch::Sender<u64>>,
 }
 
-/// Shared by all sessions of a handle: when one is found to be dead, those opened before it was are too.
+/// Shared by all sessions of a handle. If one is found dead, all that were opened before count as dead.
 #[derive(Clone)]
 pub struct Suspicion {
     raised: Arc<watch::Sender<u64>>,
@@ -89,12 +90,12 @@ impl Suspicion {
     }
 
     pub async fn until_raised(&self) {
-        // The sender lives as long as this.
+        // Never fails: this value holds the sender.
         let _ = self.seen.clone().changed().await;
     }
 }
 
-/// What a session is for.
+/// Kind of statements of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Prepared statements over unnested arrays.
@@ -104,7 +105,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// The settings of such a session for one transaction of another.
+    /// Returns `SET LOCAL` statements for one such transaction on a session of the other kind.
     pub fn local_settings(self) -> &'static str {
         match self {
             Self::Hot => HOT_LOCAL,
@@ -112,8 +113,8 @@ impl Purpose {
         }
     }
 
-    /// Longer than this without an answer, and the connection is taken for half-open: the server itself would have given
-    /// up the statement before.
+    /// Time without an answer after which a connection counts as half-open. It is longer than
+    /// `statement_timeout`, after which the server answers with an error.
     pub fn patience(self) -> Duration {
         match self {
             Self::Hot => Duration::from_secs(12),
@@ -122,7 +123,8 @@ impl Purpose {
     }
 }
 
-/// A plain connection to the server a world URL names, for tools beside a world.
+/// Opens a plain connection to the server of a world URL, for tools. The returned connection must be polled
+/// for the client to work. Fails if the URL is invalid or the server cannot be reached.
 pub async fn connect(url: &str) -> WorldResult<(Client, Connection<Socket, TlsStream>)> {
     Dial::parse(url)?.connect().await
 }
@@ -132,7 +134,7 @@ impl Dial {
         let Url { mut config, connections, tls: settings } =
             Url::parse(url, &|name| std::env::var(name).ok())?;
         let tls = Tls::new(&settings)?;
-        // What never leaves the machine is not encrypted, whatever is asked for.
+        // Connections over a Unix socket are never encrypted, whatever `sslmode` says.
         let is_local = config.get_hosts().iter().all(|host| !matches!(host, Host::Tcp(_)));
         let mode = if is_local { Mode::Disable } else { settings.mode()? };
         config.ssl_mode(mode.for_client());
@@ -150,7 +152,7 @@ impl Dial {
         Suspicion { raised: self.suspicion.clone(), seen: self.suspicion.subscribe() }
     }
 
-    /// A connected client and the half that must be polled for it to move.
+    /// Connects. Returns the client, and the connection, which must be polled for the client to work.
     pub async fn connect(&self) -> WorldResult<(Client, Connection<Socket, TlsStream>)> {
         let connecting = self.config.connect(self.tls.clone());
         match tokio::time::timeout(CONNECT_TIMEOUT, connecting).await {
@@ -159,17 +161,17 @@ impl Dial {
         }
     }
 
-    /// How many connections the URL wants a process to take.
+    /// Number of connections the URL asks for.
     pub fn connections(&self) -> Option<usize> {
         self.connections
     }
 
-    /// Has the server end what it does for this client.
+    /// Cancels the running statement of this client.
     pub async fn cancel(&self, client: &Client) -> WorldResult<()> {
         client.cancel_token().cancel_query(self.tls.clone()).await.map_err(|error| world_error(&error))
     }
 
-    /// A client told how to behave, with its other half running by itself.
+    /// Connects and sets up the session. A spawned task polls the connection.
     pub async fn client(&self, purpose: Purpose) -> WorldResult<Client> {
         let (client, connection) = self.connect().await?;
         tokio::spawn(async move {

@@ -1,11 +1,11 @@
-//! What operators do to runs, names, dead letters and tasks. Schedules have a file of their own.
+//! Operator requests for runs, names, dead letters and tasks. Schedules have a file of their own.
 
 use rhythm_core::event::{EventData, Note, Reopened};
 use rhythm_core::message::Message;
 use rhythm_core::{Actor, RunId, TaskId, TaskOptions, TenantId, Version};
 use rhythm_engine::world::{
-    CommitItem, Control, ControlRequest, Controlled, Fate, Fence, FreshTime, Hint, NewRun, Opening,
-    WorldError, gone_past, handled_already, not_begun, not_failed, still_open,
+    CommitItem, Control, ControlRequest, Controlled, Fate, Fence, FreshTime, Hint, InUse, NewRun, Opening,
+    WorldError, gone_past, handled_already, in_use, not_begun, not_failed, still_open,
 };
 
 use super::batch::{self, By, Transition, cancelled_prefix};
@@ -25,9 +25,9 @@ pub struct Desk<'a> {
     pub actor: &'a Actor,
 }
 
-/// How an ended run is opened.
+/// Options for reopening an ended run.
 struct Reopening<'a> {
-    /// However it ended, and for nothing else that waits for it.
+    /// For compensation: the run may have ended in any way, and its waiting messages and timers are deleted.
     to_take_back: bool,
     revision: u64,
     reason: &'a str,
@@ -36,16 +36,16 @@ struct Reopening<'a> {
     fresh: Option<&'a FreshTime>,
 }
 
-/// A dead letter, as far as a decision about it depends on it.
+/// The fields of a dead letter that a decision about it depends on.
 struct Letter {
     run: Option<RunId>,
     held: bool,
     fate: Fate,
-    /// Its run failed when it heard of it.
+    /// Its run failed because of this failure.
     failed_run: bool,
 }
 
-/// One request, as one transaction. Tells what to wake up.
+/// Runs one request in one transaction. Returns the wake-up to send.
 pub async fn control(
     session: &Session,
     now: Option<i64>,
@@ -102,6 +102,7 @@ impl Desk<'_> {
                 (Controlled::Done, runs)
             }
             Control::Fork { run, item } => return self.fork(run, item).await,
+            Control::DeleteRun { run, letters } => (self.delete(run, *letters).await?, Hint::default()),
             Control::StoreVersion(definition) => {
                 (artifacts::store_version(self, definition).await?, Hint::default())
             }
@@ -131,6 +132,8 @@ impl Desk<'_> {
                 self.cancel_task(task).await?;
                 (Controlled::Done, Hint::ALL)
             }
+            Control::PutArtifact(new) => (artifacts::put(self, new).await?, Hint::default()),
+            Control::RemoveArtifact { hash } => (artifacts::remove(self, hash).await?, Hint::default()),
             Control::MoveTag(wish) => (artifacts::move_tag(self, wish).await?, Hint::default()),
             Control::PatchWorkflow(wish) => (artifacts::patch_workflow(self, wish).await?, Hint::default()),
             schedule => return schedules::control(self, schedule).await,
@@ -138,7 +141,7 @@ impl Desk<'_> {
         Ok(done)
     }
 
-    /// Locks a live run and tells whether it is paused and what blocks it.
+    /// Locks a live run. Returns whether it is paused, and its blocked code.
     async fn live_run(&self, run: &RunId) -> Result<(bool, Option<String>), Fault> {
         let key: [super::link::Param<'_>; 2] = [&self.tenant.as_str(), &run.as_str()];
         if let Some(row) = self.session.query(sql::LOCK_RUN, &key).await?.first() {
@@ -214,7 +217,7 @@ impl Desk<'_> {
         self.go_on(run, &wish).await
     }
 
-    /// The run is live again.
+    /// Makes an ended run live again.
     async fn open(&self, run: &RunId, wish: &Reopening<'_>) -> Result<(), Fault> {
         let Reopening { to_take_back, revision, fresh, .. } = *wish;
         let key: [super::link::Param<'_>; 2] = [&self.tenant.as_str(), &run.as_str()];
@@ -242,7 +245,7 @@ impl Desk<'_> {
             return Err(still_open(&TaskId(task.get("id")), run).into());
         }
         if let Some(parent) = row.get::<_, Option<&str>>(2) {
-            // Before its inbox is touched, as whoever commits to it does.
+            // Locks the parent before its inbox changes, as commits do.
             self.session.query(sql::LOCK_RUN, &[&self.tenant.as_str(), &parent]).await?;
         }
         if to_take_back {
@@ -253,7 +256,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// What an opened run begins with.
+    /// Writes the `reopened` row, and gives the run its deadline, tasks and messages.
     async fn go_on(&self, run: &RunId, wish: &Reopening<'_>) -> Result<(), Fault> {
         let Reopening { revision, reason, requeue, redeliver, fresh, .. } = *wish;
         let (reason, deadline) = (reason.to_owned(), fresh.map(|fresh| fresh.deadline));
@@ -268,7 +271,7 @@ impl Desk<'_> {
         self.ready(sql::READY_IF_TOLD, run).await
     }
 
-    /// A deadline to come, and tasks that begin anew.
+    /// Sets a new deadline, and creates tasks again under their old names.
     async fn give_time(&self, run: &RunId, fresh: &FreshTime, claim: u64) -> Result<(), Fault> {
         let (tenant, run) = (self.tenant.as_str(), run.as_str());
         let answers: Vec<String> =
@@ -289,7 +292,8 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// The operator takes the run's claim, so that nobody else holds it any more, and commits under it.
+    /// Changes the version of a run. Takes the claim for the operator, so that the former holder is refused,
+    /// and commits the item under it.
     async fn change_version(
         &self,
         run: &RunId,
@@ -338,7 +342,8 @@ impl Desk<'_> {
         Ok((Controlled::Done, written.hint.and(Hint { runs: true, tasks: true, ..Hint::default() })))
     }
 
-    /// A run and its first commit. Once its blobs are there, only a paused workflow can keep it from being written.
+    /// Creates a run with its first commit. Once its blobs exist, only a paused workflow makes the fence
+    /// fail.
     async fn fork(&self, run: &NewRun, item: &CommitItem) -> Result<(Controlled, Hint), Fault> {
         let conflict = |text: String| Err(WorldError::Conflict(text).into());
         let mut columns = RunColumns::default();
@@ -388,7 +393,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// Dead letters become tasks again; none of them may be missing.
+    /// Turns dead letters into tasks again. Fails if one is missing.
     async fn revive(&self, tasks: &[TaskId], detached: bool) -> Result<(), Fault> {
         if tasks.is_empty() {
             return Ok(());
@@ -411,7 +416,8 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// A letter somebody has to decide about, and whether its run is live. The run is locked, live or ended.
+    /// Reads a letter that no operator has decided about, and whether its run is live. Locks the run, live or
+    /// ended.
     async fn letter(&self, task: &TaskId) -> Result<(Letter, bool), Fault> {
         let run = self.read_letter(task).await?.run;
         let mut live = match &run {
@@ -419,7 +425,7 @@ impl Desk<'_> {
             None => false,
         };
         if let Some(run) = run.filter(|_| !live) {
-            // Against one who opens the run at this moment, which is the only way back to life.
+            // Excludes a concurrent reopening, which is the only way an ended run becomes live.
             self.session.query(sql::LOCK_ENDED_RUN, &[&self.tenant.as_str(), &run.as_str()]).await?;
             live = !self.lock(&run).await?;
         }
@@ -434,13 +440,13 @@ impl Desk<'_> {
         Ok(Letter { run, held: row.get("held"), fate: fate(row)?, failed_run: row.get("failed_run") })
     }
 
-    /// Tells whether there was nothing live to lock.
+    /// Locks a live run. Returns whether there was none.
     async fn lock(&self, run: &RunId) -> Result<bool, Fault> {
         let rows = self.session.query(sql::LOCK_RUN, &[&self.tenant.as_str(), &run.as_str()]).await?;
         Ok(rows.is_empty())
     }
 
-    /// Only a failed run is kept longer than others.
+    /// Dismisses a failed run. Only failed runs are kept longer than others.
     async fn dismiss(&self, run: &RunId) -> Result<Controlled, Fault> {
         let live = !self.lock(run).await?;
         let key: [Param<'_>; 2] = [&self.tenant.as_str(), &run.as_str()];
@@ -452,13 +458,31 @@ impl Desk<'_> {
         Ok(changed(!self.session.query(sql::DISMISS_RUN, params).await?.is_empty()))
     }
 
+    /// The run and the runs below it.
+    async fn delete(&self, run: &RunId, letters: bool) -> Result<Controlled, Fault> {
+        let family: [Param<'_>; 2] = [&self.tenant.as_str(), &run.as_str()];
+        let rows = self.session.query(sql::DELETE_LOCK, &family).await?;
+        let ended: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        let blocked = self.session.query(sql::DELETE_BLOCKED, &family).await?;
+        let blocked = blocked.first().map(|row| (row.get::<_, i32>(0), row.get::<_, &str>(1)));
+        match blocked {
+            Some((0, live)) => return Err(in_use(run, InUse::Live(live)).into()),
+            _ if !ended.contains(&run.0) => return Err(WorldError::NotFound(format!("run {run}")).into()),
+            Some((1, task)) => return Err(in_use(run, InUse::Task(task)).into()),
+            Some((_, letter)) if !letters => return Err(in_use(run, InUse::Letter(letter)).into()),
+            _ => {}
+        }
+        self.session.query(sql::DELETE_RUNS, &[&self.tenant.as_str(), &ended]).await?;
+        Ok(Controlled::Done)
+    }
+
     async fn requeue_dead(&self, task: &TaskId) -> Result<(), Fault> {
         let (letter, live) = self.letter(task).await?;
         let detached = match letter.fate {
             Fate::Handled => return Err(handled_already(task).into()),
             Fate::Held | Fate::Standalone => false,
             Fate::Unread => true,
-            // A failed run that is opened again finds the answer of the task's next life in its inbox.
+            // If the failed run is reopened, it finds the new answer of the task in its inbox.
             Fate::Undecided if !live => false,
             Fate::FailedRun if letter.failed_run => false,
             _ => return Err(gone_past(task).into()),

@@ -1,4 +1,4 @@
-//! New runs and standalone tasks.
+//! Creates runs and standalone tasks.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::pipeline::{Pipeline, params};
 use super::session::Session;
 use super::sql;
 
-/// Creates the runs of several requests in one round trip; a second one compares ids that were there already.
+/// Creates the runs of several requests in one round trip. A second one compares ids that existed before.
 pub async fn create_runs(
     session: &Session,
     now: Option<i64>,
@@ -33,7 +33,7 @@ pub async fn create_runs(
     let answers = pipeline.commit().await?;
     let mut fresh: HashSet<(&str, &str)> =
         answers[place].iter().map(|row| (row.get(0), row.get(1))).collect();
-    // Ids that are known, and those named twice in these very requests.
+    // Ids that existed before, and ids that occur twice in these requests.
     let mut known = RunColumns::default();
     let mut created: Vec<Vec<Creation>> = Vec::new();
     let mut open: Vec<(usize, usize)> = Vec::new();
@@ -57,7 +57,7 @@ pub async fn create_runs(
     Ok(created)
 }
 
-/// The same for tasks that belong to no run.
+/// Like [`create_runs`], for standalone tasks.
 pub async fn enqueue_tasks(
     session: &Session,
     now: Option<i64>,
@@ -102,7 +102,8 @@ pub async fn enqueue_tasks(
     Ok(created)
 }
 
-/// What was there already is the same thing or another one. Rows are numbered from 1.
+/// Answers for ids that existed before: `Exists` if the content is the same, else `Conflict`. Rows are
+/// numbered from 1.
 fn settle(
     created: &mut [Vec<Creation>],
     open: &[(usize, usize)],
@@ -110,7 +111,7 @@ fn settle(
 ) -> Result<(), Fault> {
     for row in rows {
         let nth = row.get::<_, i64>(0) as usize - 1;
-        // Gone between the two statements: the whole request is asked again.
+        // Deleted between the two statements: `Fault::Fence` makes the caller retry the whole request.
         let same: bool = row.get::<_, Option<bool>>(1).ok_or(Fault::Fence)?;
         let (request, place) = open[nth];
         created[request][place] = if same { Creation::Exists } else { Creation::Conflict };

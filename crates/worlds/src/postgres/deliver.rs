@@ -1,4 +1,4 @@
-//! Messages from outside.
+//! Delivers messages from outside.
 
 use std::collections::{HashMap, HashSet};
 
@@ -69,7 +69,7 @@ async fn deliver_within(
 }
 
 struct Target {
-    /// Live, or failed and so still to be told.
+    /// Takes messages: it is live, or it has failed and may be reopened.
     open: bool,
     born: i32,
 }
@@ -131,7 +131,7 @@ async fn find_targets<'a>(
     Ok(targets)
 }
 
-/// What reached the targets before, and how much waits for them.
+/// Reads which of these messages arrived before, and the number of messages that wait for each target.
 async fn look_inside(
     session: &Session,
     all: &[(&str, &Delivery)],

@@ -1,5 +1,5 @@
-//! The lanes for what is not a transition: new runs and tasks, messages from outside, ended attempts. Requests that
-//! gathered are merged; when the merged ones fail, each is tried by itself.
+//! Lanes for requests that are not transitions: new runs and tasks, messages from outside, ended attempts.
+//! Requests that wait are merged into a batch. If the batch fails, each request is tried alone.
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ impl Work for DeskWork {
 }
 
 impl DeskWork {
-    /// Does gathered requests at once, or one by one when that fails, and answers each.
+    /// Runs the requests together, or one by one if that fails, and answers each.
     async fn answer_all<R: Request>(&self, session: &Session, jobs: Vec<Job<R, R::Answer>>) {
         if jobs.is_empty() {
             return;
@@ -129,7 +129,7 @@ impl DeskWork {
     }
 }
 
-/// Requests of one kind that can be done together.
+/// A kind of request that can run in batches.
 #[async_trait]
 trait Request: Sized + Send + Sync {
     type Answer: Send;

@@ -1,4 +1,4 @@
-//! The ends of runs: moved out of the way after their commit, or, where a whole batch is over, by the commit itself.
+//! Ends runs: moves them to `ended_run` after their commit, or with the commit if every run of a batch ends.
 
 use rhythm_core::Failure;
 use rhythm_core::fold::End;
@@ -8,7 +8,7 @@ use super::batch::{Transition, completes};
 use super::columns::json;
 use super::pipeline::{Owned, params};
 
-/// How runs ended, by column.
+/// Columns that say how runs ended.
 #[derive(Default)]
 pub struct EndColumns {
     status: Vec<Option<&'static str>>,
@@ -18,7 +18,7 @@ pub struct EndColumns {
 }
 
 impl EndColumns {
-    /// A run that goes on has no status here.
+    /// Adds a run. One that goes on has no status here.
     pub fn push(&mut self, item: &CommitItem) {
         let (status, output, failure) = match &item.end {
             Some(End::Completed(output)) => (Some("completed"), Some(output.to_stored()), None),
@@ -39,13 +39,14 @@ impl EndColumns {
     }
 }
 
-/// Then all of its messages and timers go with it.
+/// Whether a run completed or was cancelled. All its messages and timers are then deleted.
 pub fn is_over_for_good(item: &CommitItem) -> bool {
     matches!(item.end, Some(End::Completed(_) | End::Cancelled(_)))
 }
 
-/// Whether every run of a batch is over and leaves nothing behind for others. Only then may their rows leave with the fence: rows of
-/// runs are locked in the order of their ids, which two statements, one for each kind, would not keep.
+/// Whether every run of a batch completes or is cancelled, and the batch changes nothing else. Only then the
+/// fence may delete the rows of the runs. A mixed batch would need one statement for each kind, and two
+/// statements would not lock the runs in the order of their ids.
 pub fn all_are_over(items: &[Transition<'_>]) -> bool {
     items.iter().all(|Transition { item, .. }| {
         let asks_for_nothing =

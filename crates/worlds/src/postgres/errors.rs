@@ -1,4 +1,4 @@
-//! What PostgreSQL's errors mean to the engine, and to the code here that can do something about them.
+//! Maps errors of PostgreSQL to errors of the contract, and to faults that code here can handle.
 
 use rhythm_engine::world::WorldError;
 use tokio_postgres::Error;
@@ -6,15 +6,15 @@ use tokio_postgres::error::{DbError, Severity, SqlState};
 
 use super::tls::{self, Refusal};
 
-/// Why something inside this world did not happen.
+/// Error of a statement or transaction.
 #[derive(Debug)]
 pub enum Fault {
     /// `expect` refused: a fence did not hold, nothing was written.
     Fence,
-    /// A deadlock or the like: nothing was written, the same again may work.
+    /// A deadlock or serialization failure: nothing was written, a retry may succeed.
     Again(WorldError),
     World(WorldError),
-    /// The server was told to stop, because a heartbeat waited.
+    /// A read was cancelled because a heartbeat waited.
     Yielded,
 }
 
@@ -57,7 +57,7 @@ pub fn world_error(error: &Error) -> WorldError {
     };
     let Some(state) = error.code() else { return WorldError::Unavailable(text) };
     let severity = error.as_db_error().and_then(DbError::parsed_severity);
-    // A server that goes down does not say what became of the statement it was at.
+    // A server that crashes does not report whether the statement took effect.
     if severity == Some(Severity::Panic) {
         return WorldError::Unavailable(text);
     }
@@ -67,7 +67,7 @@ pub fn world_error(error: &Error) -> WorldError {
         ("25006", _) => WorldError::ReadOnly(text),
         ("42501", _) | (_, "28") => WorldError::Denied(text),
         ("3D000", _) => WorldError::NotFound(format!("the database of the world URL ({text})")),
-        // Deadlocks, timeouts, shutdown: all pass.
+        // Deadlocks, timeouts, shutdown: all are temporary.
         ("55P03" | "57014", _) | (_, "08" | "40" | "53" | "57") => WorldError::Unavailable(text),
         (_, "22") => WorldError::Invalid(text),
         _ if severity == Some(Severity::Fatal) => WorldError::Unavailable(text),
@@ -75,7 +75,7 @@ pub fn world_error(error: &Error) -> WorldError {
     }
 }
 
-/// Why there is no encrypted connection, when that is the reason for an error.
+/// Returns why TLS could not be set up, if that is the cause of an error.
 fn untrusted(error: &Error) -> Option<String> {
     let cause = std::error::Error::source(error)?;
     if let Some(refusal) = cause.downcast_ref::<Refusal>() {
@@ -99,7 +99,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// A stored value that cannot be read.
+/// Error for a stored value that cannot be read.
 pub fn damaged(what: &str, why: impl std::fmt::Display) -> WorldError {
     WorldError::Corrupt(format!("{what}: {why}"))
 }

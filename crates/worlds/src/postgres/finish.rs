@@ -1,5 +1,5 @@
-//! Ending attempts. The statements work on any client or transaction of this database, so that a handler may one day
-//! finish its task inside its own transaction: prepare [`FinishStatements`] there and call [`finish_on`].
+//! Ends attempts. The statements run on any client or transaction of this database, so that a handler may one
+//! day finish its task inside its own transaction: prepare [`FinishStatements`] there and call [`finish_on`].
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use super::pipeline::{Owned, params};
 use super::session::Session;
 use super::sql::{self, Sql};
 
-/// Ended attempts by what becomes of their tasks.
+/// Columns of ended attempts, grouped by what happens to their tasks.
 #[derive(Default)]
 pub struct FinishColumns<'a> {
     remove: Claims<'a>,
@@ -92,7 +92,8 @@ impl<'a> FinishColumns<'a> {
         self.letter.push(ended == 5);
     }
 
-    /// The statements that are needed. With `all`, none of them may find fewer claims than it was given.
+    /// Returns the statements that are needed. With `all`, a statement fails if one of its claims is not
+    /// current.
     pub fn into_statements(self, now: Option<i64>, all: bool) -> Vec<(Sql, Vec<Owned<'a>>)> {
         let wanted = |claims: &Claims<'a>| all.then_some(claims.id.len() as i64);
         let mut statements = Vec::new();
@@ -124,7 +125,7 @@ impl<'a> FinishColumns<'a> {
     }
 }
 
-/// What [`finish_on`] sends, prepared on the client it is sent to.
+/// The statements of [`finish_on`], prepared on the client that sends them.
 pub struct FinishStatements {
     prepared: Vec<(&'static str, Statement)>,
 }
@@ -163,7 +164,7 @@ impl FinishStatements {
     }
 }
 
-/// Ends attempts, each alone, within the transaction that is open on `client`.
+/// Ends attempts within the transaction that is open on `client`. Each one is done or stale by itself.
 pub async fn finish_on(
     client: &impl GenericClient,
     statements: &FinishStatements,
@@ -176,7 +177,7 @@ pub async fn finish_on(
         .collect();
     let tenants: Vec<&str> = all.iter().map(|(request, _)| request.tenant.as_str()).collect();
     let tasks: Vec<&str> = all.iter().map(|(_, finished)| finished.task.as_str()).collect();
-    // Runs before tasks: the order in which everybody locks.
+    // Every transaction locks runs before tasks.
     statements.query(client, sql::LOCK_RUNS_OF_TASKS, params![tenants, tasks]).await?;
     let mut answers = vec![Finish::Stale; all.len()];
     for round in rounds(&all) {
@@ -192,7 +193,8 @@ pub async fn finish_on(
 
 type Given<'a> = (&'a FinishTasks, &'a FinishedTask);
 
-/// Each task once in a round: what one statement writes, it cannot tell apart from an older claim beside it.
+/// Splits attempts into rounds that hold each task once. A statement returns tasks, not claims, so it could
+/// not show which of two claims of one task was current.
 fn rounds(all: &[Given<'_>]) -> Vec<Vec<usize>> {
     let mut seen: HashMap<(&str, &str), usize> = HashMap::new();
     let mut rounds: Vec<Vec<usize>> = Vec::new();
@@ -207,7 +209,7 @@ fn rounds(all: &[Given<'_>]) -> Vec<Vec<usize>> {
     rounds
 }
 
-/// Tells for each attempt whether its claim was current.
+/// Returns for each attempt whether its claim was current.
 async fn finish_round(
     client: &impl GenericClient,
     statements: &FinishStatements,
@@ -251,7 +253,7 @@ async fn finish_round(
     Ok(done)
 }
 
-/// Tasks that would be tried again although somebody wants them stopped.
+/// Tasks with a cancel flag that would otherwise be tried again.
 #[derive(Default)]
 struct Unwanted {
     tenants: Vec<String>,

@@ -1,6 +1,6 @@
-//! Where ready work begins. What was worked off stays in an index while anybody holds a snapshot from before, and every claim
-//! reads past it to get to the first that is ready. Once that takes long, claims begin where the last one found something, at
-//! a place of its own for every priority, and whole looks are made only now and then.
+//! Scan cursors for ready work. Finished work leaves dead tuples in the index while an old snapshot is open,
+//! and every claim reads past them to the first ready row. When that gets slow, claims begin where the last
+//! one found something, with one position per priority. Full scans are then made only from time to time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -12,20 +12,22 @@ use rhythm_engine::world::Hint;
 
 use super::hints::Hints;
 
-/// What a look may take in the server, whatever it finds.
+/// Server time below which a scan counts as fast, besides the allowance per row.
 pub const CHEAP: Duration = Duration::from_millis(3);
-/// For each row it takes a look may take one part in so many of that again.
+/// Every row found allows a ROWS-th of that time more.
 const ROWS: u32 = 60;
-/// Whole looks take one part in so many of the time, as far as that is no longer than [`AT_MOST`].
+/// The pause after a slow full scan is this multiple of its duration, but at most [`AT_MOST`].
 const SHARE: u32 = 40;
-/// What is ready before the front, or of a priority nobody has seen, waits for so long.
+/// Longest pause between full scans. Work before the cursor, or of an unknown priority, waits at most this
+/// long.
 const AT_MOST: Duration = Duration::from_secs(60);
-/// Commits under way may still bring what was ready so long ago.
+/// Distance the cursor stays behind, because commits under way may add work with an earlier ready time.
 const MARGIN_MS: i64 = 1_000;
-/// Every priority is a look of its own; the lowest of more wait for whole looks.
+/// Largest number of priorities with a cursor, because each is a scan of its own. Lower ones wait for full
+/// scans.
 const PRIORITIES: usize = 16;
 
-/// A line as one who claims sees it: tenant, queue, and what it can do.
+/// Identifies what a claim looks for: tenant, queue, and what the worker can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LineOf(u64);
 
@@ -40,29 +42,29 @@ impl LineOf {
 pub struct Fronts {
     known: Mutex<HashMap<LineOf, Front>>,
     hints: Arc<Hints>,
-    /// What to say when it is time for a whole look.
+    /// Wake-up to send when the next full scan is due.
     hint: Hint,
     cheap: Duration,
 }
 
-/// Where to begin, the highest priority first.
+/// Start time of the scan for each priority, the highest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Front {
     since: BTreeMap<Reverse<i32>, i64>,
     until: Instant,
-    /// Somebody waits for its end.
+    /// A wake-up at `until` is scheduled.
     awaited: bool,
 }
 
-/// What a look at a line came to.
+/// Result of a scan.
 pub struct Look {
-    /// In the server: the way there and back is nobody's rot.
+    /// Time in the server. Network time would say nothing about dead tuples.
     pub took: Duration,
     pub now: i64,
     pub rows: usize,
-    /// It could have taken more.
+    /// It found fewer rows than its limit.
     pub short: bool,
-    /// Priority and time of all that was taken, in the order of the line.
+    /// Priority and ready time of all rows found, in the order of the queue.
     pub taken: Vec<(i32, i64)>,
 }
 
@@ -71,36 +73,36 @@ impl Fronts {
         Self { known: Mutex::default(), hints, hint, cheap }
     }
 
-    /// Where to begin; nowhere in particular when it is time for a whole look.
+    /// Returns the cursor of a line, or `None` when a full scan is due.
     pub fn of(&self, line: LineOf) -> Option<Front> {
         self.lock().get(&line).filter(|front| Instant::now() < front.until).cloned()
     }
 
-    /// Whether the last whole look took long, so that nobody else should wait for the next.
+    /// Whether the last full scan was slow. The next one should then not delay other claims.
     pub fn are_dear(&self, line: LineOf) -> bool {
         self.lock().contains_key(&line)
     }
 
-    /// A look at everything.
+    /// Records a full scan.
     pub fn looked(&self, line: LineOf, look: &Look) {
         let mut known = self.lock();
         if look.is_cheap(self.cheap) {
             known.remove(&line);
             return;
         }
-        // A priority is remembered though none of it is ready now: what comes next of it must not wait for a whole look.
+        // Priorities without ready rows are kept: their next row must not wait for a full scan.
         let mut front = known.remove(&line).map(|front| front.since).unwrap_or_default();
         look.moves(&mut front);
         known.insert(line, Front::new(front, (look.took * SHARE).min(AT_MOST)));
     }
 
-    /// A look from a front on.
+    /// Records a scan that began at a cursor.
     pub fn looked_from(&self, line: LineOf, from: &Front, look: &Look) {
         let mut known = self.lock();
-        // Somebody may have looked at everything meanwhile.
+        // Another full scan may have replaced the cursor.
         let Some(front) = known.get_mut(&line).filter(|front| front.until == from.until) else { return };
         look.moves(&mut front.since);
-        // Whoever got less than it wanted is told when it is time for a whole look.
+        // A claim that found too little is repeated when the next full scan is due.
         if look.short && !front.awaited {
             front.awaited = true;
             let (until, hints, hint) = (front.until, self.hints.clone(), self.hint);
@@ -111,7 +113,7 @@ impl Fronts {
         }
     }
 
-    /// The server gave up a whole look: the next one must not be made at once.
+    /// Records a full scan that the server cancelled, so that the next one is not made at once.
     pub fn gave_up(&self, line: LineOf, now: i64) {
         let mut known = self.lock();
         let fresh = || BTreeMap::from([(Reverse(0), now - MARGIN_MS)]);
@@ -119,7 +121,7 @@ impl Fronts {
         known.insert(line, Front::new(since, AT_MOST));
     }
 
-    /// Something became ready that counts as ready since then: no front may be past it.
+    /// Work with this ready time became ready: moves cursors that are past it back.
     pub fn lower(&self, to: i64) {
         let mut known = self.lock();
         let places = known.values_mut().flat_map(|front| front.since.values_mut());
@@ -136,12 +138,12 @@ impl Front {
         Self { since, until: Instant::now() + lasting, awaited: false }
     }
 
-    /// The highest first.
+    /// Priorities, the highest first.
     pub fn priorities(&self) -> Vec<i32> {
         self.since.keys().map(|priority| priority.0).collect()
     }
 
-    /// One for each of the priorities.
+    /// Start times, in the order of the priorities.
     pub fn since(&self) -> Vec<i64> {
         self.since.values().copied().collect()
     }
@@ -152,7 +154,8 @@ impl Look {
         self.took <= cheap + cheap / ROWS * u32::try_from(self.rows).unwrap_or(u32::MAX)
     }
 
-    /// Nothing is ready before the first of its priority, nor at all of one that was looked at to its end in vain.
+    /// Moves each priority to its first row found. A priority that was scanned to its end without a row moves
+    /// to the present.
     fn moves(&self, since: &mut BTreeMap<Reverse<i32>, i64>) {
         let lowest = self.taken.last().map_or(i32::MAX, |(priority, _)| *priority);
         let at_end = since.iter_mut().filter(|(priority, _)| self.short || priority.0 > lowest);
@@ -170,7 +173,7 @@ impl Look {
 mod tests {
     use super::*;
 
-    /// The world's time of all looks here.
+    /// World time of all scans in these tests.
     const NOW: i64 = 1_000_000;
     const LINE: LineOf = LineOf(7);
 
@@ -189,7 +192,7 @@ mod tests {
         fronts.of(LINE).map(|front| (front.priorities(), front.since()))
     }
 
-    /// How long the front lasts, in whole seconds, a moment after it was made.
+    /// Remaining lifetime of the cursor in whole seconds, just after it was made.
     fn lasting(fronts: &Fronts) -> u64 {
         let left = fronts.of(LINE).unwrap().until.duration_since(Instant::now());
         left.as_secs_f64().ceil() as u64

@@ -1,17 +1,17 @@
-//! Which connection a periodical duty takes: beside claims and commits as long as it is quick, the one on demand when it
-//! took long the last time.
+//! Chooses the connection of a periodic duty: the one of claims and commits while the duty is fast, the one
+//! on demand if it was slow the last time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::link::Link;
 
-/// What takes longer keeps claims and commits waiting.
+/// A duty slower than this delays claims and commits.
 const QUICK: Duration = Duration::from_millis(20);
-/// Quicker than this it does not wait for a read that goes on.
+/// A duty faster than this does not wait for a read that is running on the connection on demand.
 const BEARABLE: Duration = Duration::from_secs(1);
 
-/// How long a duty took the last time; nobody knows before the first.
+/// Duration of the last call in microseconds. Before the first call it is just under [`BEARABLE`].
 pub struct Haste(AtomicU64);
 
 impl Default for Haste {

@@ -1,4 +1,4 @@
-//! Wake-ups: this process directly, others by one coalesced NOTIFY from a connection that writes nothing else.
+//! Wake-ups: sent to this process directly, and to others by one coalesced NOTIFY (`pulse.rs`).
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -20,7 +20,7 @@ impl Hints {
         self.senders.subscribe()
     }
 
-    /// Something may have become ready: wakes this process now and others soon.
+    /// Reports that work may be ready: wakes this process now and others soon.
     pub fn send(&self, hint: Hint) {
         if hint.is_empty() {
             return;
@@ -32,12 +32,12 @@ impl Hints {
         self.bell.notify_one();
     }
 
-    /// Another process said so.
+    /// Wakes this process only, because the hint came from another one.
     pub fn heard(&self, hint: Hint) {
         self.senders.send(hint);
     }
 
-    /// Waits until there is something to tell others.
+    /// Waits until there is a hint to send to others.
     pub async fn rung(&self) {
         self.bell.notified().await;
     }
@@ -47,7 +47,7 @@ impl Hints {
     }
 }
 
-/// `sender:kinds`, so that a process can leave out what it said itself.
+/// Formats `sender:kinds`. The sender lets a process skip its own hints.
 pub fn payload(sender: i64, hint: Hint) -> String {
     let letter = |set: bool, letter: &'static str| if set { letter } else { "" };
     let kinds = [letter(hint.runs, "r"), letter(hint.tasks, "t"), letter(hint.cancels, "c")].concat();

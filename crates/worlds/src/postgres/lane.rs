@@ -1,4 +1,5 @@
-//! A lane: one task with one connection. Jobs that gather while it is busy become its next batch; it never lingers.
+//! A lane: one task that writes over one connection. Jobs that arrive while it is busy become its next batch;
+//! it never waits for more.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,12 +12,12 @@ use tokio::sync::mpsc;
 use super::link::Link;
 use super::session::Session;
 
-/// What a lane does with a batch. Every job carries its own way to answer.
+/// Runs the batches of a lane. Every job carries its own channel for the answer.
 #[async_trait]
 pub trait Work: Send + Sync + 'static {
     type Job: Send + 'static;
 
-    /// The most jobs one batch takes.
+    /// Largest number of jobs in a batch.
     const BATCH: usize;
 
     async fn run(&self, session: &Session, jobs: Vec<Self::Job>);
@@ -27,7 +28,7 @@ pub trait Work: Send + Sync + 'static {
 
 pub struct Lane<J> {
     jobs: mpsc::UnboundedSender<J>,
-    /// How many were sent and are not through.
+    /// Number of jobs that were sent and are not finished.
     open: Arc<AtomicUsize>,
 }
 
@@ -41,7 +42,7 @@ impl<J: Send + 'static> Lane<J> {
     }
 
     pub fn send(&self, job: J) {
-        // A lane that is gone drops the job, and whoever waits for its answer learns of it.
+        // A lane that has ended drops the job, and the caller's channel is closed.
         self.open.fetch_add(1, Ordering::Relaxed);
         let _ = self.jobs.send(job);
     }
@@ -75,7 +76,7 @@ async fn serve<W: Work>(
     }
 }
 
-/// What to say when a lane ended before it answered.
+/// Error for a lane that ended before it answered.
 pub fn lane_is_gone() -> WorldError {
     WorldError::Unavailable("this world handle is closing".into())
 }

@@ -1,4 +1,4 @@
-//! How many connections a process has, and what each is for. As few as are needed: every one is a process of the server.
+//! Number of connections of a process, and the use of each. Few, because each is a process of the server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,26 +7,26 @@ use super::connect::{Dial, Purpose};
 use super::link::Link;
 use super::shared::{SharedConnection, Vital};
 
-/// One for life and heartbeats, one for all that moves runs and tasks, one on demand for what may take long.
+/// One for liveness and heartbeats, one for statements that move runs and tasks, one on demand for slow ones.
 pub const CONNECTIONS: usize = 3;
-/// The one on demand is closed after so long without use.
+/// Idle time after which the connection on demand is closed.
 pub const IDLE: Duration = Duration::from_secs(30);
 
 pub struct Layout {
     /// The lock, LISTEN and NOTIFY; open as long as the world is.
     pub vital: Arc<SharedConnection>,
-    /// Open from the start too, so that a start tells of a full server.
+    /// Open from the start too, so that opening fails if the server has no free connection.
     pub steady: Vec<Arc<SharedConnection>>,
     pub beats: Link,
-    /// Transitions; there is one at least.
+    /// Transitions; never empty.
     pub commits: Vec<Link>,
     /// New runs and tasks, messages, ended attempts.
     pub requests: Link,
-    /// Claims, and what else is small.
+    /// Claims and other short statements.
     pub claims: Link,
     /// Transactions of several statements on behalf of operators.
     pub control: Link,
-    /// What may take long: reads, retention, looks at everything.
+    /// Slow statements: reads, retention, full scans.
     pub slow: Link,
 }
 
@@ -41,7 +41,8 @@ impl Layout {
         }
         let on_demand = Arc::new(open(Purpose::Plain).closed_after(idle));
         let slow = Link::new(&on_demand, Purpose::Plain);
-        // With two connections heartbeats are sent beside what moves runs: nothing of it takes long.
+        // With two connections, heartbeats share one with the statements that move runs: all of them are
+        // short.
         let hot: Vec<_> = match count {
             2 => vec![first.clone()],
             _ => (2..count).map(|_| Arc::new(open(Purpose::Hot))).collect(),

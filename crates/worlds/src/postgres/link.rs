@@ -1,4 +1,4 @@
-//! One user's way to a connection: which one it is, and what is sent over it.
+//! Access to a shared connection for one kind of statements.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl Link {
         Self { connection: connection.clone(), purpose, yields: false }
     }
 
-    /// The same for what may take long on a connection that heartbeats need.
+    /// The same link for slow statements, which give way to heartbeats on the same connection.
     pub fn yielding(self) -> Self {
         Self { yields: true, ..self }
     }
@@ -45,7 +45,7 @@ impl Link {
         Ok(self.connection.session().await?.with(self.purpose, self.yields))
     }
 
-    /// Whether somebody waits for an answer on this connection.
+    /// Whether a call waits for an answer on this connection.
     pub async fn is_busy(&self) -> bool {
         self.connection.is_busy().await
     }

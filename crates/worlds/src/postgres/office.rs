@@ -1,5 +1,5 @@
-//! Rare transactions of several round trips. Each runs in a task of its own, so that a caller that
-//! goes away never leaves a transaction half done.
+//! Runs rare transactions of several round trips. Each has a task of its own, so that a caller that is
+//! dropped never leaves a transaction half done.
 
 use std::future::Future;
 
@@ -22,7 +22,7 @@ impl Office {
         Self { link }
     }
 
-    /// Runs `work`; deadlocks are tried again.
+    /// Runs `work`, and repeats it after a deadlock.
     pub async fn run<T, F>(&self, work: impl Fn(Session) -> F + Send + Sync + 'static) -> WorldResult<T>
     where
         T: Send + 'static,

@@ -1,5 +1,5 @@
-//! Several statements in one transaction and one round trip: all are sent before the first answer is read, so a
-//! refusal has to come from the server (`expect`), which then refuses the rest, COMMIT included.
+//! Sends several statements as one transaction in one round trip. All are sent before the first answer is
+//! read. So a refusal must come from the server (`expect`), which then refuses the rest, COMMIT included.
 
 use futures_util::future::{BoxFuture, FutureExt, join_all};
 use tokio_postgres::types::ToSql;
@@ -30,13 +30,13 @@ impl<'a> Pipeline<'a> {
         Self { session, steps: Vec::new() }
     }
 
-    /// Adds a statement; the answer to it will be at the returned place.
+    /// Adds a statement. Returns the index of its answer.
     pub async fn add(&mut self, sql: Sql, params: Vec<Owned<'a>>) -> Result<usize, Fault> {
         self.steps.push((self.session.prepare(sql).await?, params));
         Ok(self.steps.len() - 1)
     }
 
-    /// Sends everything as one transaction, which a statement by itself is anyway.
+    /// Sends everything as one transaction. A single statement is one already.
     pub async fn commit(self) -> Result<Vec<Vec<Row>>, Fault> {
         if self.steps.len() == 1 && !self.session.has_settings() {
             return self.send("", "").await;
@@ -65,7 +65,7 @@ impl<'a> Pipeline<'a> {
         };
         let (opening, closing) = (plain(first), plain(last));
         let opened = usize::from(opening.is_some());
-        // Futures are polled in order, and the first poll sends.
+        // The futures are polled in order, and the first poll of each sends it.
         let mut calls: Vec<BoxFuture<'_, Result<Vec<Row>, Fault>>> = opening.into_iter().collect();
         for ((statement, _), params) in self.steps.iter().zip(&params) {
             calls.push(async move { Ok(client.query(statement, params).await?) }.boxed());
@@ -73,7 +73,7 @@ impl<'a> Pipeline<'a> {
         calls.extend(closing);
         let all = async { Ok::<_, Fault>(join_all(calls).await) };
         let answers = self.session.sent(all).await?;
-        // The first error is the cause; those behind it only say that the transaction was aborted.
+        // The first error is the cause; later ones only report the aborted transaction.
         let mut rows = answers.into_iter().collect::<Result<Vec<_>, Fault>>()?;
         rows.drain(..opened);
         rows.truncate(self.steps.len());
@@ -89,7 +89,7 @@ mod tests {
 
     const PUT: Sql = Sql { name: "put", text: "INSERT INTO kept VALUES (1) RETURNING n" };
 
-    /// A session of its own on a database of its own, and the way there.
+    /// Opens a session on a new database.
     async fn session() -> (Dial, Session) {
         let server = std::env::var("RHYTHM_TEST_POSTGRES").expect("run this under scripts/with-postgres.sh");
         let name = format!("pipeline_{}", super::super::link::random());
@@ -113,7 +113,7 @@ mod tests {
         let (dial, session) = session().await;
         let mut rest = Pipeline::new(&session);
         rest.add(PUT, Vec::new()).await.expect("the statement is prepared");
-        // The first of the batch is in the middle of its transaction when somebody finds the server dead.
+        // The first transaction is open when another session reports the server dead.
         let first = session.alone().await.expect("nobody else uses it");
         let done = first.transact(async {
             first.query(PUT, &[]).await?;
@@ -123,7 +123,7 @@ mod tests {
         assert!(done.await.is_err(), "nobody waits for an answer of the dead");
         drop(first);
         assert!(rest.commit().await.is_err(), "the transaction of the first is still open on the server");
-        // Whatever did reach the server is done before this.
+        // The server runs everything it received before this.
         session.client().batch_execute("").await.expect("the server was not dead");
         let other = dial.client(Purpose::Plain).await.expect("the server answers");
         let kept = other.query("SELECT n FROM kept", &[]).await.expect("the table is there");
@@ -176,7 +176,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         let beat = Sql { name: "beat", text: "SELECT 1" };
-        // Prepared before, as heartbeats are: preparing waits its turn.
+        // Prepared before, as heartbeats are, because preparing waits for its turn.
         let began = std::time::Instant::now();
         session.query_urgently(beat, &[]).await.expect("a heartbeat");
         assert!(began.elapsed() < std::time::Duration::from_millis(900), "{:?}", began.elapsed());

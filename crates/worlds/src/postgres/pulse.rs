@@ -1,5 +1,5 @@
-//! Keeps the connection open that shows this process is alive (a session-level advisory lock, which the system releases
-//! when it dies) and hears others, and sends our wake-ups.
+//! Keeps the liveness connection open. It holds a session-level advisory lock, which the server releases when
+//! this process dies, and carries wake-ups from and to other processes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use super::session::Session;
 use super::shared::SharedConnection;
 use super::sql;
 
-/// At most one NOTIFY in this time.
+/// Shortest time between two NOTIFYs.
 const COALESCE: Duration = Duration::from_millis(5);
-/// After so much quiet the server is asked whether it is still there.
+/// Idle time after which the connection is tested.
 const QUIET: Duration = Duration::from_secs(3);
-/// An answer that takes longer will never come: nothing that is asked here waits for anybody.
+/// Time limit of that test, which waits for no lock.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Proof of life, and the ear for other processes. Dropping it is dying.
+/// The task of the liveness connection. It ends when this is dropped.
 pub struct Pulse {
     beating: tokio::task::JoinHandle<()>,
 }
@@ -32,7 +32,7 @@ impl Drop for Pulse {
 }
 
 impl Pulse {
-    /// Over a connection that is open, with the lock.
+    /// Starts the task. The connection is open and holds the lock.
     pub fn start(connection: Arc<SharedConnection>, key: i64, hints: Arc<Hints>) -> Self {
         Self { beating: tokio::spawn(beat(connection, key, hints)) }
     }
@@ -49,7 +49,7 @@ async fn beat(connection: Arc<SharedConnection>, key: i64, hints: Arc<Hints>) {
                 }
                 (failures, first) = (0, false);
                 serve(&session, key, &hints).await;
-                // Whatever was said while nobody listened is unknown.
+                // Wake-ups sent while the connection was down are lost, so everything is woken up.
                 hints.heard(Hint::ALL);
             }
             Err(error) => {
@@ -61,7 +61,7 @@ async fn beat(connection: Arc<SharedConnection>, key: i64, hints: Arc<Hints>) {
     }
 }
 
-/// Sends hints until the connection is of no use any more.
+/// Sends wake-ups until the connection fails.
 async fn serve(session: &Session, key: i64, hints: &Hints) {
     while session.is_usable() {
         tokio::select! {
@@ -75,7 +75,7 @@ async fn serve(session: &Session, key: i64, hints: &Hints) {
                 tokio::time::sleep(COALESCE).await;
             }
             () = tokio::time::sleep(QUIET) => {
-                // Whoever waits for an answer finds out by itself.
+                // A call that waits for an answer finds a dead connection itself.
                 if !session.is_busy() && session.ask(ANSWER).await.is_err() {
                     tracing::warn!("PostgreSQL does not answer; connecting again");
                     return;

@@ -1,4 +1,5 @@
-//! Reads for people, on a connection of their own: they may scan, the hot ones never do.
+//! Reads for operators, over the connection for slow statements: they may scan tables, hot statements never
+//! do.
 
 mod approvals;
 mod damage;
@@ -8,13 +9,14 @@ mod picture;
 
 use async_trait::async_trait;
 use rhythm_core::event::Event;
-use rhythm_core::graph::NodeType;
 use rhythm_core::{CommandId, RunId, TaskId, TenantId};
 use rhythm_engine::world::{
-    ApprovalQuery, ApprovalRow, AttemptRow, Damage, DamageQuery, DeadLetter, DeadQuery, Health, HistoryQuery,
-    Page, Picture, QueueRow, ReadyWork, Records, RunQuery, RunSummary, Schedule, TagMove, TaskQuery,
-    TaskSummary, VersionRow, WorkerRow, WorkflowPatch, WorkflowRow, WorldResult,
+    ApprovalQuery, ApprovalRow, ArtifactRow, AttemptRow, Damage, DamageQuery, DeadLetter, DeadQuery, Health,
+    HistoryQuery, NumberedVersion, Page, Picture, QueueRow, ReadyWork, Records, RunQuery, RunSummary,
+    Schedule, TagMove, TaskQuery, TaskSummary, VersionRow, WorkerRow, WorkflowPatch, WorkflowRow,
+    WorldResult,
 };
+use rhythm_graph::NodeType;
 
 pub use self::lists::fate;
 use super::{PostgresWorld, artifacts};
@@ -88,6 +90,14 @@ impl Records for PostgresWorld {
 
     async fn versions(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
         lists::versions(&self.reader, tenant, workflow).await
+    }
+
+    async fn version_numbers(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<NumberedVersion>> {
+        artifacts::version_numbers(&self.reader, tenant, workflow).await
+    }
+
+    async fn artifacts(&self, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>> {
+        artifacts::all(&self.reader, tenant).await
     }
 
     async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {

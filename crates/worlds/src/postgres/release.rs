@@ -1,4 +1,4 @@
-//! Claims on runs given back without a transition.
+//! Gives claims on runs back without a transition.
 
 use rhythm_engine::world::{ReleaseOutcome, ReleasedRun};
 
@@ -14,7 +14,7 @@ pub struct Release<'a> {
     pub released: &'a ReleasedRun,
 }
 
-/// Tells whether a run stayed ready.
+/// Returns whether a run stayed ready.
 pub async fn release(session: &Session, now: Option<i64>, given: &[Release<'_>]) -> Result<bool, Fault> {
     let (mut outcome, mut arrived, mut after) = (vec![], vec![], vec![]);
     let (mut code, mut since, mut detail) = (vec![], vec![], vec![]);

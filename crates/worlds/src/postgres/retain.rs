@@ -1,4 +1,4 @@
-//! Making room ahead and behind: next months' partitions, and what ended long enough ago.
+//! Creates partitions for the next months, and deletes runs and tasks that ended long ago.
 
 use rhythm_engine::world::{WorldError, WorldResult};
 
@@ -9,7 +9,7 @@ use super::rows::count;
 use super::session::Session;
 use super::sql;
 
-/// The duties only one process does at a time.
+/// Duties that one process at a time may do. The number is part of the key of an advisory lock.
 #[derive(Clone, Copy)]
 pub enum Duty {
     Partitions = 1,
@@ -17,10 +17,10 @@ pub enum Duty {
     Blobs = 3,
 }
 
-/// DDL waits this long for its lock at most; the next call tries again.
+/// Lock timeout of DDL; the next call tries again.
 const SHORT_WAIT: &str = "SET LOCAL lock_timeout = '500ms'";
 
-/// Partitions for this month and the next two. Tells how many were made.
+/// Creates partitions for this month and the next two. Returns how many.
 pub async fn prepare(office: &Office, now: Option<i64>) -> WorldResult<u64> {
     let made = office
         .run(move |session| async move {
@@ -42,7 +42,8 @@ pub async fn prepare(office: &Office, now: Option<i64>) -> WorldResult<u64> {
     quietly(made)
 }
 
-/// Removes what ended longer ago than `keep`: whole months where possible, the rest row by row.
+/// Deletes runs and tasks that ended longer ago than `keep`: whole months where possible, the rest row by
+/// row.
 pub async fn retain(
     office: &Office,
     now: Option<i64>,
@@ -90,13 +91,13 @@ async fn drop_months(session: &Session, now: Option<i64>, keep: i64, keep_failed
         .await
 }
 
-/// The time, when this process has the duty to itself until its transaction ends.
+/// Takes a duty until the transaction ends. Returns the time, or `None` if another process has the duty.
 pub async fn take(session: &Session, duty: Duty, now: Option<i64>) -> Result<Option<i64>, Fault> {
     let rows = session.query(sql::TRY_DUTY, &[&(duty as i64), &now]).await?;
     Ok(rows[0].get::<_, bool>(0).then(|| rows[0].get(1)))
 }
 
-/// A lock that could not be had in time is no error: the next call tries again.
+/// Treats a lock timeout as nothing done: the next call tries again.
 fn quietly(done: WorldResult<u64>) -> WorldResult<u64> {
     match done {
         Err(WorldError::Unavailable(why)) if why.contains("lock timeout") => Ok(0),

@@ -1,4 +1,4 @@
-//! Rows on their way back: what was stored becomes what the contract speaks of.
+//! Converts rows to types of the contract.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub fn workflow_kind(text: &str) -> WorldResult<WorkflowKind> {
     WorkflowKind::parse(text).ok_or_else(|| damaged("kind of workflow", text))
 }
 
-/// The columns every run is read with.
+/// Reads the columns that every query of runs selects.
 pub fn run_row(row: &Row) -> WorldResult<RunRow> {
     let snapshot: Option<&[u8]> = row.get("snapshot");
     let format: Option<i32> = row.get("format");
@@ -153,7 +153,7 @@ const STATES: [TaskState; 7] = [
     TaskState::Cancelled,
 ];
 
-/// The number a state has in the tables.
+/// Stored number of a state.
 pub fn state_number(state: TaskState) -> i16 {
     STATES.iter().position(|known| *known == state).map_or(0, |place| place as i16)
 }

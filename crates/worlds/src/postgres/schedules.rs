@@ -1,4 +1,4 @@
-//! Schedules: rules that start something again and again. When they fire is the engine's business.
+//! Stores schedules. The engine decides when they fire.
 
 use rhythm_core::Timestamp;
 use rhythm_engine::world::{Control, Controlled, Hint, NewRun, NewTask, Schedule, WorldError};

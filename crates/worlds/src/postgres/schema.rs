@@ -22,6 +22,7 @@ pub const MIGRATIONS: &[Migration] = &[
     migration!(5, "0005_artifacts"),
     migration!(6, "0006_repairs"),
     migration!(7, "0007_views"),
+    migration!(8, "0008_artifacts"),
 ];
 
 /// The schema version this build needs.
@@ -29,16 +30,17 @@ pub fn known() -> i64 {
     MIGRATIONS.last().map_or(0, |migration| migration.version)
 }
 
-/// How a database stands.
+/// Schema version of a database, and the version this build needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaStatus {
     pub version: i64,
     pub known: i64,
-    /// Names of the steps still to apply.
+    /// Names of the migrations still to apply.
     pub pending: Vec<&'static str>,
 }
 
-/// Brings a database up to date. Tells which steps were applied.
+/// Applies the pending migrations and returns their names. Fails if the server cannot be reached, or the
+/// schema does not fit this build.
 pub async fn migrate(url: &str) -> WorldResult<Vec<&'static str>> {
     apply(&Dial::parse(url)?.client(Purpose::Plain).await?).await
 }
@@ -51,7 +53,7 @@ pub async fn schema_status(url: &str) -> WorldResult<SchemaStatus> {
     Ok(SchemaStatus { version, known: known(), pending })
 }
 
-/// Refuses a database that this build cannot work with, or brings it up to date.
+/// Checks the schema. Applies pending migrations if `auto_migrate` is set, otherwise refuses an older schema.
 pub(super) async fn check(client: &Client, auto_migrate: bool) -> WorldResult<()> {
     let applied = applied(client).await?;
     if pending(MIGRATIONS, &applied)?.is_empty() {
@@ -74,7 +76,7 @@ async fn applied(client: &Client) -> WorldResult<Vec<Applied>> {
     Ok(rows.iter().map(|row| Applied { version: row.get(0), checksum: row.get(1) }).collect())
 }
 
-/// One process at a time; each step in a transaction of its own.
+/// Applies pending migrations, one process at a time, each migration in a transaction of its own.
 async fn apply(client: &Client) -> WorldResult<Vec<&'static str>> {
     let told = |error| world_error(&error);
     client.batch_execute("SET statement_timeout = 0; SET lock_timeout = 0").await.map_err(told)?;

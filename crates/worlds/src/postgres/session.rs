@@ -1,5 +1,5 @@
-//! An open connection as one of its users sees it. Users share it: single statements and pipelined transactions are sent as
-//! they come, a transaction of several round trips has the connection to itself (`Alone`).
+//! One user's view of an open connection, which users share. Single statements and pipelined transactions are
+//! sent as they come. A transaction of several round trips has the connection to itself (`Alone`).
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
@@ -20,27 +20,27 @@ use super::errors::Fault;
 use super::link::Param;
 use super::sql::Sql;
 
-/// So long a heartbeat waits for a read on the same connection before it has the server cancel it.
+/// Time a heartbeat waits for a read on the same connection before the read is cancelled.
 const READ_ON: Duration = Duration::from_millis(200);
-/// So often a read that was cancelled for heartbeats is tried.
+/// Tries of a read that is cancelled for heartbeats.
 const TRIES: u32 = 3;
 const CANCEL: Duration = Duration::from_secs(5);
 
-/// What all users of one connection share.
+/// State that all users of one connection share.
 struct Open {
     client: Client,
     dial: Dial,
     base: Purpose,
     suspicion: Suspicion,
-    /// Statements are planned under the settings they first run with, so they are prepared once for each.
+    /// Statements are planned under the settings of their first call, so each is prepared once per settings.
     statements: Mutex<HashMap<(&'static str, bool), Statement>>,
     broken: AtomicBool,
-    /// Held while that is sent which nothing may come between.
+    /// Held while statements are sent that must not be interleaved with others.
     turn: Arc<tokio::sync::Mutex<()>>,
-    /// Calls that wait for an answer, and when the last one got its.
+    /// Number of calls that wait for an answer. `answered_at` is the end of the last one.
     calls: AtomicUsize,
     answered_at: Mutex<Instant>,
-    /// Heartbeats that wait for their turn.
+    /// Number of heartbeats that wait for their turn.
     urgent: AtomicUsize,
     hurry: Notify,
     /// Set when the connection has ended.
@@ -51,9 +51,9 @@ struct Open {
 pub struct Session {
     open: Arc<Open>,
     purpose: Purpose,
-    /// Gives way to heartbeats: it may take long, and they are sent on the same connection.
+    /// Gives way to heartbeats on the same connection, because its statements may be slow.
     yields: bool,
-    /// Has the connection to itself.
+    /// Has the connection to itself, so it holds the turn.
     holds: bool,
 }
 
@@ -105,16 +105,16 @@ impl Session {
     }
 
     pub async fn until_ended(&self) {
-        // An end nobody can tell of any more is one too.
+        // A sender that is gone means the end too.
         let _ = self.open.ended.clone().wait_for(|ended| *ended).await;
     }
 
-    /// What comes before statements that need other settings than the connection has.
+    /// `SET LOCAL` statements to send first, if the connection has other settings.
     fn settings(&self) -> Option<&'static str> {
         (self.purpose != self.open.base).then(|| self.purpose.local_settings())
     }
 
-    /// Begins a transaction with the settings this needs.
+    /// SQL that begins a transaction with the settings it needs.
     pub fn opening(&self) -> String {
         match self.settings() {
             Some(settings) => format!("BEGIN; {settings}"),
@@ -164,7 +164,7 @@ impl Session {
         Err(Fault::Yielded)
     }
 
-    /// One statement, as a transaction of its own when it needs settings of its own.
+    /// Sends one statement, in a transaction if it needs other settings.
     async fn query_alone(
         &self,
         statement: &Statement,
@@ -175,7 +175,7 @@ impl Session {
             return client.query(statement, params).await;
         }
         let opening = self.opening();
-        // Polled in order, and the first poll sends.
+        // The futures are polled in order, and the first poll of each sends it.
         let all = join3(
             client.batch_execute(&opening),
             client.query(statement, params),
@@ -187,7 +187,7 @@ impl Session {
         closed.map(|()| rows)
     }
 
-    /// Waits until nothing else is being sent, and no transaction of others is open.
+    /// Waits until no other user is sending or has a transaction open.
     async fn turn(&self) -> Result<OwnedMutexGuard<()>, Fault> {
         if !self.is_usable() {
             return Err(self.give_up());
@@ -199,7 +199,7 @@ impl Session {
         }
     }
 
-    /// The connection for this user alone, until the returned value is dropped.
+    /// Reserves the connection for this user until the returned value is dropped.
     pub async fn alone(&self) -> Result<Alone, Fault> {
         let turn = self.turn().await?;
         let session = Self { holds: true, ..self.clone() };
@@ -208,7 +208,7 @@ impl Session {
 
     /// Like [`query`](Self::query), and reads on the same connection give way to it.
     pub async fn query_urgently(&self, sql: Sql, params: &[Param<'_>]) -> Result<Vec<Row>, Fault> {
-        // While preparing too, which waits for its turn.
+        // Urgent from here: preparing waits for its turn too.
         let urgent = Urgent::new(&self.open);
         let statement = self.prepare(sql).await?;
         let turn = self.turn().await?;
@@ -216,7 +216,8 @@ impl Session {
         self.sent_in(turn, self.query_alone(&statement, params)).await
     }
 
-    /// Sends what the first poll of `call` sends with nothing in between, and waits for its answer beside others.
+    /// Sends the bytes of the first poll of `call` without interleaving, and waits for the answer beside
+    /// other calls.
     pub async fn sent<T, E: Into<Fault>>(
         &self,
         call: impl Future<Output = Result<T, E>>,
@@ -246,14 +247,15 @@ impl Session {
         self.sent(self.open.client.batch_execute(text)).await
     }
 
-    /// Asks the server whether it is there, while nobody else waits for it.
+    /// Tests whether the server answers, while no other call waits for it.
     pub async fn ask(&self, patience: Duration) -> Result<(), Fault> {
         let turn = self.turn().await?;
         let _turn = turn;
         self.wait(self.open.client.batch_execute(""), Some(patience)).await
     }
 
-    /// Waits for an answer; gives way to heartbeats where it must.
+    /// Waits for an answer. If this session yields, a heartbeat that waits longer than [`READ_ON`] cancels
+    /// the call.
     async fn answered<T, E: Into<Fault>>(
         &self,
         call: impl Future<Output = Result<T, E>>,
@@ -277,13 +279,13 @@ impl Session {
         }
     }
 
-    /// Gives up on a connection that answers nobody at all.
+    /// Waits for an answer, and gives up when the connection has not answered any call for `patience`.
     pub async fn wait<T, E: Into<Fault>>(
         &self,
         call: impl Future<Output = Result<T, E>>,
         patience: Option<Duration>,
     ) -> Result<T, Fault> {
-        // What was given up may have left a transaction open: nothing more may be said in it.
+        // A call that was given up may have left a transaction open: nothing may be sent into it.
         if !self.is_usable() {
             return Err(self.give_up());
         }
@@ -292,7 +294,7 @@ impl Session {
         let _call = Call::new(open);
         let (mut call, began) = (pin!(call), Instant::now());
         loop {
-            // Others may be answered first; a server that answers them is there.
+            // Other calls may be answered first, which shows that the server is alive.
             let until = open.answered_at().max(began) + patience;
             tokio::select! {
                 biased;
@@ -301,7 +303,8 @@ impl Session {
                     if open.answered_at() + patience > Instant::now() {
                         continue;
                     }
-                    // The server would have refused by now: the others wait in vain too, and must not find out one by one.
+                    // The server would have ended the statement by now. This makes all other calls give up at
+                    // once.
                     open.suspicion.raise();
                     return Err(self.give_up());
                 }
@@ -341,7 +344,8 @@ impl Open {
         }
     }
 
-    /// Has the server end what it is at. Whoever calls this holds the turn until it returns, so that nothing else is hit.
+    /// Cancels the running statement. The caller holds the turn until this returns, so no other statement is
+    /// hit.
     async fn cancel(&self) {
         match tokio::time::timeout(CANCEL, self.dial.cancel(&self.client)).await {
             Ok(Ok(())) => {}
@@ -351,11 +355,11 @@ impl Open {
     }
 }
 
-/// What notices when a connection is idle, and does not keep it open.
+/// Measures how long a connection is idle, without keeping it open.
 pub struct WeakSession(Weak<Open>);
 
 impl WeakSession {
-    /// How long nobody has used it; absent when it is gone.
+    /// Idle time, or `None` when the connection is gone.
     pub fn idle_for(&self) -> Option<Duration> {
         self.0.upgrade().map(|open| open.idle_for())
     }
@@ -399,7 +403,8 @@ impl Drop for Urgent<'_> {
     }
 }
 
-/// A read that keeps its turn until it is answered. When its caller goes away before, it is cancelled first.
+/// A read that keeps its turn until it is answered. If its caller is dropped before, the statement is
+/// cancelled first.
 struct Reading {
     open: Arc<Open>,
     turn: Option<OwnedMutexGuard<()>>,
@@ -441,7 +446,7 @@ impl Deref for Alone {
 
 impl Drop for Alone {
     fn drop(&mut self) {
-        // Nobody may go on in a transaction that somebody left.
+        // A transaction that was abandoned must not be continued.
         if self.in_transaction.load(Ordering::Acquire) {
             self.session.open.broken.store(true, Ordering::Release);
         }
@@ -449,7 +454,7 @@ impl Drop for Alone {
 }
 
 impl Alone {
-    /// Runs `work` in a transaction: all of it is kept, or nothing.
+    /// Runs `work` in a transaction: commits if it succeeds, else rolls back.
     pub async fn transact<T>(&self, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
         self.in_transaction.store(true, Ordering::Release);
         self.execute(&self.opening()).await?;
@@ -457,7 +462,8 @@ impl Alone {
             Ok(done) => self.execute("COMMIT").await.map(|()| done),
             Err(fault) => Err(fault),
         };
-        // A rollback that fails leaves a session nobody may use any more; a dead one would not even refuse it.
+        // After a failed rollback the session must not be used. A dead server would not answer it, so it gets
+        // none.
         let over = done.is_ok() || self.is_usable() && self.execute("ROLLBACK").await.is_ok();
         self.in_transaction.store(!over, Ordering::Release);
         if !over {

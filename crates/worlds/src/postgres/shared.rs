@@ -1,5 +1,5 @@
-//! One connection that comes back by itself: it is opened when somebody needs it, again after it broke, and closed when
-//! nobody has needed it for a while.
+//! A connection that reconnects by itself: it is opened when it is needed, opened again after it broke, and
+//! may be closed after an idle time.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -18,10 +18,11 @@ use super::link::full_jitter;
 use super::session::Session;
 use super::{schema, sql};
 
-/// An answer to what is asked while connecting that takes longer will never come.
+/// Time limit of the lock request while connecting.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// What shows that this process is alive, and hears others: an advisory lock of the session, and LISTEN.
+/// Advisory lock and LISTEN of the liveness connection: shows that this process is alive, and receives
+/// wake-ups.
 #[derive(Clone)]
 pub struct Vital {
     pub key: i64,
@@ -32,7 +33,7 @@ pub struct SharedConnection {
     dial: Dial,
     base: Purpose,
     vital: Option<Vital>,
-    /// Closed after so long without a call.
+    /// Idle time after which it is closed.
     idle: Option<Duration>,
     attempts: AtomicU64,
     state: tokio::sync::Mutex<State>,
@@ -60,8 +61,8 @@ impl SharedConnection {
         Self { idle: Some(idle), ..self }
     }
 
-    /// Connects for the first time, which tells why it cannot. Checks the schema on the way when told whether it may be
-    /// brought up to date.
+    /// Connects for the first time, and fails with the reason. With `auto_migrate` it also checks the schema;
+    /// `Some(true)` applies pending migrations.
     pub async fn start(self: &Arc<Self>, auto_migrate: Option<bool>) -> WorldResult<()> {
         let mut state = self.state.lock().await;
         let session = self.open(auto_migrate).await?;
@@ -75,7 +76,7 @@ impl SharedConnection {
         if let Some(session) = state.session.as_ref().filter(|session| session.is_usable()) {
             return Ok(session.clone());
         }
-        // Somebody failed to connect while this call waited for its turn: its answer is ours too.
+        // Another call failed to connect while this one waited: return its error.
         if self.attempts.load(Ordering::Acquire) != seen
             && let Some(error) = &state.last_error
         {
@@ -84,7 +85,7 @@ impl SharedConnection {
         if let Some(gate) = state.not_before {
             tokio::time::sleep_until(gate).await;
         }
-        // The old connection is closed before there is a new one.
+        // Closes the old connection before opening a new one.
         state.session = None;
         let opened = self.open(None).await.map_err(while_at_work);
         self.attempts.fetch_add(1, Ordering::Release);
@@ -107,7 +108,7 @@ impl SharedConnection {
     }
 
     async fn open(self: &Arc<Self>, auto_migrate: Option<bool>) -> WorldResult<Session> {
-        // What is suspected while this connects is suspected of this too.
+        // Taken first: a suspicion that is raised while connecting applies to this session too.
         let (dial, suspicion) = (self.dial.clone(), self.dial.suspicion());
         let (client, mut connection) = dial.connect().await?;
         let (end, ended) = watch::channel(false);
@@ -172,7 +173,8 @@ impl SharedConnection {
     }
 }
 
-/// A server that is full, or whose certificate has expired, is a reason not to start, and no reason to end.
+/// A server without free connections, or with an expired certificate, prevents a start. A running process
+/// keeps trying.
 fn while_at_work(error: WorldError) -> WorldError {
     match error {
         WorldError::Crowded(why) | WorldError::Untrusted(why) => WorldError::Unavailable(why),
@@ -185,7 +187,7 @@ async fn take_lock(client: &Client, key: i64) -> WorldResult<()> {
     client.batch_execute(&format!("LISTEN {CHANNEL}")).await.map_err(told)?;
     let row = client.query_one(sql::TRY_LOCK.text, &[&key]).await.map_err(told)?;
     if !row.get::<_, bool>(0) {
-        // The server has not noticed yet that our last connection is gone; nobody else has this key.
+        // The server has not noticed yet that our last connection is gone. No other handle has this key.
         client.query(sql::END_HOLDER.text, &[&key]).await.map_err(|error| world_error(&error))?;
         return Err(WorldError::Unavailable("this handle's advisory lock is still taken".into()));
     }

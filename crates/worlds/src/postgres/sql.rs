@@ -28,6 +28,10 @@ statements! {
     STORE_VERSION = "store_version";
     CURRENT_VERSION = "current_version";
     HAS_VERSION = "has_version";
+    PUT_ARTIFACT = "put_artifact";
+    REMOVE_ARTIFACT = "remove_artifact";
+    ARTIFACTS = "artifacts";
+    VERSION_NUMBERS = "version_numbers";
     TAGS = "tags";
     TAG_HISTORY = "tag_history";
     MOVE_TAG = "move_tag";
@@ -100,6 +104,9 @@ statements! {
     FORGET_FAILED = "forget_failed";
     READ_LETTER = "read_letter";
     REVIVE_TASKS = "revive_tasks";
+    DELETE_LOCK = "delete_lock";
+    DELETE_BLOCKED = "delete_blocked";
+    DELETE_RUNS = "delete_runs";
     DISMISS_RUN = "dismiss_run";
     DISCARD_LETTER = "discard_letter";
     TASK_OWNER = "task_owner";

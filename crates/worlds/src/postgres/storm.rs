@@ -1,14 +1,15 @@
-//! From where sweeps, and lines of runs that are woken up, look for due timers while more of them are due than one takes. What has fired stays in the index until
-//! it is vacuumed away: reading past a hundred thousand entries takes longer than firing the next timers.
+//! Scan position for due timers during a timer burst, for sweeps and for claims of sleeping runs. Timers that
+//! have fired stay in the index until they are vacuumed: reading past 100,000 entries takes longer than
+//! firing the next timers.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A timer's place in the index: its time, its number.
+/// Position of a timer in the index: due time, number.
 pub type Place = (i64, i64);
 
 pub const BEGINNING: Place = (i64::MIN, i64::MIN);
-/// What was passed over because it was locked, or committed late, waits no longer than this for a look from the beginning.
+/// Pause between scans from the beginning, which find timers that were locked or committed late.
 const LOOK_AT_ALL_EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Default)]
@@ -26,7 +27,7 @@ impl Storm {
         front.map_or(BEGINNING, |front| front.place)
     }
 
-    /// After a look `from` there the next may begin at `to`, if `more` may be due and any was found.
+    /// Records a scan that began at `from`. The next one begins at `to` if more timers may be due.
     pub fn moved(&self, from: Place, to: Option<Place>, more: bool) {
         let mut front = self.lock();
         let looked_at_all = match *front {

@@ -1,5 +1,5 @@
-//! The world's time: the database's clock, unless a test injects one. Statements take it as a parameter that is
-//! absent when the database is to read its own.
+//! The world's time: the database's clock, unless a test injects one. Statements take the injected time as a
+//! parameter; NULL makes the database read its own clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use rhythm_core::Timestamp;
 use rhythm_engine::world::Clock;
 
-/// Milliseconds; longer than any statement may take.
+/// Milliseconds; longer than a statement of a hot session may run.
 const SET_BACK: i64 = 15_000;
 
 pub struct Time {
     clock: Option<Arc<dyn Clock>>,
-    /// The latest time this handle has seen; an injected clock never goes back behind it, the database's only when it is
-    /// set back.
+    /// Latest time this handle has seen. An injected clock never goes back behind it, the database's clock
+    /// only if it was set back.
     high_water: AtomicI64,
 }
 
@@ -29,13 +29,13 @@ impl Time {
 
     pub fn saw(&self, at: Timestamp) {
         let before = self.high_water.fetch_max(at.millis(), Ordering::AcqRel);
-        // No answer takes that long: the database's clock was set back, and what it says now is the time.
+        // No answer is this old, so the database's clock was set back. Its new time counts.
         if self.clock.is_none() && at.millis() + SET_BACK < before {
             self.high_water.store(at.millis(), Ordering::Release);
         }
     }
 
-    /// The latest time seen, for answers that asked the database nothing about it.
+    /// Latest time seen, for answers without a query of the time.
     pub fn last(&self) -> Timestamp {
         Timestamp::from_millis(self.param().unwrap_or_else(|| self.high_water.load(Ordering::Acquire)))
     }

@@ -1,4 +1,5 @@
-//! TLS to PostgreSQL: what `sslmode` and its companions mean, and how the server's certificate is judged.
+//! TLS to PostgreSQL: the meaning of `sslmode` and related settings, and the check of the server's
+//! certificate.
 
 use std::error::Error;
 use std::fmt;
@@ -27,14 +28,14 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect};
 use tokio_rustls::TlsConnector;
 
-/// The names of `psql`, each stricter than the one before.
+/// TLS modes with the names of `psql`, each stricter than the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
     Disable,
     /// Encrypts when the server can.
     #[default]
     Prefer,
-    /// Encrypts, and asks nobody who is at the other end.
+    /// Encrypts, but does not check the server's certificate.
     Require,
     VerifyCa,
     VerifyFull,
@@ -43,20 +44,20 @@ pub enum Mode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Root {
     File(PathBuf),
-    /// What the operating system trusts.
+    /// The authorities that the operating system trusts.
     System,
 }
 
-/// What a URL and the environment say about TLS.
+/// TLS settings of a URL and the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsSettings {
     pub mode: Option<Mode>,
     pub root: Option<Root>,
     pub certificate: Option<PathBuf>,
     pub key: Option<PathBuf>,
-    /// The name of the host is not sent in the clear.
+    /// Does not send the host name in the clear (SNI).
     pub without_sni: bool,
-    /// TLS from the first byte, which needs a name for the protocol.
+    /// Begins TLS with the first byte, which requires ALPN.
     pub direct: bool,
 }
 
@@ -64,7 +65,7 @@ impl Mode {
     pub fn parse(name: &str) -> WorldResult<Self> {
         Ok(match name {
             "disable" => Self::Disable,
-            // As strict as `allow` promises, and encrypted more often.
+            // As strict as `allow`, and encrypted more often.
             "allow" | "prefer" => Self::Prefer,
             "require" => Self::Require,
             "verify-ca" => Self::VerifyCa,
@@ -87,8 +88,8 @@ impl Mode {
 }
 
 impl TlsSettings {
-    /// What holds in the end: the system's certificates are only good for the whole check, and a root that was named for
-    /// `require` is there to be used.
+    /// Returns the effective mode. System roots need `verify-full`, and `require` with a root file means
+    /// `verify-ca`. Fails for settings that contradict each other.
     pub fn mode(&self) -> WorldResult<Mode> {
         match (self.mode, &self.root) {
             (None | Some(Mode::VerifyFull), Some(Root::System)) => Ok(Mode::VerifyFull),
@@ -104,7 +105,7 @@ impl TlsSettings {
     }
 }
 
-/// Makes connections encrypted. Without a configuration it is never asked to.
+/// Encrypts connections. Without a configuration, encryption is never requested.
 #[derive(Clone)]
 pub struct Tls {
     config: Option<Arc<ClientConfig>>,
@@ -164,7 +165,7 @@ fn unreadable(setting: &str, file: &Path, wanted: &str, why: &dyn fmt::Display) 
     WorldError::Invalid(format!("{setting}={}: no {wanted} could be read: {why}", file.display()))
 }
 
-/// Why a handshake was ended, for the reader of an error.
+/// Reason for a failed handshake, as text for an error.
 #[derive(Clone, Debug)]
 pub struct Refusal(pub String);
 
@@ -176,10 +177,10 @@ impl fmt::Display for Refusal {
 
 impl Error for Refusal {}
 
-/// How far the server's certificate is checked.
+/// Checks the server's certificate as far as the mode asks for.
 #[derive(Debug)]
 struct Verifier {
-    /// Absent when anybody will do.
+    /// `None` accepts every certificate.
     trust: Option<Trust>,
     algorithms: WebPkiSupportedAlgorithms,
 }
@@ -187,9 +188,9 @@ struct Verifier {
 #[derive(Debug)]
 struct Trust {
     roots: RootCertStore,
-    /// A server may have one of these itself.
+    /// Certificates of the root file; a server may present one of them itself.
     named: Vec<CertificateDer<'static>>,
-    /// What the certificates come from, for errors.
+    /// Origin of the roots, for errors.
     from: String,
     with_name: bool,
 }
@@ -293,7 +294,8 @@ fn about_time(why: &CertificateError) -> Option<&'static str> {
     }
 }
 
-/// Whether the version is left out, which means the first. What is no certificate is somebody else's to refuse.
+/// Whether a certificate has no version field, which means version 1. The parser refuses malformed input
+/// later.
 fn is_version_one(certificate: &[u8]) -> bool {
     fn inside(der: &[u8]) -> Option<&[u8]> {
         let (0x30, length) = (*der.first()?, *der.get(1)?) else { return None };
@@ -329,7 +331,7 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
         match self.trust {
             Some(_) => verify_tls12_signature(message, certificate, signed, &self.algorithms),
-            // Where anybody will do, anybody's key does, of whatever form.
+            // A mode that accepts every certificate accepts every key, in any form.
             None => Ok(HandshakeSignatureValid::assertion()),
         }
     }
@@ -385,7 +387,7 @@ impl TlsConnect<Socket> for Handshake {
     }
 }
 
-/// What a failed handshake, or a failed read after it, says about certificates.
+/// Returns what the error of a handshake, or of a read after it, says about TLS.
 pub fn refusal(error: &io::Error) -> Option<Refusal> {
     match error.get_ref()?.downcast_ref::<rustls::Error>()? {
         rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(why))) => {

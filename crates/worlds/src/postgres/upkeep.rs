@@ -1,4 +1,4 @@
-//! Background duties. Every process may run them at once.
+//! Background duties. Every process may run them concurrently.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,11 +17,11 @@ use super::time::Time;
 use super::watermark::Watermark;
 use crate::patience::{BEFORE_EXPIRY, Patience};
 
-/// A sweep that failed after so long was too much for the server.
+/// A sweep that fails after this time was too slow for the server.
 const TOO_LONG: Duration = Duration::from_secs(5);
 
-/// How much is ready. Counting reads past all that was worked off, which stays while anybody holds a snapshot from before;
-/// once that takes long, the last count does for a while (`fronts.rs` has the same for claims).
+/// Cached count of ready work. Counting reads past dead tuples, which stay in the index while an old snapshot
+/// is open. When that gets slow, the last count is used for a while (`fronts.rs` does the same for claims).
 #[derive(Default)]
 pub struct Ready(Mutex<Option<Count>>);
 
@@ -32,13 +32,13 @@ struct Count {
     until: Instant,
 }
 
-/// Counting may take so long each time, or one part in so many of all time, as far as that is no longer than [`AT_MOST`].
+/// A count slower than this is used for SHARE times its duration, but at most [`AT_MOST`].
 const CHEAP: Duration = Duration::from_millis(3);
 const SHARE: u32 = 50;
 const AT_MOST: Duration = Duration::from_secs(10);
 
 impl Ready {
-    /// Absent when it is time to count.
+    /// Returns the cached counts, or `None` when it is time to count.
     fn known(&self) -> (Option<i64>, Option<i64>) {
         let count = *self.lock();
         let count = count.filter(|count| Instant::now() < count.until);
@@ -57,9 +57,9 @@ impl Ready {
 
 pub struct Swept {
     pub report: UpkeepReport,
-    /// Freed tasks that somebody wants stopped.
+    /// Freed tasks with a cancel flag.
     pub unwanted: Vec<(TenantId, TaskId)>,
-    /// Since when what was made ready counts as ready.
+    /// Earliest ready time of what was made ready.
     pub runs_since: Option<i64>,
     pub tasks_since: Option<i64>,
 }
@@ -76,9 +76,9 @@ pub async fn sweep(
         Some(_) => (i64::MAX, i64::MAX),
         None => (patience.limit(), patience.listened()),
     };
-    // Who is told the time is told exactly.
+    // With an injected test clock, count every time: the cache is for production only.
     let (runs, tasks) = if injected.is_some() { (None, None) } else { ready.known() };
-    // An old count must not keep a storm from going on.
+    // An old count may use at most half of the quota, so that it cannot stop a timer burst.
     let half = |count: i64, most: usize| count.min(most as i64 / 2);
     let (runs, tasks) =
         (runs.map(|count| half(count, most_runs)), tasks.map(|count| half(count, most_tasks)));
@@ -113,13 +113,13 @@ pub async fn sweep(
     watermark.moved((from, judged_by), row.get("all_late"), took);
     let first = row.get::<_, Option<i64>>("first_due").zip(row.get("first_seq"));
     storm.moved(place, first, row.get::<_, Option<i64>>("next_due").is_some_and(|due| due <= now));
-    // A sweep beside lines that are woken up counts no further than one.
+    // A sweep during a timer burst may ready one run only, and counts no further than that.
     if runs.is_none() && most_runs >= most_tasks {
         let took = Duration::from_micros(count(row.get("counting")));
         ready.counted(row.get("ready_runs"), row.get("ready_tasks"), took);
     }
     hints.send(Hint { runs: row.get("new_runs"), tasks: row.get("new_tasks"), cancels: false });
-    // Freed claims of tasks that somebody wants stopped: they are not to be tried again.
+    // The caller cancels freed tasks with a cancel flag, so that they are not tried again.
     let tenants: Vec<String> = row.get("unwanted_tenants");
     let tasks: Vec<String> = row.get("unwanted_tasks");
     let unwanted = tenants.into_iter().map(TenantId).zip(tasks.into_iter().map(TaskId)).collect();
@@ -127,7 +127,7 @@ pub async fn sweep(
     Ok(Swept { report, unwanted, runs_since: row.get("runs_since"), tasks_since: row.get("tasks_since") })
 }
 
-/// The columns that tell whether there is work.
+/// Reads the columns that say whether there is work.
 fn report(row: &Row) -> UpkeepReport {
     UpkeepReport {
         at: Timestamp::from_millis(row.get("now")),
@@ -152,7 +152,7 @@ pub async fn find_stuck(
     Ok(UpkeepReport { stuck: rows.iter().filter_map(found).collect(), ..at(&rows) })
 }
 
-/// These statements tell the time in the first column of every row, and have one.
+/// Reads the time from the first column. These statements return at least one row.
 fn at(rows: &[Row]) -> UpkeepReport {
     let at = rows.first().map_or(0, |row| row.get(0));
     UpkeepReport { at: Timestamp::from_millis(at), ..UpkeepReport::default() }

@@ -1,4 +1,5 @@
-//! What a world URL says beyond what the PostgreSQL client understands, and what the environment adds to it, as for `psql`.
+//! Parses world URLs: parameters that the PostgreSQL client does not know, and settings from the environment,
+//! as in `psql`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,13 +9,13 @@ use tokio_postgres::config::{Host, SslNegotiation};
 
 use super::tls::{Mode, Root, TlsSettings};
 
-/// More connections than any process has use for.
+/// Largest allowed number of connections.
 const MOST: usize = 64;
 
-/// Reads an environment variable; tests give their own.
+/// Reads an environment variable; tests pass their own function.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// A URL taken apart.
+/// A parsed URL.
 #[derive(Debug)]
 pub struct Url {
     pub config: Config,
@@ -32,7 +33,7 @@ impl Url {
         });
         let (mut connections, mut passfile) = (None, None);
         let mut tls = TlsSettings::default();
-        // What the URL says comes last, and holds.
+        // The URL comes last, so it overrides the environment.
         for (key, value) in of_environment.chain(ours) {
             match key {
                 "connections" => connections = Some(count(&value)?),
@@ -65,9 +66,9 @@ const FROM_ENVIRONMENT: [(&str, &str); 5] = [
     ("PGSSLKEY", "sslkey"),
 ];
 
-/// The URL without the parameters that are ours, and those.
+/// Splits a URL into one without our parameters, and our parameters.
 fn split(url: &str) -> WorldResult<(String, Vec<(&'static str, String)>)> {
-    // A password may hold a question mark: parameters come after the host.
+    // A password may hold a question mark, so search for parameters after the `@`.
     let host = url.find('@').map_or(0, |at| at + 1);
     let Some(begin) = url[host..].find('?').map(|at| host + at) else { return Ok((url.to_owned(), vec![])) };
     let (mut theirs, mut ours) = (Vec::new(), Vec::new());
@@ -105,7 +106,7 @@ fn bad(why: String) -> WorldError {
     WorldError::BadUrl(why)
 }
 
-/// `PGPASSWORD`, else the line of the password file that fits.
+/// Returns `PGPASSWORD`, else the password of the first line that fits in the password file.
 fn password(config: &Config, passfile: Option<PathBuf>, environment: Environment<'_>) -> Option<String> {
     if let Some(password) = environment("PGPASSWORD").filter(|password| !password.is_empty()) {
         return Some(password);
@@ -128,7 +129,8 @@ fn password(config: &Config, passfile: Option<PathBuf>, environment: Environment
     text.lines().find_map(|line| fitting(line, &wanted))
 }
 
-/// The password of a line `host:port:database:user:password`; `*` fits all, and `\` takes the next character as it is.
+/// Returns the password of a line `host:port:database:user:password` that fits. `*` fits everything, and `\`
+/// takes the next character literally.
 fn fitting(line: &str, wanted: &[String; 4]) -> Option<String> {
     if line.starts_with('#') {
         return None;

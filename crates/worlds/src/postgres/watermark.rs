@@ -1,33 +1,34 @@
-//! From where sweeps look for claims that ran out: what was worked off stays in the index while anybody holds a snapshot from before.
+//! Scan position for expired claims. Entries of freed claims stay in the index while an old snapshot is open.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Claims that ran out are looked for from the beginning no more often than this, and for one part in so many of the time:
-/// that reads past every claim there ever was, while anybody holds a snapshot from before.
+/// Shortest pause in milliseconds between scans from the beginning. Such a scan reads past every claim there
+/// ever was while an old snapshot is open, so the pause is also at least RESCAN_SHARE times its duration.
 const RESCAN: i64 = 60_000;
 const RESCAN_SHARE: i64 = 50;
-/// A claim is written with a time in its future, so whoever wrote one that ran out long ago was slow to commit, or somebody had it
-/// locked; sweeps see it for so long, and then those from the beginning.
+/// Milliseconds that the position stays behind. A claim is written with an expiry in the future. An older
+/// expiry shows up only if its commit was slow or its row was locked: sweeps find it within this margin,
+/// scans from the beginning find the rest.
 const MARGIN: i64 = 30_000;
-/// The same when much was worked off: every claim of that time is read past again.
+/// The margin while the index is bloated: every sweep reads past all entries within it.
 const MARGIN_IN_ROT: i64 = 1_000;
-/// A sweep that takes longer reads past much.
+/// A sweep slower than this is scanning mostly dead tuples.
 const IN_ROT: Duration = Duration::from_millis(10);
 
-/// Up to where claims that ran out were looked for: dead index entries before it need not be passed again.
+/// Position up to which expired claims were freed. Dead index entries before it are skipped.
 #[derive(Default)]
 pub struct Watermark {
     looked_to: AtomicI64,
-    /// When to begin at the beginning again.
+    /// World time of the next scan from the beginning.
     rescan_at: AtomicI64,
     swept_at: AtomicI64,
-    /// When workers were last looked for.
+    /// Time of the last search for dead workers.
     judged: Mutex<Option<Instant>>,
 }
 
-/// Workers are looked for no more often than this.
+/// Shortest pause between two searches for dead workers.
 const JUDGE_EVERY: Duration = Duration::from_millis(200);
 
 impl Watermark {
@@ -44,24 +45,26 @@ impl Watermark {
         is_time
     }
 
-    /// A sweep looked for what ran out `from` there to `now`, and found all of it or as much as it may take.
+    /// Records a sweep of expiries `from` to `now`. `all`: it found every expired claim, and did not stop at
+    /// its limit.
     pub fn moved(&self, (from, now): (i64, i64), all: bool, took: Duration) {
         if from == 0 {
             self.rest(now, took);
         }
         let before = self.swept_at.swap(now, Ordering::AcqRel);
-        // A clock that was set back makes everything known useless.
+        // After the clock was set back, the position is useless.
         if now >= self.rescan_at.load(Ordering::Acquire) || now + MARGIN_IN_ROT < before {
             self.looked_to.store(0, Ordering::Release);
         } else if all {
             let margin = if took > IN_ROT { MARGIN_IN_ROT } else { MARGIN };
-            // Every claim is seen twice.
+            // The position is the end of the sweep before, so every claim is seen twice.
             let seen = if before == 0 { now } else { now.min(before) };
             self.looked_to.store(seen - margin, Ordering::Release);
         }
     }
 
-    /// The server gave up a search from the beginning: sweeps go on with what runs out from now on.
+    /// Records a scan from the beginning that the server cancelled. Sweeps go on with claims that expire from
+    /// now on.
     pub fn gave_up(&self, now: i64, took: Duration) {
         self.rest(now, took);
         self.looked_to.store(now - MARGIN, Ordering::Release);

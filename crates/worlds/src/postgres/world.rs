@@ -1,4 +1,4 @@
-//! A handle on a PostgreSQL world: its connections, and which of them answers what.
+//! A handle on a PostgreSQL world: its connections, and which one serves which call.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,27 +29,29 @@ use super::{beats, blobs, claims, commit, control, desk, fronts, retain, sql, up
 use crate::blob_codec;
 use crate::patience::Patience;
 
-/// How often opening is tried again. Short: whoever named the wrong server wants to hear of it.
+/// Retries while opening. Few, so that a wrong server is reported soon.
 const TRIES: u32 = 3;
 const OPENING: Duration = Duration::from_secs(2);
 
-/// A commit costs by itself, and goes on beside what others ask for: with fewer, others wait hardly less.
+/// Runs, and tasks, that become ready or are woken up together during a timer burst. A commit has a fixed
+/// cost, and other requests run beside it: a smaller number would hardly shorten their wait.
 const STORM_LINE: usize = 32;
 
-/// How a world is opened.
+/// Options for opening a world.
 #[derive(Clone)]
 pub struct PostgresOptions {
     /// Replaces the database's clock, for tests.
     pub clock: Option<Arc<dyn Clock>>,
-    /// Brings an older database up to date; otherwise it is refused.
+    /// Applies pending migrations; otherwise an older schema is refused.
     pub auto_migrate: bool,
-    /// Batches of transitions that are under way at once.
+    /// Number of batches of transitions under way at once.
     pub lanes: usize,
-    /// How many connections to take, unless the URL says so.
+    /// Number of connections, unless the URL sets it.
     pub connections: Option<usize>,
-    /// After so long without use the connection for what may take long is closed.
+    /// Idle time after which the connection for slow statements is closed.
     pub idle: Duration,
-    /// A look for ready work that takes longer in the server is not made whole each time (`fronts.rs`).
+    /// Server time above which a scan for ready work counts as slow; the next ones then begin at a cursor
+    /// (`fronts.rs`).
     pub cheap_look: Duration,
 }
 
@@ -66,9 +68,9 @@ impl Default for PostgresOptions {
     }
 }
 
-/// A handle; as long as it lives, the workers registered through it count as alive.
+/// A handle on a PostgreSQL world. The workers registered through it count as alive only while it exists.
 pub struct PostgresWorld {
-    /// What may take long: reads, retention, looks at everything.
+    /// Slow statements: reads, retention, full scans.
     pub(super) reader: Link,
     pub(super) time: Arc<Time>,
     hints: Arc<Hints>,
@@ -77,7 +79,7 @@ pub struct PostgresWorld {
     desk: Lane<DeskJob>,
     finishes: Lane<DeskJob>,
     claims: Link,
-    /// For sweeps, and what else takes long when much was worked off.
+    /// For sweeps and claims that dead tuples make slow.
     slow: Link,
     beats: Link,
     sweeps: Haste,
@@ -88,7 +90,7 @@ pub struct PostgresWorld {
     archive: Office,
     watermark: Watermark,
     storm: Storm,
-    /// The same for claims of what is due, which pass over what only sweeps may fire.
+    /// Like `storm`, for `find_due`, which skips timers that only sweeps may fire.
     woken: Storm,
     ready: Ready,
     patience: Patience,
@@ -97,7 +99,8 @@ pub struct PostgresWorld {
 }
 
 impl PostgresWorld {
-    /// A session that the server ends while the world opens is no reason to give up: a start must not depend on luck.
+    /// Opens a world. Retries a few times within 2 s if the server is unavailable or full, so that a session
+    /// the server ends while opening does not fail the start. Other errors are returned at once.
     pub async fn connect(url: &str, options: PostgresOptions) -> WorldResult<Self> {
         let dial = Dial::parse(url)?;
         let (began, mut tries) = (Instant::now(), 0);
@@ -117,7 +120,7 @@ impl PostgresWorld {
     async fn open(dial: Dial, options: PostgresOptions) -> WorldResult<Self> {
         let time = Arc::new(Time::new(options.clock));
         let hints = Arc::new(Hints::default());
-        // Positive, and apart from the small numbers other programs like to lock.
+        // Positive, and apart from the small numbers that other programs lock.
         let lock_key = (random() >> 2) as i64 | 1 << 40;
         let count = dial.connections().or(options.connections).unwrap_or(layout::CONNECTIONS);
         let layout = Layout::new(&dial, count, Vital { key: lock_key, hints: hints.clone() }, options.idle);
@@ -326,12 +329,12 @@ impl PostgresWorld {
             let request =
                 ControlRequest { tenant, actor: Actor::system(), control: Control::CancelTask { task } };
             match self.control(request).await {
-                // Somebody else took care of it.
+                // The task is gone already.
                 Ok(_) | Err(WorldError::NotFound(_)) => {}
                 Err(error) => return Err(error),
             }
         }
-        // A freed task that was cancelled is not ready, but the run it answered to may be.
+        // A cancelled task is not ready, but the run that got its answer may be.
         if looked_too_early {
             let seen = upkeep::glance(&self.claims, self.time.param()).await?;
             (report.runs_ready, report.tasks_ready) = (seen.runs_ready, seen.tasks_ready);

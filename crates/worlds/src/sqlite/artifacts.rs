@@ -1,13 +1,14 @@
-//! Tags, and patches of workflows.
+//! Artifacts, tags, and patches of workflows.
 
 use rhythm_core::{Actor, TenantId};
 use rhythm_engine::world::{
-    Controlled, Definition, NewTagMove, NewWorkflowPatch, Register, TagMove, TagTarget, WorkflowPatch,
-    WorldError, WorldResult, moved_meanwhile,
+    ArtifactRow, Controlled, Definition, NewArtifact, NewTagMove, NewWorkflowPatch, NumberedVersion,
+    Register, TagMove, TagTarget, WorkflowPatch, WorldError, WorldResult, moved_meanwhile,
 };
 use rusqlite::params;
 
-use super::definitions::register;
+use super::control::changed_if;
+use super::definitions::{register, use_blobs};
 use super::sql::{Columns, Sql, int, size, sql};
 use super::tx::Tx;
 
@@ -39,6 +40,35 @@ fn patch(row: &mut Columns<'_>) -> rusqlite::Result<WorkflowPatch> {
         version: row.id()?,
         operations: row.payload()?,
         inverse: row.payload()?,
+    })
+}
+
+pub fn put(tx: &Tx<'_>, tenant: &TenantId, actor: &Actor, new: &NewArtifact) -> WorldResult<Controlled> {
+    let NewArtifact { blob, name } = new;
+    if !use_blobs(tx, tenant, std::slice::from_ref(&blob.hash))?.is_empty() {
+        return Err(WorldError::NotFound(format!("blob {}", blob.hash)));
+    }
+    let row = params![tenant.as_str(), blob.hash, name, int(blob.bytes), actor.0, tx.now.millis()];
+    Ok(changed_if(tx.run(sql!("artifacts", "put"), row)? > 0))
+}
+
+pub fn remove(tx: &Tx<'_>, tenant: &TenantId, hash: &str) -> WorldResult<Controlled> {
+    match tx.run(sql!("artifacts", "remove"), params![tenant.as_str(), hash])? {
+        0 => Err(WorldError::NotFound(format!("artifact {hash}"))),
+        _ => Ok(Controlled::Done),
+    }
+}
+
+pub fn all(sql: Sql<'_>, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>> {
+    sql.all(sql!("artifacts", "all"), params![tenant.as_str()], |row| {
+        let (hash, name, bytes) = (row.take()?, row.take()?, row.count()?);
+        Ok(ArtifactRow { hash, name, bytes, at: row.time()?, actor: Actor(row.take()?) })
+    })
+}
+
+pub fn version_numbers(sql: Sql<'_>, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<NumberedVersion>> {
+    sql.all(sql!("artifacts", "version_numbers"), params![tenant.as_str(), workflow], |row| {
+        Ok(NumberedVersion { number: row.count()?, version: row.id()? })
     })
 }
 

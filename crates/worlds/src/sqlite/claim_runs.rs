@@ -1,4 +1,4 @@
-//! Claiming ready runs with the messages that wait for them, and finding those that a due timer wakes up.
+//! Claims ready runs with their waiting messages, and finds runs that a due timer wakes up.
 
 use std::cmp::Reverse;
 
@@ -62,7 +62,7 @@ fn ready_of_all(tx: &Tx<'_>, request: &ClaimRuns) -> WorldResult<Vec<i64>> {
     Ok(ready.into_iter().map(|(_, key)| key).collect())
 }
 
-/// Runs that sleep until a timer which is due.
+/// Finds runs that sleep until a timer that is due.
 pub fn find_due(sql: Sql<'_>, now: Timestamp, request: &FindDue) -> WorldResult<FoundDue> {
     let kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.as_str()).collect();
     let (kinds, workflows) = (json(&kinds), json(&request.workflows));
@@ -74,7 +74,7 @@ pub fn find_due(sql: Sql<'_>, now: Timestamp, request: &FindDue) -> WorldResult<
     Ok(FoundDue { at: now, runs })
 }
 
-/// What an earlier call took whose answer was lost.
+/// Returns the runs that an earlier call claimed and still holds, if its answer was lost. Renews their lease.
 fn claimed_before(tx: &Tx<'_>, request: &ClaimRuns) -> WorldResult<Option<Vec<ClaimedRun>>> {
     if !request.ask.again {
         return Ok(None);
@@ -90,12 +90,13 @@ fn claimed_before(tx: &Tx<'_>, request: &ClaimRuns) -> WorldResult<Option<Vec<Cl
     Ok(Some(runs).filter(|runs| !runs.is_empty()))
 }
 
-/// Runs whose later time has come; there is no other way to find them but to look.
+/// Makes runs ready whose release time (`Later`) has come. They have no timer, so claims and sweeps look for
+/// them.
 pub fn ready_what_is_due(tx: &Tx<'_>) -> WorldResult<usize> {
     tx.run(sql!("claim_runs", "ready_due"), params![tx.now.millis()])
 }
 
-/// Which programs have ready runs: one look into the index each, however many runs wait behind them.
+/// Returns the programs with ready runs, with one index lookup for each, however many runs are ready.
 pub fn ready_programs(tx: &Tx<'_>, tenant: &str) -> WorldResult<Vec<(String, String)>> {
     let mut found: Vec<(String, String)> = Vec::new();
     loop {
@@ -116,7 +117,7 @@ fn claim(tx: &Tx<'_>, request: &ClaimRuns, key: i64) -> WorldResult<ClaimedRun> 
     claimed(tx, key)
 }
 
-/// A run that was just claimed.
+/// Reads a run that was just claimed.
 fn claimed(tx: &Tx<'_>, key: i64) -> WorldResult<ClaimedRun> {
     let row = |row: &mut Columns<'_>| {
         Ok((rows::run_row(row)?, row.take::<bool>()?, row.count()?, row.take::<u32>()?))
@@ -128,7 +129,8 @@ fn claimed(tx: &Tx<'_>, key: i64) -> WorldResult<ClaimedRun> {
     Ok(ClaimedRun { run, claim, messages, more, deliveries })
 }
 
-/// What waits for a run, in arrival order; when there is too much, what can be consumed now comes first.
+/// Returns the messages that wait for a run, in arrival order, and whether there are more. If there are too
+/// many, consumable ones come first.
 fn messages(tx: &Tx<'_>, key: i64, run: &RunRow, started: bool) -> WorldResult<(Vec<Message>, bool)> {
     let mut messages = Vec::new();
     if !started {

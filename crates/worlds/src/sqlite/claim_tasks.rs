@@ -1,4 +1,4 @@
-//! Claiming ready tasks, and those whose deadline has passed.
+//! Claims ready tasks, and tasks whose deadline has passed.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -11,7 +11,7 @@ use super::rows;
 use super::sql::{Columns, number, size, sql};
 use super::tx::Tx;
 
-/// Priority, then age, then creation.
+/// Sort key: priority, then age, then creation.
 type Order = (Reverse<i32>, Timestamp, i64);
 
 fn order(row: &mut Columns<'_>) -> rusqlite::Result<Order> {
@@ -49,7 +49,7 @@ pub fn claim_tasks(tx: &Tx<'_>, request: &ClaimTasks) -> WorldResult<ClaimedTask
     Ok(ClaimedTasks { at: tx.now, tasks, runs })
 }
 
-/// What an earlier call took and still holds.
+/// Returns the tasks that an earlier call claimed and still holds.
 fn taken(tx: &Tx<'_>, request: &ClaimTasks) -> WorldResult<Vec<Order>> {
     let of = params![request.tenant.as_str(), request.worker.as_str(), number(request.ask.number)];
     tx.all(sql!("claim_tasks", "taken"), of, order)
@@ -85,7 +85,8 @@ fn ready(tx: &Tx<'_>, request: &ClaimTasks) -> WorldResult<Vec<Order>> {
     Ok(chosen)
 }
 
-/// Which names have ready tasks: one look into the index each, however many tasks nobody here can do.
+/// Returns the names with ready tasks, with one index lookup for each, however many tasks this worker cannot
+/// do.
 fn ready_names(tx: &Tx<'_>, tenant: &str, queue: &str) -> WorldResult<Vec<String>> {
     let mut found: Vec<String> = Vec::new();
     loop {

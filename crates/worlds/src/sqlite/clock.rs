@@ -1,6 +1,6 @@
-//! The world's time: the host's clock, or an injected one, never behind the stored high-water mark. While the host's
-//! clock is behind that mark, because somebody set it back, time goes on at half its pace: it never stands still, so that
-//! timers fire and claims run out, and the host catches up in the end.
+//! The world's time: the host's clock or an injected one, never behind the stored high-water mark. If the
+//! host's clock is set back behind that mark, time goes on at half its pace until the host catches up. It
+//! never stands still, so timers still fire and claims still expire.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -13,11 +13,11 @@ pub struct WorldClock {
     floor: Mutex<Floor>,
 }
 
-/// The latest time anybody was told through this handle, or found stored.
+/// Latest time that this handle returned or found stored.
 #[derive(Clone, Copy)]
 struct Floor {
     at: i64,
-    /// When that was, by a clock nobody sets.
+    /// When that was, by the monotonic clock.
     own: Instant,
 }
 
@@ -31,12 +31,12 @@ impl WorldClock {
         self.raise(told)
     }
 
-    /// Whether a test holds the clock in its hands.
+    /// Whether a test injected the clock.
     pub fn is_injected(&self) -> bool {
         self.source.is_some()
     }
 
-    /// Time does not go back behind this any more.
+    /// Raises the lower bound to `mark`, unless it is higher already. Returns the world's time.
     pub fn raise(&self, mark: Timestamp) -> Timestamp {
         let mut floor = self.lock();
         let own = Instant::now();
@@ -55,7 +55,7 @@ impl WorldClock {
 impl Floor {
     fn after_half(&self, own: Instant) -> i64 {
         let half = own.saturating_duration_since(self.own).as_millis() / 2;
-        // Nobody was told any time yet.
+        // No time was read yet.
         if self.at == 0 { 0 } else { self.at.saturating_add(i64::try_from(half).unwrap_or(i64::MAX)) }
     }
 }

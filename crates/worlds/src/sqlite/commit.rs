@@ -1,5 +1,5 @@
-//! The one way to move a run: fence first, then everything a transition asks for, in the order of
-//! `docs/internals/worlds.md`. An item whose fence does not hold has written nothing.
+//! The one way to move a run: checks the fence, then writes everything the transition asks for, in the order
+//! of `docs/internals/worlds.md`. An item whose fence does not hold has written nothing.
 
 use rhythm_core::message::{Message, MessageBody, TimerFired};
 use rhythm_core::{MessageId, Millis, RunId, TaskId, TenantId, Timestamp, WorkerId};
@@ -27,27 +27,27 @@ pub fn commit(tx: &Tx<'_>, request: &Commit) -> WorldResult<Committed> {
     Ok(Committed { at: tx.now, outcomes })
 }
 
-/// The commit a run is created with; nobody holds anything of it.
+/// Writes a commit without a worker: the first one of a fork, or an operator's change of version.
 pub fn write_first(tx: &Tx<'_>, tenant: &TenantId, item: &CommitItem) -> WorldResult<CommitOutcome> {
     let (worker, hold) = (WorkerId::new(""), Millis::ZERO);
     let request = Commit { tenant: tenant.clone(), worker, hold, items: Vec::new(), released: Vec::new() };
     Committer { tx, request: &request, until: tx.now }.commit(item)
 }
 
-/// What the fence looks at.
+/// The values that the fence checks.
 struct Current {
     key: i64,
     workflow: String,
     revision: u64,
     last_commit: Option<String>,
     paused: bool,
-    /// Set aside, and no commit changes that.
+    /// Set aside for a reason that a fused commit does not clear.
     aside: bool,
     place: i64,
     worker: Option<String>,
     claim: u64,
     arrived: u64,
-    /// Neither blocked nor set aside nor reported as stuck: a commit has nothing of the kind to take back.
+    /// Neither blocked nor set aside nor reported as stuck, so the commit has nothing of this to clear.
     free: bool,
 }
 
@@ -70,7 +70,7 @@ fn current(row: &mut Columns<'_>) -> rusqlite::Result<Current> {
 struct Committer<'a> {
     tx: &'a Tx<'a>,
     request: &'a Commit,
-    /// How long claims on new tasks hold.
+    /// Expiry of claims on new tasks.
     until: Timestamp,
 }
 
@@ -124,7 +124,8 @@ impl Committer<'_> {
         Ok(CommitOutcome::Done(Done { revision: run.revision + 1, arrived, claimed }))
     }
 
-    /// The run that begins with this commit, unless its id is known, its workflow paused or its version passed.
+    /// Creates the run that begins with this commit. Returns false if its id is known, its workflow is
+    /// paused, or its version is not current any more.
     fn create(&self, new: &NewRun, item: &CommitItem) -> WorldResult<bool> {
         let tenant = &self.request.tenant;
         let workflow = params![tenant.as_str(), new.workflow];
@@ -140,7 +141,8 @@ impl Committer<'_> {
             && runs::create_begun(self.tx, tenant, new, created_at)? == Creation::Created)
     }
 
-    /// The tasks that are still to be ended with this commit, if all of the fence holds.
+    /// Checks the fence. Returns the tasks that this commit must still end, or `None` if the fence does not
+    /// hold.
     fn fence(&self, item: &CommitItem, run: &Current) -> WorldResult<Option<Vec<Held>>> {
         let Commit { tenant, worker, .. } = self.request;
         let holds = run.revision == item.revision
@@ -160,7 +162,7 @@ impl Committer<'_> {
         if !holds {
             return Ok(None);
         }
-        // Nothing else is left to check, so the check may write.
+        // This is the last check, so it may write.
         if let [only] = &item.finished[..]
             && item.cancel_open.is_none()
             && item.cancel_tasks.is_empty()
@@ -196,7 +198,7 @@ impl Committer<'_> {
         Ok(())
     }
 
-    /// What the run made of failures of its tasks. Nobody but a person decides about held ones.
+    /// Records how the run took the failures of its tasks. Letters of held tasks are left to an operator.
     fn settle_failures(&self, item: &CommitItem) -> WorldResult<()> {
         for settled in &item.settled {
             let task = item.run.task(settled.task);
@@ -209,7 +211,8 @@ impl Committer<'_> {
         Ok(())
     }
 
-    /// Consumed messages leave the inbox; cancelled timers leave it too, if they have fired already.
+    /// Removes consumed messages from the inbox, and fired and cancelled timers. A cancelled timer that has
+    /// fired leaves the inbox too.
     fn take_out(&self, item: &CommitItem, key: i64) -> WorldResult<()> {
         for timer in &item.fired {
             self.tx.run(sql!("commit", "delete_timer"), params![key, MessageId::timer(*timer).as_str()])?;
@@ -247,7 +250,7 @@ impl Committer<'_> {
         self.tx.run(sql!("commit", "write_row"), &row[..]).map(drop)
     }
 
-    /// New tasks, timers and children. Answers the tasks this worker now holds.
+    /// Inserts new tasks, timers and children. Returns the tasks that this worker has claimed.
     fn start(&self, item: &CommitItem, key: i64) -> WorldResult<Vec<TaskClaim>> {
         let (tx, tenant) = (self.tx, &self.request.tenant);
         let mut claimed = Vec::new();
@@ -270,16 +273,17 @@ impl Committer<'_> {
         Ok(claimed)
     }
 
-    /// Gives the claim back and decides whether the run stays ready. Answers how many messages have arrived.
+    /// Gives the claim back and decides whether the run stays ready. Returns the number of arrived messages.
     fn give_back(&self, item: &CommitItem, before: &Current) -> WorldResult<u64> {
         let tx = self.tx;
-        // Only what this commit itself did can have moved the count, and mostly it did nothing of the kind.
+        // Only cancellations and deliveries of this commit can have changed the number. Most commits have
+        // none.
         let quiet = item.cancel_open.is_none() && item.cancel_tasks.is_empty() && item.deliveries.is_empty();
         let arrived = match quiet {
             true => before.arrived,
             false => tx.number(sql!("commit", "arrived"), params![before.key])?.unsigned_abs(),
         };
-        // A fused commit has not seen what waits for a run that was ready before it: the run keeps its place.
+        // A fused commit has not read the inbox, so a run that was ready before keeps its place.
         if item.fence == Fence::Fused && before.place != place::OUT && item.end.is_none() {
             tx.run(sql!("commit", "keep_place"), params![before.key])?;
             return Ok(arrived);
@@ -305,7 +309,7 @@ impl Committer<'_> {
         }
     }
 
-    /// The first answer again, with the revision of then: operators may have moved it since.
+    /// Repeats the first answer, with the revision as of this commit; an operator may have changed it since.
     fn repeat(&self, item: &CommitItem, arrived: u64) -> WorldResult<CommitOutcome> {
         let mut claimed = Vec::new();
         for task in item.tasks.iter().filter(|task| task.claim) {

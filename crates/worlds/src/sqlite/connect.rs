@@ -1,4 +1,4 @@
-//! Opening connections: which file, with which settings.
+//! Opens connections: chooses the file and the settings.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,10 +9,11 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::errors;
 
-/// While somebody keeps an old snapshot open the log only grows. Afterwards so much of it is kept: far more than it is otherwise.
+/// Size to which the write-ahead log is cut after it has grown. It grows while an old snapshot is open, and
+/// is far smaller otherwise.
 const LOG_KEPT_BYTES: i64 = 64 << 20;
 
-/// Where the data is.
+/// Location of the database.
 #[derive(Clone, Debug)]
 pub enum Place {
     File(PathBuf),
@@ -30,7 +31,7 @@ pub enum Access {
 }
 
 impl Place {
-    /// The part of a world URL after `sqlite:`.
+    /// Parses the part of a world URL after `sqlite:`.
     pub fn of(path: &Path) -> Self {
         if path == Path::new(":memory:") {
             return Self::Memory { name: super::liveness::fresh_id() };
@@ -38,7 +39,7 @@ impl Place {
         Self::File(path.to_owned())
     }
 
-    /// Makes the folder of the file.
+    /// Creates the folder of the file.
     pub fn prepare(&self) -> WorldResult<()> {
         match self {
             Self::File(file) => match file.parent() {
@@ -77,7 +78,14 @@ impl Place {
             }
             (settled, _) => settled,
         };
-        let connection = connection.map_err(|error| self.named(error))?;
+        // A file that can be read is there: what cannot be opened is the log beside it.
+        let is_readable = |file: &Path| std::fs::File::open(file).is_ok();
+        let connection = connection.map_err(|error| match self {
+            Self::File(file) if errors::is_no_access(&error) && is_readable(file) => {
+                WorldError::ReadOnly(format!("{self}: {error}"))
+            }
+            _ => self.named(error),
+        })?;
         if access != Access::Read && connection.is_readonly("main").unwrap_or(false) {
             return Err(WorldError::ReadOnly(self.to_string()));
         }
@@ -106,11 +114,13 @@ impl Place {
     fn settle(&self, connection: &Connection, access: Access, patience: Duration) -> rusqlite::Result<()> {
         connection.busy_timeout(patience)?;
         connection.set_prepared_statement_cache_capacity(256);
-        // Plans must not depend on bound values: SQLite would plan a cached statement anew for every new value.
+        // Plans must not depend on bound values: SQLite would plan a cached statement again for every new
+        // value.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.pragma_update(None, "foreign_keys", false)?;
         connection.pragma_update(None, "temp_store", "memory")?;
-        // In kilobytes. More would cost every commit: after two pages of a b-tree were swapped SQLite looks at all it has cached.
+        // In kilobytes. More would slow down every commit: after it swaps two pages of a b-tree, SQLite walks
+        // the whole cache.
         connection.pragma_update(
             None,
             "cache_size",
@@ -118,7 +128,7 @@ impl Place {
         )?;
         match self {
             Self::Memory { .. } => connection.pragma_update(None, "journal_mode", "memory")?,
-            // Readers find the mode in the file.
+            // The mode is stored in the file, so readers need not set it.
             Self::File(_) if access == Access::Read => {}
             Self::File(_) => {
                 use_write_ahead_log(connection, patience)?;
@@ -191,7 +201,7 @@ fn use_write_ahead_log(connection: &Connection, patience: Duration) -> rusqlite:
     }
 }
 
-/// Lets the file grow up to this size only.
+/// Limits the size of the file.
 pub fn limit(connection: &Connection, bytes: u64) -> WorldResult<()> {
     let set = || {
         let page_size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
@@ -205,7 +215,7 @@ pub fn limit(connection: &Connection, bytes: u64) -> WorldResult<()> {
 mod tests {
     use super::*;
 
-    /// 2 is FULL: an answer is given after the disk has it, not after the operating system has.
+    /// 2 is FULL: a commit is answered when the disk has the data, not just the operating system.
     #[test]
     fn whoever_writes_waits_for_the_disk() {
         let folder = tempfile::tempdir().unwrap();

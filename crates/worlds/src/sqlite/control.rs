@@ -1,9 +1,10 @@
-//! What operators do, one file per thing they do it to.
+//! Operator requests, one file for each kind of object.
 
 mod dead;
+mod delete;
 mod node_types;
 mod request;
 mod runs;
 mod schedules;
 
-pub use request::control;
+pub use request::{changed_if, control};

@@ -10,7 +10,7 @@ use super::sql::{Columns, Sql, int, sql};
 use super::tx::Tx;
 use crate::blob_codec;
 
-/// The version registered last is the current one of its name.
+/// Stores versions. The version registered last is the current one of its workflow.
 pub fn register(tx: &Tx<'_>, request: &Register) -> WorldResult<()> {
     for definition in &request.definitions {
         let row = params![
@@ -56,7 +56,7 @@ pub fn put_blob(tx: &Tx<'_>, tenant: &TenantId, blob: &BlobRef, packed: &[u8]) -
     tx.run(sql!("definitions", "put_blob"), row).map(drop)
 }
 
-/// Something that is written now refers to these. Gives those that do not exist.
+/// Marks blobs as used by this transaction. Returns those that do not exist.
 pub fn use_blobs(tx: &Tx<'_>, tenant: &TenantId, hashes: &[String]) -> WorldResult<Vec<String>> {
     let mut missing = Vec::new();
     for hash in hashes {

@@ -1,4 +1,4 @@
-//! How a claim ends without a transition, and how a run ends.
+//! Ends runs, and gives claims back without a transition.
 
 use rhythm_core::fold::End;
 use rhythm_core::message::Message;
@@ -9,8 +9,8 @@ use rusqlite::params;
 use super::sql::{int, json, sql};
 use super::tx::Tx;
 
-/// The row moves to the ended runs. A failed run keeps its inbox and timers for the case that it is
-/// reopened, except the deadline it has outlived.
+/// Moves a run to the ended runs. A failed run keeps its inbox and timers in case it is reopened, except its
+/// deadline.
 pub fn end(tx: &Tx<'_>, key: i64, end: &End, failed_by: Option<&Message>) -> WorldResult<()> {
     let (status, output, failure) = match end {
         End::Completed(output) => (Status::Completed, Some(output.to_stored()), None),
@@ -30,7 +30,7 @@ pub fn end(tx: &Tx<'_>, key: i64, end: &End, failed_by: Option<&Message>) -> Wor
     Ok(())
 }
 
-/// A claim given back without a transition; one that is not current is ignored.
+/// Gives a claim back without a transition. A claim that is not current is ignored.
 pub fn release(tx: &Tx<'_>, tenant: &TenantId, worker: &WorkerId, released: &ReleasedRun) -> WorldResult<()> {
     let claim = params![released.run.as_str(), tenant.as_str(), worker.as_str(), int(released.claim)];
     let Some(key) = tx.one(sql!("commit", "claimed"), claim, |row| row.take::<i64>())? else {

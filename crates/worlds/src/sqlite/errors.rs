@@ -1,4 +1,4 @@
-//! SQLite's errors, named by what the caller does next.
+//! Maps errors of SQLite to errors of the contract.
 
 use rhythm_engine::world::WorldError;
 use rusqlite::{Error, ErrorCode, ffi};
@@ -12,7 +12,7 @@ pub fn from_sqlite(error: Error) -> WorldError {
             }
             ErrorCode::ReadOnly | ErrorCode::PermissionDenied => WorldError::ReadOnly(text),
             ErrorCode::DiskFull => WorldError::Full(text),
-            // Memory shared between processes lives in a file too; no room for it is no room.
+            // The memory shared between processes is a file too. No room for it means that the disk is full.
             ErrorCode::SystemIoFailure if failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE => {
                 WorldError::Full(text)
             }
@@ -22,7 +22,7 @@ pub fn from_sqlite(error: Error) -> WorldError {
             ErrorCode::TooBig => WorldError::Invalid(text),
             _ => WorldError::Unavailable(text),
         },
-        // Only what was read from a row can be of the wrong type here.
+        // Only a value that was read from a row can have the wrong type here.
         Error::FromSqlConversionFailure(..)
         | Error::IntegralValueOutOfRange(..)
         | Error::InvalidColumnType(..)

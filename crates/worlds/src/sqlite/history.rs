@@ -1,4 +1,4 @@
-//! Appending to histories.
+//! Appends to histories.
 
 use rhythm_core::event::{Event, EventData};
 use rhythm_core::{Actor, MessageId};
@@ -26,7 +26,7 @@ pub fn append(tx: &Tx<'_>, key: i64, events: &[Event]) -> WorldResult<()> {
     Ok(())
 }
 
-/// An operator's row: whoever steps the run right now is refused, because its revision moved.
+/// Writes an operator's row. It raises the revision, so a commit of a step under way is refused.
 pub fn write_operator_row(tx: &Tx<'_>, key: i64, actor: &Actor, data: EventData) -> WorldResult<()> {
     let place = tx.one(sql!("commit", "write_operator_row"), params![key, tx.now.millis()], |row| {
         Ok((row.count()?, row.time()?))

@@ -1,4 +1,4 @@
-//! Messages on their way into inboxes.
+//! Puts messages into inboxes.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use super::rows::place;
 use super::sql::{Columns, int, json, sql};
 use super::tx::Tx;
 
-/// The one a message is for.
+/// The run that a message is for.
 pub enum Target {
     Live(Live),
-    /// Takes messages for the case that it is reopened.
+    /// Takes messages in case it is reopened.
     Failed(i64),
     Ended,
     Missing,
@@ -24,7 +24,7 @@ pub struct Live {
     key: i64,
     awaiting: String,
     paused: bool,
-    /// Set aside, or its delayed start is still to come: only what ends it wakes it up.
+    /// Set aside, or before its delayed start: only a message that ends the run makes it ready.
     held_back: bool,
     place: i64,
     arrived: u64,
@@ -62,8 +62,8 @@ impl Target {
         Ok(tx.one(sql!("inbox", "ended_by_key"), params![key], ended)?.unwrap_or(Self::Missing))
     }
 
-    /// Appends to the inbox, unless the same message waits there already. Whoever ended otherwise than by failure
-    /// gets nothing any more.
+    /// Appends to the inbox, unless the same message waits there already. A run that completed or was
+    /// cancelled takes no messages.
     pub fn put(&self, tx: &Tx<'_>, message: &Message) -> WorldResult<()> {
         let key = match self {
             Self::Live(live) => live.key,
@@ -120,11 +120,11 @@ pub fn deliver(tx: &Tx<'_>, request: &Deliver) -> WorldResult<Vec<Delivered>> {
     request.deliveries.iter().map(|delivery| deliver_one(tx, &request.tenant, delivery)).collect()
 }
 
-/// A message from outside: checked, counted and remembered.
+/// Delivers a message from outside: refuses duplicates and a full inbox, and remembers the id.
 fn deliver_one(tx: &Tx<'_>, tenant: &TenantId, delivery: &Delivery) -> WorldResult<Delivered> {
     let target = Target::find(tx, tenant, &delivery.to)?;
     let (key, may_be_full) = match &target {
-        // Fewer have arrived than may wait: no need to count.
+        // If fewer messages have arrived than may wait, there is no need to count.
         Target::Live(live) => (live.key, live.arrived >= INBOX_LIMIT),
         Target::Failed(key) => (*key, true),
         Target::Ended => return Ok(Delivered::Ended),
@@ -134,7 +134,7 @@ fn deliver_one(tx: &Tx<'_>, tenant: &TenantId, delivery: &Delivery) -> WorldResu
     if tx.number(sql!("inbox", "is_delivered"), params![key, delivery.message.id.as_str()])? > 0 {
         return Ok(Delivered::Duplicate);
     }
-    // Only signals pile up; what ends or answers a run must always reach it.
+    // Only signals can be refused: a message that ends or answers a run must always reach it.
     let may_be_full = may_be_full && delivery.message.body.signal_name().is_some();
     if may_be_full && tx.number(sql!("inbox", "waiting"), params![key])? >= int(INBOX_LIMIT) {
         return Ok(Delivered::Full);

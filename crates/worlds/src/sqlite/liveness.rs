@@ -1,5 +1,5 @@
-//! Whether a process is alive: every handle holds a lock on a file of its own in a folder beside the database, and
-//! the system releases it when the process dies, however it dies.
+//! Liveness of processes: every handle locks a file of its own in a folder beside the database. The system
+//! releases the lock when the process dies, in whatever way.
 
 use std::fs::{File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -12,7 +12,7 @@ use rhythm_engine::world::WorldResult;
 use super::connect::Place;
 use super::errors;
 
-/// This handle's mark. It goes when the value is dropped.
+/// This handle's mark, a locked file. It is removed when the value is dropped.
 pub struct Mark {
     pub handle: String,
     held: Option<(File, PathBuf)>,
@@ -38,7 +38,7 @@ impl Drop for Mark {
     }
 }
 
-/// Tells whether other handles' processes are alive.
+/// Checks whether the processes of other handles are alive.
 #[derive(Clone, Debug)]
 pub struct Marks {
     folder: Option<PathBuf>,
@@ -49,7 +49,7 @@ impl Marks {
         Self { folder: folder(place) }
     }
 
-    /// A mark that cannot be looked at counts as alive: a silent worker is given up anyway, only later.
+    /// A mark that cannot be read counts as alive: a silent worker still expires, only later.
     pub fn is_alive(&self, handle: &str) -> bool {
         let Some(folder) = &self.folder else { return false };
         match File::open(folder.join(handle)) {
@@ -58,7 +58,7 @@ impl Marks {
         }
     }
 
-    /// Removes the file a dead process left.
+    /// Removes the mark of a dead process.
     pub fn forget(&self, handle: &str) {
         if let Some(folder) = &self.folder {
             remove_if_dead(&folder.join(handle));
@@ -66,7 +66,7 @@ impl Marks {
     }
 }
 
-/// `<database>.workers`; a database in memory has no other processes.
+/// Returns the folder `<database>.workers`. A database in memory has none, because no other process uses it.
 pub fn folder(place: &Place) -> Option<PathBuf> {
     match place {
         Place::File(file) => {
@@ -78,7 +78,8 @@ pub fn folder(place: &Place) -> Option<PathBuf> {
     }
 }
 
-/// The file gets its name only once it is locked, so nobody ever sees it free while its owner lives.
+/// Creates a locked mark. The file gets its name after it is locked, so no process sees it unlocked while its
+/// owner lives.
 fn lock_new(folder: &Path, handle: &str) -> io::Result<(File, PathBuf)> {
     std::fs::create_dir_all(folder)?;
     let unnamed = folder.join(format!(".{handle}"));
@@ -89,7 +90,7 @@ fn lock_new(folder: &Path, handle: &str) -> io::Result<(File, PathBuf)> {
     Ok((file, path))
 }
 
-/// Cleans up after processes that never registered a worker.
+/// Removes the marks of dead processes, also of those that never registered a worker.
 fn remove_dead(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -105,7 +106,7 @@ fn remove_if_dead(path: &Path) {
     }
 }
 
-/// Shared, so that those who look do not take each other for the owner.
+/// Tries a shared lock, so that two processes that check at once do not take each other for the owner.
 fn is_locked(file: &File) -> bool {
     match file.try_lock_shared() {
         Ok(()) => false,
@@ -114,7 +115,7 @@ fn is_locked(file: &File) -> bool {
     }
 }
 
-/// A name nobody else has: process, time, and keys the standard library draws at random.
+/// Returns a unique name: process id, time, and random keys of the standard library.
 pub fn fresh_id() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let random = RandomState::new().build_hasher().finish();

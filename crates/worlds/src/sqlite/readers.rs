@@ -1,4 +1,4 @@
-//! Reads for people and for definitions and blobs: connections of their own, never in the writer's way.
+//! Connections for reads of operators, definitions and blobs, which never delay the writer.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::connect::{Access, Place};
 use super::errors;
 use super::sql::Sql;
 
-/// Connections kept open between reads.
+/// Number of connections kept open between reads.
 const KEPT: usize = 4;
 
 pub struct Readers {
@@ -24,7 +24,7 @@ impl Readers {
         Arc::new(Self { place, busy_timeout, idle: Mutex::default() })
     }
 
-    /// Runs `read` on one state of the database, on a thread that may block.
+    /// Runs `read` on one snapshot of the database, on a thread that may block.
     pub async fn read<T: Send + 'static>(
         self: &Arc<Self>,
         read: impl FnOnce(Sql<'_>) -> WorldResult<T> + Send + 'static,

@@ -1,4 +1,4 @@
-//! Reads for people. Lists are newest first; a cursor is the creation number of the last row shown.
+//! Reads for operators. Lists are newest first; a cursor is the creation number of the last row shown.
 
 mod approvals;
 mod damage;

@@ -1,4 +1,4 @@
-//! Rows as the contract's types. Each reader takes the columns in the order its statements list them.
+//! Converts rows to types of the contract. Each function reads the columns in the order of its statements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,14 +16,14 @@ use rusqlite::Result;
 
 use super::sql::{Columns, json};
 
-/// Where a run is in the queue of runs (`run_queue.place`); 3, ready later, is the statements' own business.
+/// Values of `run_queue.place`. The value 3, ready later, is used in SQL only.
 pub mod place {
     pub const OUT: i64 = 0;
     pub const READY: i64 = 1;
     pub const CLAIMED: i64 = 2;
 }
 
-/// How tasks stand (`task.state`, `ended_task.state`).
+/// Values of `task.state` and `ended_task.state`.
 pub const DELAYED: i64 = 0;
 pub const READY: i64 = 1;
 pub const RUNNING: i64 = 2;
@@ -57,8 +57,8 @@ fn task_state(columns: &mut Columns<'_>) -> Result<TaskState> {
     })
 }
 
-/// 18 columns: run, tenant, workflow, version, kind, priority, parent_run, parent_child, created_at, revision, arrived,
-/// paused, seq, at, awaiting, cancelling, format, snapshot.
+/// 18 columns: run, tenant, workflow, version, kind, priority, parent_run, parent_child, created_at,
+/// revision, arrived, paused, seq, at, awaiting, cancelling, format, snapshot.
 pub fn run_row(row: &mut Columns<'_>) -> Result<RunRow> {
     let (id, tenant, workflow, version) = (row.id()?, row.id()?, row.id()?, row.id()?);
     let kind = row.word(WorkflowKind::parse)?;
@@ -93,7 +93,7 @@ fn parent(row: &mut Columns<'_>) -> Result<Option<Parent>> {
     Ok(run.zip(child).map(|(run, child)| Parent { run, child: CommandId(child.unsigned_abs()) }))
 }
 
-/// message, at, actor, trace, body.
+/// Columns: message, at, actor, trace, body.
 pub fn message(row: &mut Columns<'_>) -> Result<Message> {
     Ok(Message {
         id: row.id()?,
@@ -104,7 +104,7 @@ pub fn message(row: &mut Columns<'_>) -> Result<Message> {
     })
 }
 
-/// seq, at, cause, message, actor, trace, type, data.
+/// Columns: seq, at, cause, message, actor, trace, type, data.
 pub fn event(row: &mut Columns<'_>) -> Result<Event> {
     let seq = row.count()?;
     let at = row.time()?;
@@ -117,7 +117,8 @@ pub fn event(row: &mut Columns<'_>) -> Result<Event> {
     Ok(Event { seq, at, cause, message, actor, trace, data })
 }
 
-/// task, run, number, name, input, options, claim, attempt, delivery, progress, created_at, deadline_at, trace.
+/// Columns: task, run, number, name, input, options, claim, attempt, delivery, progress, created_at,
+/// deadline_at, trace.
 pub fn claimed_task(row: &mut Columns<'_>) -> Result<ClaimedTask> {
     let id = row.id()?;
     let run = row.id_option()?;
@@ -138,8 +139,8 @@ pub fn claimed_task(row: &mut Columns<'_>) -> Result<ClaimedTask> {
     })
 }
 
-/// task, run, name, state, input, options, attempt, delivery, worker, cancel, progress, created_at, since,
-/// deadline_at, output, failure.
+/// Columns: task, run, name, state, input, options, attempt, delivery, worker, cancel, progress, created_at,
+/// since, deadline_at, output, failure.
 pub fn task_summary(row: &mut Columns<'_>) -> Result<TaskSummary> {
     Ok(TaskSummary {
         id: row.id()?,
@@ -161,7 +162,7 @@ pub fn task_summary(row: &mut Columns<'_>) -> Result<TaskSummary> {
     })
 }
 
-/// task, attempt, delivery, worker, ended_at, failure, next_at.
+/// Columns: task, attempt, delivery, worker, ended_at, failure, next_at.
 pub fn attempt(row: &mut Columns<'_>) -> Result<AttemptRow> {
     Ok(AttemptRow {
         task: row.id()?,
@@ -174,7 +175,7 @@ pub fn attempt(row: &mut Columns<'_>) -> Result<AttemptRow> {
     })
 }
 
-/// As they are stored.
+/// Stored number of a status.
 pub fn letter_number(status: LetterStatus) -> i64 {
     match status {
         LetterStatus::Pending => 0,
@@ -188,13 +189,14 @@ fn letter_status(number: i64) -> Option<LetterStatus> {
     LetterStatus::ALL.into_iter().find(|status| letter_number(*status) == number)
 }
 
-/// What is asked for, as a JSON list of numbers.
+/// Wanted statuses as a JSON list of numbers; pending if none is given.
 pub fn letter_statuses(wanted: &BTreeSet<LetterStatus>) -> String {
     let numbers: Vec<i64> = wanted.iter().map(|status| letter_number(*status)).collect();
     if numbers.is_empty() { json(&[letter_number(LetterStatus::Pending)]) } else { json(&numbers) }
 }
 
-/// task, run, command, name, input, options, failure, attempts, died_at, held, fate, status, history.
+/// Columns: task, run, command, name, input, options, failure, attempts, died_at, held, fate, status,
+/// history.
 pub fn dead_letter(row: &mut Columns<'_>) -> Result<DeadLetter> {
     Ok(DeadLetter {
         task: row.id()?,
@@ -216,7 +218,7 @@ pub fn dead_letter(row: &mut Columns<'_>) -> Result<DeadLetter> {
     })
 }
 
-/// code, since, detail.
+/// Columns: code, since, detail.
 pub fn blocked(row: &mut Columns<'_>) -> Result<Option<Blocked>> {
     let code: Option<String> = row.take()?;
     let since: Option<i64> = row.take()?;
@@ -226,8 +228,8 @@ pub fn blocked(row: &mut Columns<'_>) -> Result<Option<Blocked>> {
     Ok(Some(Blocked { code, since: Timestamp(since.unwrap_or(0)), detail: detail.unwrap_or_default() }))
 }
 
-/// run, workflow, version, kind, status, paused, blocked (3), cancelling, priority, tags, parent (2), created_at,
-/// updated_at, ended_at, deadline_at, revision, seq, awaiting, failure.
+/// Columns: run, workflow, version, kind, status, paused, blocked (3), cancelling, priority, tags, parent
+/// (2), created_at, updated_at, ended_at, deadline_at, revision, seq, awaiting, failure.
 pub fn run_summary(row: &mut Columns<'_>) -> Result<RunSummary> {
     let summary = RunSummary {
         id: row.id()?,

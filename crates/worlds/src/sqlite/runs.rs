@@ -1,4 +1,4 @@
-//! Creating runs, and the queue of runs.
+//! Creates runs, and puts runs into the queue.
 
 use rhythm_core::message::MessageBody;
 use rhythm_core::{MessageId, Millis, TenantId, Timestamp};
@@ -22,7 +22,7 @@ pub fn create_run(tx: &Tx<'_>, tenant: &TenantId, new: &NewRun) -> WorldResult<C
     Ok(created)
 }
 
-/// A run that its first commit follows at once.
+/// Creates a run whose first commit follows in the same transaction.
 pub fn create_begun(
     tx: &Tx<'_>,
     tenant: &TenantId,
@@ -82,7 +82,7 @@ fn insert_run(
     Ok(Creation::Created)
 }
 
-/// A message to a run, later. Without a body it only makes the run ready.
+/// Stores a timer, which sends a message to a run later. Without a body it only makes the run ready.
 pub fn insert_timer(
     tx: &Tx<'_>,
     key: i64,

@@ -1,4 +1,4 @@
-//! The schema: what is applied, what is missing, and bringing a database up to date.
+//! The schema: embedded migrations, and how they are checked and applied.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,11 +18,12 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 4, name: "artifacts", sql: include_str!("migrations/0004_artifacts.sql") },
     Migration { version: 5, name: "repairs", sql: include_str!("migrations/0005_repairs.sql") },
     Migration { version: 6, name: "views", sql: include_str!("migrations/0006_views.sql") },
+    Migration { version: 7, name: "artifacts", sql: include_str!("migrations/0007_artifacts.sql") },
 ];
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How the schema of a database stands.
+/// Schema version of a database, and the version this build needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaStatus {
     pub version: i64,
@@ -31,7 +32,8 @@ pub struct SchemaStatus {
     pub pending: Vec<(i64, &'static str)>,
 }
 
-/// Brings the database at `path` up to date, creating it when it is not there.
+/// Applies the pending migrations to the database at `path`, which is created if it does not exist. Fails if
+/// the file cannot be written, or the schema does not fit this build.
 pub fn migrate(path: &Path) -> WorldResult<SchemaStatus> {
     let place = Place::of(path);
     place.prepare()?;
@@ -40,7 +42,7 @@ pub fn migrate(path: &Path) -> WorldResult<SchemaStatus> {
     status_of(&connection)
 }
 
-/// How the database at `path` stands; changes nothing. A file that is not there has version 0.
+/// Reads the schema version of the database at `path`, and changes nothing. A missing file has version 0.
 pub fn schema_status(path: &Path) -> WorldResult<SchemaStatus> {
     if !path.exists() {
         return status_after(&[]);
@@ -53,7 +55,7 @@ pub fn known() -> i64 {
     MIGRATIONS.last().map_or(0, |migration| migration.version)
 }
 
-/// What the world does when it opens: up to date, or made so when that is wished.
+/// Checks the schema. Applies pending migrations if `auto_migrate` is set, otherwise refuses an older schema.
 pub fn ensure(connection: &mut Connection, auto_migrate: bool) -> WorldResult<()> {
     match ensure_known(connection) {
         Err(WorldError::OldSchema { .. }) if auto_migrate => apply(connection),
@@ -91,7 +93,8 @@ fn applied(connection: &Connection) -> WorldResult<Vec<Applied>> {
     })
 }
 
-/// Applies what is missing. Several processes may begin at once: whoever comes second finds nothing to do.
+/// Applies pending migrations in one exclusive transaction. If several processes start at once, the later
+/// ones find nothing to do.
 fn apply(connection: &mut Connection) -> WorldResult<()> {
     let exclusive = connection
         .transaction_with_behavior(rusqlite::TransactionBehavior::Exclusive)

@@ -1,4 +1,4 @@
-//! How statements are named, prepared and read. Their text is in `sql/*.sql`, one named section each.
+//! Names, prepares and reads statements. Their text is in `sql/*.sql`, one named section each.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,7 +10,8 @@ use rusqlite::{Connection, OptionalExtension, Params, PrepFlags, Row, Statement}
 
 use super::errors;
 
-/// The text of one statement: `sql!("runs", "insert")` is section `insert` of `sql/runs.sql`, found when compiling.
+/// Text of one statement: `sql!("runs", "insert")` is section `insert` of `sql/runs.sql`, found at compile
+/// time.
 macro_rules! sql {
     ($file:literal, $name:literal) => {
         const {
@@ -23,7 +24,7 @@ macro_rules! sql {
 }
 pub(crate) use sql;
 
-/// What stands between the line `-- name: <name>` and the next such line.
+/// Returns the text between the line `-- name: <name>` and the next such line.
 pub const fn section(file: &'static str, name: &str) -> &'static str {
     const MARK: &str = "-- name: ";
     let text = file.as_bytes();
@@ -59,22 +60,22 @@ const fn matches_at(text: &[u8], at: usize, word: &str) -> bool {
     true
 }
 
-/// A connection as everybody here uses it: statements prepared once, errors named by what the caller does next.
+/// A connection with cached statements, whose errors are those of the contract.
 #[derive(Clone, Copy)]
 pub struct Sql<'c> {
     connection: &'c Connection,
     kept: Option<&'c dyn Keep>,
 }
 
-/// Statements that stay prepared.
+/// A cache of prepared statements.
 trait Keep {
     fn with(&self, statement: &'static str, work: &mut Work<'_>) -> rusqlite::Result<()>;
 }
 
 type Work<'w> = dyn FnMut(&mut Statement<'_>) -> rusqlite::Result<()> + 'w;
 
-/// The statements of a connection that uses the same few all the time. They are found by where their text is: rusqlite's own
-/// cache hashes and compares the whole of it, which costs as much as a short statement.
+/// Prepared statements of a connection that uses the same few all the time. The key is the address of the
+/// text: rusqlite's own cache hashes and compares the whole text, which costs as much as a short statement.
 pub struct Prepared<'c> {
     connection: &'c Connection,
     statements: RefCell<HashMap<*const u8, Statement<'c>>>,
@@ -93,7 +94,7 @@ impl<'c> Prepared<'c> {
 impl Keep for Prepared<'_> {
     fn with(&self, statement: &'static str, work: &mut Work<'_>) -> rusqlite::Result<()> {
         let known = self.statements.borrow_mut().remove(&statement.as_ptr());
-        // What stays must not take the memory SQLite keeps at hand for what comes and goes.
+        // A cached statement must not use SQLite's lookaside memory, which is for short-lived objects.
         let stays = PrepFlags::SQLITE_PREPARE_PERSISTENT;
         let prepare = || self.connection.prepare_with_flags(statement, stays);
         let mut prepared = known.map_or_else(prepare, Ok)?;
@@ -132,7 +133,7 @@ impl<'c> Sql<'c> {
         done.map_err(errors::from_sqlite)
     }
 
-    /// Executes a statement; answers how many rows it changed.
+    /// Executes a statement. Returns the number of rows it changed.
     pub fn run(self, statement: &'static str, params: impl Params) -> WorldResult<usize> {
         self.with(statement, |prepared| prepared.execute(params))
     }
@@ -160,7 +161,7 @@ impl<'c> Sql<'c> {
         })
     }
 
-    /// The one number a statement answers with.
+    /// Returns the number that a statement selects, or 0 if it has no row.
     pub fn number(self, statement: &'static str, params: impl Params) -> WorldResult<i64> {
         Ok(self.one(statement, params, |row| row.take())?.unwrap_or(0))
     }
@@ -179,14 +180,14 @@ impl Columns<'_> {
         Ok(value)
     }
 
-    /// Text or bytes as they are stored.
+    /// Reads text or bytes as they are stored.
     pub fn raw(&mut self) -> rusqlite::Result<rusqlite::types::ValueRef<'_>> {
         let value = self.row.get_ref(self.at)?;
         self.at += 1;
         Ok(value)
     }
 
-    /// Any id or name made of text.
+    /// Reads an id or a name that is stored as text.
     pub fn id<T: From<String>>(&mut self) -> rusqlite::Result<T> {
         self.take::<String>().map(T::from)
     }
@@ -228,7 +229,7 @@ impl Columns<'_> {
         self.json()
     }
 
-    /// A word of a closed list.
+    /// Reads a word that `parse` knows.
     pub fn word<T>(&mut self, parse: fn(&str) -> Option<T>) -> rusqlite::Result<T> {
         let text = self.row.get_ref(self.at)?.as_str()?;
         let value = parse(text).ok_or_else(|| self.damaged(format!("{text:?} is not known here")))?;
@@ -241,12 +242,12 @@ impl Columns<'_> {
     }
 }
 
-/// Counters fit: SQLite's integers have 63 bits and nothing here counts that far.
+/// Converts a counter. SQLite's integers have 63 bits, and no counter gets that far.
 pub fn int(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// A number as it is stored: SQLite's are signed.
+/// Reinterprets a number as signed, because SQLite's integers are signed.
 pub fn number(number: u64) -> i64 {
     number as i64
 }
@@ -255,7 +256,7 @@ pub fn size(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-/// Values this program made itself always serialise.
+/// Serialises a value that this program made, which cannot fail.
 pub fn json<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).expect("stored values always serialise")
 }

@@ -1,4 +1,4 @@
-//! Tasks: enqueueing, cancelling, and what the end of an attempt does to them.
+//! Enqueues and cancels tasks, and ends attempts.
 
 use rhythm_core::message::{Actor, Message, MessageBody, TaskFailed};
 use rhythm_core::{CommandId, Failure, MessageId, Millis, Payload, TaskId, TenantId, Timestamp, WorkerId};
@@ -12,19 +12,19 @@ use super::rows;
 use super::sql::{Columns, int, json, sql};
 use super::tx::Tx;
 
-/// Who takes a new task at once.
+/// The worker that claims a new task at once, and the expiry of its claim.
 #[derive(Clone, Copy)]
 pub struct Holder<'a> {
     pub worker: &'a WorkerId,
     pub until: Timestamp,
 }
 
-/// A running task whose claim was found current.
+/// A running task whose claim is current.
 pub struct Held {
     key: i64,
     run_key: Option<i64>,
     standalone: bool,
-    /// Somebody wants it stopped.
+    /// The cancel flag of the task.
     cancel: bool,
 }
 
@@ -50,7 +50,7 @@ pub fn enqueue(tx: &Tx<'_>, tenant: &TenantId, new: &NewTask) -> WorldResult<Cre
     Ok(Creation::Created)
 }
 
-/// Writes a new task, running when somebody takes it. Answers whether it was new.
+/// Inserts a new task, in state running if it has a holder. Returns whether it was new.
 pub fn insert(
     tx: &Tx<'_>,
     tenant: &TenantId,
@@ -111,7 +111,7 @@ pub fn finish_tasks(tx: &Tx<'_>, request: &FinishTasks) -> WorldResult<Vec<Finis
 }
 
 impl Held {
-    /// Checks the claim: nothing when somebody else's word counts by now.
+    /// Finds the task of a claim. `None` if the claim is not current.
     pub fn find(
         tx: &Tx<'_>,
         tenant: &TenantId,
@@ -125,7 +125,8 @@ impl Held {
         })
     }
 
-    /// Checks the claim and ends the task in one go, if it is a completed one of a run. Otherwise nothing has happened.
+    /// Checks the claim and ends the task in one statement, if it completed and belongs to a run. Otherwise
+    /// it writes nothing and returns false.
     pub fn complete(
         tx: &Tx<'_>,
         tenant: &TenantId,
@@ -139,7 +140,7 @@ impl Held {
         Ok(tx.run(sql!("tasks", "complete"), claim)? > 0)
     }
 
-    /// Ends the attempt. A task that would be tried again although somebody wants it stopped is cancelled instead.
+    /// Ends the attempt. A task with a cancel flag that would be tried again is cancelled instead.
     pub fn finish(&self, tx: &Tx<'_>, tenant: &TenantId, finished: &FinishedTask) -> WorldResult<()> {
         self.end_attempt(tx, finished)?;
         let stays = match finished.outcome {
@@ -193,7 +194,7 @@ impl Held {
         tx.run(sql!("tasks", "block_run"), params![self.run_key, tx.now.millis(), detail]).map(drop)
     }
 
-    /// Takes an ended task out of the open ones; standalone tasks stay readable.
+    /// Removes an ended task from the open ones. A standalone task moves to the ended tasks.
     fn remove(
         &self,
         tx: &Tx<'_>,
@@ -210,7 +211,8 @@ impl Held {
     }
 }
 
-/// Removes a task that is not running and answers for it; asks a running one to stop. False when there is none.
+/// Cancels a task. A running one gets its cancel flag; any other is removed, and its run gets the answer.
+/// Returns false if there is no such task.
 pub fn cancel(tx: &Tx<'_>, tenant: &TenantId, task: &TaskId) -> WorldResult<bool> {
     let row = tx.one(sql!("tasks", "open"), params![task.as_str(), tenant.as_str()], |row| {
         let (key, run_key, standalone) = (row.take()?, row.take()?, row.take()?);

@@ -1,6 +1,7 @@
-//! Whose turn it is to write. SQLite lets whoever comes first begin; beside a process that writes without a pause others
-//! would come too late again and again. So writers stand in a line first. It only makes them fair: what makes them safe is
-//! SQLite's own lock, and whoever stood in line for too long goes on without.
+//! Fair turns for the writers of all processes. SQLite gives its lock to any process that asks, so one that
+//! writes without a pause could starve the others. Writers therefore queue for file locks first. This is only
+//! for fairness: SQLite's own lock gives the safety, and a writer that queued for too long goes on without a
+//! turn.
 
 use std::fs::{File, TryLockError};
 use std::sync::Arc;
@@ -9,30 +10,31 @@ use std::time::{Duration, Instant};
 use super::connect::Place;
 use super::liveness::folder;
 
-/// How often those in line look.
+/// Pause between two tries to get a lock.
 const LOOK_EVERY: Duration = Duration::from_micros(200);
-/// A process that stands still in its turn holds others up for so long.
+/// Time limit for a turn: a process that hangs in its turn delays others by this much.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// While the line moves it is worth standing in it for so many times as long.
+/// The time limit for the queue is this multiple of a turn's, because a queue that moves is worth waiting
+/// for.
 const IN_LINE: u32 = 5;
-/// After that nobody stands in line for a while.
+/// Time after a failed wait for which this handle does not queue.
 const OPEN_FOR: Duration = Duration::from_secs(5);
 
-/// This handle's way to its turns.
+/// This handle's access to turns.
 pub struct Turnstile {
     locks: Option<Locks>,
     patience: Duration,
     open_until: Option<Instant>,
 }
 
-/// Only the first in line waits for the writer, and holds its place until it is the writer itself: whoever wrote last and
-/// comes again has to stand behind it.
+/// Only the first in line waits for the writer, and it keeps its place until it is the writer itself. So a
+/// writer that comes again at once must queue behind it.
 struct Locks {
     first_in_line: File,
     writing: Arc<File>,
 }
 
-/// Somebody's turn, until it is dropped.
+/// A turn to write, until it is dropped.
 pub struct Turn(Option<Arc<File>>);
 
 impl Drop for Turn {
@@ -44,7 +46,8 @@ impl Drop for Turn {
 }
 
 impl Turnstile {
-    /// A database in memory has one writer only. Where the files cannot be had, nobody stands in line.
+    /// Opens the lock files. A database in memory has one writer and needs no turns. Without the files there
+    /// are no turns.
     pub fn of(place: &Place) -> Self {
         let open = |name: &str| {
             let path = folder(place)?.join(name);
@@ -55,7 +58,7 @@ impl Turnstile {
         Self { locks, patience: PATIENCE, open_until: None }
     }
 
-    /// Waits for its turn, for a while.
+    /// Waits for a turn, up to the time limit. The turn is empty if there was none in time.
     pub fn pass(&mut self) -> Turn {
         let now = Instant::now();
         let Some(locks) = &self.locks else { return Turn(None) };
@@ -73,7 +76,7 @@ impl Locks {
         if !lock(&self.first_in_line, patience * IN_LINE) {
             return Turn(None);
         }
-        // From here on only one turn is waited for.
+        // Only the current writer is before us now.
         let turn = lock(&self.writing, patience).then(|| self.writing.clone());
         let _ = self.first_in_line.unlock();
         Turn(turn)
@@ -86,7 +89,7 @@ fn lock(file: &File, patience: Duration) -> bool {
         match file.try_lock() {
             Ok(()) => return true,
             Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
-            // Too long, or a file system without locks.
+            // Time limit reached, or a file system without locks.
             Err(_) => return false,
         }
     }
@@ -107,7 +110,7 @@ mod tests {
     #[test]
     fn beside_one_who_writes_without_a_pause_others_get_their_turns() {
         let (_folder, mut busy, mut other) = turnstiles();
-        // However slow this machine is.
+        // Long enough for a slow machine.
         (busy.patience, other.patience) = (Duration::from_secs(60), Duration::from_secs(60));
         let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
         let told = done.clone();
@@ -128,7 +131,7 @@ mod tests {
             assert!(other.pass().0.is_some());
         }
         done.store(true, std::sync::atomic::Ordering::SeqCst);
-        // At most one turn of the other passes between two of ours, and a few before the first.
+        // At most one turn of the other writer is between two of ours, and a few are before the first.
         let turns = writes.join().unwrap();
         assert!(turns < 300, "{turns} turns beside 100");
     }
@@ -146,7 +149,7 @@ mod tests {
             assert!(began.elapsed() < Duration::from_secs(60), "nobody stands in line");
             std::thread::yield_now();
         }
-        // However often it looks: the place is kept until the writer has gone.
+        // The first in line keeps its place until the writer has gone.
         assert!(!lock(&later.first_in_line, Duration::from_millis(50)), "somebody else went before it");
         drop(turn);
         assert!(waiting.join().unwrap());
@@ -159,11 +162,11 @@ mod tests {
         let place = Place::File(folder.path().join("a.db"));
         let turn = first.pass();
         other.patience = Duration::from_millis(200);
-        // Somebody is before it in the line, for longer than one turn may take.
+        // Another writer is first in line, for longer than a turn may take.
         let before = Turnstile::of(&place).locks.unwrap();
         assert!(lock(&before.first_in_line, Duration::from_secs(60)));
         let waiting = std::thread::spawn(move || other.pass().0.is_some());
-        // Longer than a turn may take, shorter than what a line that moves is worth.
+        // Longer than the limit for a turn, shorter than the limit for the queue.
         std::thread::sleep(Duration::from_millis(400));
         drop(turn);
         before.first_in_line.unlock().unwrap();

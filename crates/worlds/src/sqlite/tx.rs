@@ -1,4 +1,4 @@
-//! One write transaction as requests see it: the time, fresh numbers, paused names, and hints to be sent afterwards.
+//! A write transaction: its time, new numbers, paused names, and hints to send after the commit.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ use super::liveness::Marks;
 use super::sql::{Sql, int, sql};
 use crate::patience::Patience;
 
-/// What a handle knows of itself in every transaction.
+/// The state of a handle that transactions use.
 pub struct Handle {
     pub id: String,
     pub marks: Marks,
@@ -22,7 +22,7 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Whether the process behind a handle is there; this one is, also where no file tells.
+    /// Whether the process of a handle is alive. This process is, even without a mark.
     pub fn is_there(&self, handle: &str) -> bool {
         handle == self.id || self.marks.is_alive(handle)
     }
@@ -38,10 +38,10 @@ pub struct Tx<'c> {
     paused: RefCell<Option<HashSet<PausedName>>>,
 }
 
-/// Tenant, what, name.
+/// Tenant, kind of name (`workflow` or `queue`), name.
 type PausedName = (String, String, String);
 
-/// The one row everybody shares.
+/// The only row of table `world`, which all processes share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorldRow {
     pub clock: Timestamp,
@@ -71,7 +71,7 @@ impl WorldRow {
         sql.run(sql!("world", "write"), row).map(drop)
     }
 
-    /// What happened between an earlier look and this one.
+    /// Returns the hints written since an earlier read.
     pub fn news_since(&self, seen: &WorldRow) -> Hint {
         Hint {
             runs: self.runs != seen.runs,
@@ -90,7 +90,7 @@ impl<'c> Deref for Tx<'c> {
 }
 
 impl<'c> Tx<'c> {
-    /// Reads what is shared. A write transaction must be open.
+    /// Reads the shared row. A write transaction must be open.
     pub fn open(sql: Sql<'c>, handle: &'c Handle) -> WorldResult<Self> {
         let stored = WorldRow::read(sql)?;
         handle.clock.raise(stored.clock);
@@ -105,7 +105,7 @@ impl<'c> Tx<'c> {
         })
     }
 
-    /// Writes what is shared back; to be called before the commit if anything was changed.
+    /// Writes the shared row back. Call it before the commit if anything was changed.
     pub fn close(&self) -> WorldResult<WorldRow> {
         let hint = self.hint.get();
         let row = WorldRow {
@@ -123,7 +123,7 @@ impl<'c> Tx<'c> {
         self.stored
     }
 
-    /// A number larger than every one before.
+    /// Returns a number larger than all before.
     pub fn next_number(&self) -> i64 {
         self.last_number.set(self.last_number.get() + 1);
         int(self.last_number.get())
@@ -157,7 +157,7 @@ impl<'c> Tx<'c> {
         self.is_paused(tenant, "queue", queue)
     }
 
-    /// Few names are paused, and every fused commit asks: they are read once for all requests of a transaction.
+    /// Reads the paused names once per transaction: they are few, and every fused commit checks them.
     fn is_paused(&self, tenant: &TenantId, what: &str, name: &str) -> WorldResult<bool> {
         let mut known = self.paused.borrow_mut();
         let names = match &mut *known {
@@ -174,7 +174,7 @@ impl<'c> Tx<'c> {
         Ok(names.contains(&(tenant.0.clone(), what.to_owned(), name.to_owned())))
     }
 
-    /// To be called after paused names were changed.
+    /// Forgets the names that were read. Call it after paused names were changed.
     pub fn forget_paused(&self) {
         self.paused.replace(None);
     }

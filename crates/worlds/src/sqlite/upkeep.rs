@@ -8,3 +8,4 @@ mod watch;
 
 pub use blobs::look as look_at_blobs;
 pub use duties::{Found, stuck_candidates, upkeep, waiting_kinds};
+pub use retain::forget_run;

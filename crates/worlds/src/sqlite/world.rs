@@ -1,4 +1,4 @@
-//! The handle: opening it, and each method of the contract passed on to the writer or a reader.
+//! The handle: opens the database, and passes each method of the contract to the writer or a reader.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rhythm_core::event::Event;
-use rhythm_core::graph::NodeType;
 use rhythm_core::{BlobRef, CommandId, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::*;
+use rhythm_graph::NodeType;
 
 use super::clock::WorldClock;
 use super::connect::{Access, Place};
@@ -24,21 +24,22 @@ use super::{
 use crate::blob_codec;
 use crate::patience::Patience;
 
-/// A transaction costs little by itself, and whoever comes waits for the one under way.
+/// Runs, and tasks, that become ready or are woken up together during a timer burst. Few, because a
+/// transaction has a small fixed cost, and other requests wait for the one under way.
 const STORM_LINE: usize = 16;
 
-/// How a database is opened.
+/// Options for opening a database.
 pub struct SqliteOptions {
     /// Replaces the host's clock.
     pub clock: Option<Arc<dyn Clock>>,
-    /// Brings an older schema up to date; otherwise it is refused.
+    /// Applies pending migrations; otherwise an older schema is refused.
     pub auto_migrate: bool,
     /// Only look: nothing is created, brought up to date or written, and what would write is refused. A copy nobody may
     /// write to can be read, too.
     pub reading: bool,
     /// How long to wait for other processes before answering that the database is locked.
     pub busy_timeout: Duration,
-    /// The file does not grow beyond this; requests that need more room are answered as on a full disk.
+    /// Largest size of the file. Requests that need more room fail as on a full disk.
     pub max_bytes: Option<u64>,
 }
 
@@ -54,7 +55,7 @@ impl Default for SqliteOptions {
     }
 }
 
-/// A handle on one SQLite database. Dropping it ends its writer, and with it what told others that it is alive.
+/// A handle on one SQLite database. Dropping it ends its writer, and removes the mark that shows it is alive.
 pub struct SqliteWorld {
     writer: Writer,
     readers: Arc<Readers>,
@@ -65,7 +66,8 @@ pub struct SqliteWorld {
 }
 
 impl SqliteWorld {
-    /// Opens the file at `path`, creating it and its folder; `:memory:` opens a database of this process only.
+    /// Opens the file at `path`, and creates it and its folder if needed. `:memory:` opens a database of this
+    /// process only. Fails if the file cannot be opened or its schema does not fit this build.
     pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> WorldResult<Self> {
         let place = Place::of(path.as_ref());
         if options.reading && matches!(place, Place::File(_)) {
@@ -153,7 +155,7 @@ impl World for SqliteWorld {
     }
 
     async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
-        // Stepping a run does nothing to anybody before its commit, which puts the claim on disk with it.
+        // A claimed run has no effect before its commit, and that commit flushes the claim too.
         self.writer.write_unsynced(move |tx| claim_runs::claim_runs(tx, &request)).await
     }
 
@@ -216,7 +218,8 @@ impl World for SqliteWorld {
             Upkeep::CollectBlobs { grace, limit } => {
                 found.blobs = self.read(move |sql| upkeep::look_at_blobs(sql, now, grace, limit)).await?;
             }
-            // What is taken back is due again, and whoever acts on it writes later, and this with it.
+            // Work that a power failure takes back is due again, and a later commit that acts on it flushes
+            // the sweep too.
             Upkeep::Sweep { .. } => {
                 return self.writer.write_unsynced(move |tx| upkeep::upkeep(tx, &request, &found)).await;
             }
@@ -308,6 +311,16 @@ impl Records for SqliteWorld {
         self.read(move |sql| records::versions(sql, &tenant, &workflow)).await
     }
 
+    async fn version_numbers(&self, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<NumberedVersion>> {
+        let (tenant, workflow) = (tenant.clone(), workflow.to_owned());
+        self.read(move |sql| artifacts::version_numbers(sql, &tenant, &workflow)).await
+    }
+
+    async fn artifacts(&self, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>> {
+        let tenant = tenant.clone();
+        self.read(move |sql| artifacts::all(sql, &tenant)).await
+    }
+
     async fn tags(&self, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {
         let tenant = tenant.clone();
         self.read(move |sql| artifacts::tags(sql, &tenant)).await
@@ -339,7 +352,7 @@ mod tests {
     use super::super::tx::Tx;
     use super::*;
 
-    /// SQLite's own numbers: the first ends a transaction when the disk has it, the other before.
+    /// SQLite's numbers: with the first a commit waits for the disk, with the second it does not.
     const WAITS: i64 = 2;
     const DOES_NOT_WAIT: i64 = 1;
 
@@ -375,7 +388,7 @@ mod tests {
             busy,
             world.writer.write_unsynced(level),
             world.writer.write(level),
-            // The others have been sent by now, and wait for the writer together.
+            // The other requests have been sent by now, and wait for the writer together.
             async {
                 gathered.wait();
             }

@@ -1,5 +1,5 @@
-//! The one writer of a handle: a thread that takes whatever requests have gathered, runs them in one transaction and
-//! answers after the commit. Between batches it looks for what other processes wrote.
+//! The one writer of a handle: a thread that runs all waiting requests in one transaction and answers after
+//! the commit. Between batches it checks for writes of other processes.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::sync::{Arc, OnceLock};
@@ -15,21 +15,22 @@ use super::sql::{Prepared, Sql, sql};
 use super::turnstile::Turnstile;
 use super::tx::{Handle, Tx, WorldRow};
 
-/// The most requests of one transaction.
+/// Largest number of requests in one transaction.
 const BATCH: usize = 500;
-/// How often foreign writes are looked for while somebody listens.
+/// Pause between checks for foreign writes, while there are listeners.
 const FOREIGN_POLL: Duration = Duration::from_millis(50);
-/// After this much quiet the log is moved into the database.
+/// Idle time after which the write-ahead log is checkpointed.
 const QUIET: Duration = Duration::from_secs(1);
-/// So long the thread looks for the next request before it goes to sleep: whoever got an answer often has one at once, and
-/// waking up takes as long.
+/// Time the thread spins for the next request before it sleeps. A caller that got an answer often has a
+/// request at once, and waking the thread takes as long.
 const AWAKE: Duration = Duration::from_micros(100);
-/// Beside batches that took longer than this, waking up does not count, and others have more use for the time.
+/// After a batch that took longer than this, the thread does not spin: waking up hardly matters, and other
+/// threads need the processor.
 const SHORT: Duration = Duration::from_micros(500);
-/// How long the thread sleeps when nothing at all is due.
+/// Time the thread sleeps when nothing is due.
 const LONG: Duration = Duration::from_secs(3_600);
 
-/// The sending side.
+/// Sends requests to the writer thread.
 pub struct Writer {
     requests: Option<Sender<Request>>,
     thread: Option<JoinHandle<()>>,
@@ -40,7 +41,7 @@ pub struct Writer {
 
 enum Request {
     Job(Box<dyn Job>),
-    /// Somebody listens for wake-ups from now on.
+    /// There is a listener for wake-ups from now on.
     Listen,
 }
 
@@ -88,8 +89,8 @@ impl Writer {
         Ok(Self { requests: None, thread: None, broken: Arc::default(), refusal })
     }
 
-    /// Runs `work` in a write transaction. It may be run again after its changes were undone, so it only reads what it
-    /// captured; it should check first and write then.
+    /// Runs `work` in a write transaction. It may run again after a rollback, so it must not change what it
+    /// captured, and it should check before it writes.
     pub async fn write<T: Send + 'static>(
         &self,
         work: impl Fn(&Tx<'_>) -> WorldResult<T> + Send + 'static,
@@ -97,8 +98,8 @@ impl Writer {
         self.send(work, true).await
     }
 
-    /// The same for what may be undone when the machine loses its power: nobody is told of it, and nothing is done
-    /// because of it before a later transaction is on disk, and this one with it.
+    /// Like [`write`](Self::write), for changes that a power failure may take back: nothing depends on them
+    /// before a later transaction is on disk, and that one flushes them too.
     pub async fn write_unsynced<T: Send + 'static>(
         &self,
         work: impl Fn(&Tx<'_>) -> WorldResult<T> + Send + 'static,
@@ -129,7 +130,7 @@ impl Writer {
         }
     }
 
-    /// What broke this world, if something did.
+    /// Fails with the error that broke this world, if there is one.
     pub fn check(&self) -> WorldResult<()> {
         self.broken.get().map_or(Ok(()), |error| Err(error.clone()))
     }
@@ -144,11 +145,11 @@ impl Drop for Writer {
     }
 }
 
-/// A request and the one who waits for it.
+/// A request, and the channel for its answer.
 trait Job: Send {
-    /// The error, when it failed.
+    /// Runs the request. Returns its error if it fails.
     fn execute(&mut self, tx: &Tx<'_>) -> Option<WorldError>;
-    /// Whether the disk must have it before it is answered.
+    /// Whether it must be on disk before it is answered.
     fn is_synced(&self) -> bool;
     fn answer(self: Box<Self>);
     fn refuse(self: Box<Self>, error: WorldError);
@@ -175,7 +176,7 @@ impl<T: Send, W: Fn(&Tx<'_>) -> WorldResult<T> + Send> Job for Waiting<W, T> {
 
     fn answer(self: Box<Self>) {
         let Self { work, outcome, reply, .. } = *self;
-        // Whoever waits may want back what it lent.
+        // The caller may need a value that `work` captured.
         drop(work);
         if let Some(outcome) = outcome {
             let _ = reply.send(outcome);
@@ -187,15 +188,15 @@ impl<T: Send, W: Fn(&Tx<'_>) -> WorldResult<T> + Send> Job for Waiting<W, T> {
     }
 }
 
-/// Why a transaction was undone.
+/// Reason for a rollback.
 enum Undone {
     /// A request failed after it had written something; the others may be tried without it.
     ByRequest(WorldError),
-    /// Nobody can be served now.
+    /// No request can be served now.
     ByWorld(WorldError),
 }
 
-/// The thread's side.
+/// State of the writer thread.
 struct Writing<'c> {
     connection: &'c Connection,
     turnstile: Turnstile,
@@ -205,13 +206,13 @@ struct Writing<'c> {
     inbox: Receiver<Request>,
     broken: Arc<OnceLock<WorldError>>,
     listening: bool,
-    /// The log holds something the database does not.
+    /// The log holds data that is not checkpointed.
     unmoved: bool,
-    /// Transactions end when the disk has them.
+    /// Commits wait for the disk.
     synced: bool,
     looked_at: Instant,
     data_version: i64,
-    /// The shared row as of our last look or write.
+    /// The shared row as of the last read or write.
     seen: WorldRow,
 }
 
@@ -230,7 +231,7 @@ impl Writing<'_> {
         self.leave();
     }
 
-    /// Everything that has gathered; nothing when the handle is gone.
+    /// Returns all waiting requests, or `None` when the handle is gone.
     fn gather(&mut self, awake: Duration) -> Option<Vec<Box<dyn Job>>> {
         let mut quiet_since = Instant::now();
         let asleep_at = quiet_since + awake;
@@ -287,7 +288,7 @@ impl Writing<'_> {
                 }
                 self.wakeups.send(hint);
             }
-            // One of several spoiled it for all: each gets a transaction of its own.
+            // One request failed the whole batch: each gets a transaction of its own.
             Err(Undone::ByRequest(_)) if batch.len() > 1 => {
                 for job in batch {
                     self.serve(vec![job]);
@@ -301,7 +302,7 @@ impl Writing<'_> {
         }
     }
 
-    /// One transaction. Nobody who needs it there is answered before it is on disk.
+    /// Runs one transaction. If any request needs it, the commit waits for the disk.
     fn transact(&mut self, batch: &mut [Box<dyn Job>]) -> Result<Hint, Undone> {
         if let Some(error) = self.broken.get() {
             return Err(Undone::ByWorld(error.clone()));
@@ -343,11 +344,11 @@ impl Writing<'_> {
         let hint = tx.hint();
         let changed = self.connection.total_changes() != before;
         let row = changed.then(|| tx.close()).transpose().map_err(Undone::ByRequest)?;
-        // What others wrote since our last look is news for our listeners too.
+        // Other processes' writes since the last read are news for our listeners too.
         Ok((hint.and(foreign), row.or(Some(tx.stored()).filter(|_| !foreign.is_empty()))))
     }
 
-    /// Whether the next transactions end only when the disk has them.
+    /// Sets whether commits wait for the disk.
     fn wait_for_disk(&mut self, wait: bool) -> WorldResult<()> {
         if wait != self.synced {
             self.execute(if wait { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" })?;
@@ -366,8 +367,8 @@ impl Writing<'_> {
         }
     }
 
-    /// Begins, commits or rolls back. A disk that refuses data breaks the world for good: retrying could report
-    /// success for what is lost.
+    /// Begins, commits or rolls back. A disk that refuses data breaks the world for good: a retry could
+    /// report success for lost data.
     fn execute(&self, statement: &str) -> WorldResult<()> {
         self.connection.execute_batch(statement).map_err(|error| {
             self.note_lost_write(&error);
@@ -395,12 +396,12 @@ impl Writing<'_> {
                 self.wakeups.send(row.news_since(&self.seen));
                 self.seen = row;
             }
-            // Better a needless hint than a lost one.
+            // A needless hint is better than a lost one.
             Err(_) => self.wakeups.send(Hint::ALL),
         }
     }
 
-    /// Changes when another connection has written.
+    /// Returns a number that changes when another connection has written.
     fn current_data_version(&self) -> i64 {
         // Cached: this runs twenty times a second in every idle process.
         let version = self.connection.prepare_cached("PRAGMA data_version");
@@ -414,7 +415,7 @@ impl Writing<'_> {
         }
     }
 
-    /// The last time anybody was told stays a lower bound for those who come later.
+    /// Stores the latest time as a lower bound for later handles.
     fn leave(&self) {
         if self.broken.get().is_none() {
             let now = self.handle.clock.now().millis();

@@ -1,5 +1,6 @@
-//! A scenario played by the real engine on a world and in memory: it comes to the same, event by event, whether processes
-//! change after every transition or everything is delivered twice.
+//! Plays a scenario with the real engine on a world and in memory, and compares them event by event. Some
+//! scenarios run straight through, some change processes after every transition, and some get every message
+//! twice.
 
 use std::sync::Arc;
 
@@ -11,11 +12,11 @@ use rhythm_engine::world::{ManualClock, World};
 use rhythm_scenario::stage::{Place, Way, play_at};
 use rhythm_scenario::{Outcome, Sandbox, Scenario};
 
-/// Noon of a day in a month that has partitions, however the real clock stands.
+/// Noon of a day in a month that has partitions, whatever the real date is.
 pub const NOON: Timestamp = Timestamp(1_794_744_000_000);
 pub const SHARDS: u64 = 3;
 
-/// A test for each shard, so that they are played side by side.
+/// Makes a test for each shard, so that shards run in parallel.
 macro_rules! in_shards {
     ($name:ident, $play:path, $open:path) => {
         mod $name {
@@ -39,13 +40,13 @@ macro_rules! in_shards {
     };
 }
 
-/// The seeds of a shard: so many of each world, unless the environment asks for more.
+/// Returns the seeds of a shard out of `count`, or out of the number in the environment variable.
 pub fn seeds(shard: u64, variable: &str, count: u64) -> impl Iterator<Item = u64> {
     let asked = std::env::var(variable).ok().and_then(|count| count.parse().ok());
     (0..asked.unwrap_or(count)).filter(move |seed| seed % SHARDS == shard)
 }
 
-/// Plays it in memory and on a world that was made for it. Gives what came of it.
+/// Plays a scenario in memory and on a world of its own, and compares them. Returns the outcome.
 pub async fn agrees(
     seed: u64,
     (scenario, source): (&Scenario, &str),

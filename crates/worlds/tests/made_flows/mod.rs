@@ -1,21 +1,22 @@
-//! Made programs and schedules of answers, which come to the same on every world.
+//! Generated programs and schedules of answers, which give the same result on every world.
 
-#[path = "../../../core/tests/language/made.rs"]
+#[path = "../../../flow/tests/language/made.rs"]
 mod made;
 
 use std::sync::Arc;
 
-use made::{Dice, Reply, Schedule};
 use rhythm_engine::world::{ManualClock, World};
 use rhythm_scenario::Scenario;
 use serde_json::{Value, json};
 
 use crate::agreeing::{self, NOON};
+use made::{Dice, Reply, Schedule};
 
-/// Of each world; `RHYTHM_WORLD_PROGRAMS` asks for more.
+/// Number of programs per world; `RHYTHM_WORLD_PROGRAMS` overrides it.
 const PROGRAMS: u64 = 100;
 
-/// Plays the seeds of a shard in memory and on worlds that are opened for them, with what has to outlast each.
+/// Plays the seeds of a shard in memory and on worlds that `open` makes for them. The second value of `open`
+/// must outlive the world.
 pub async fn play<K>(shard: u64, open: impl AsyncFn(Arc<ManualClock>) -> (Arc<dyn World>, K)) {
     for seed in agreeing::seeds(shard, "RHYTHM_WORLD_PROGRAMS", PROGRAMS) {
         let scenario = scenario(seed);
@@ -30,7 +31,7 @@ fn scenario(seed: u64) -> Scenario {
     let mut dice = Dice::new(seed);
     let source = dice.program();
     let Schedule { replies, signals, cancel } = dice.schedule();
-    // The child does as its task is told to.
+    // The child behaves as its task is scripted to.
     let name = |name: &str| if name == "kid" { "work of kid".to_owned() } else { name.to_owned() };
     let tasks: serde_json::Map<String, Value> = replies
         .iter()

@@ -1,27 +1,29 @@
-//! Made graphs with everybody's answers, which come to the same on every world. Nodes lead to later ones only, but for loops;
-//! what leads to a node from several others is a join, so most graphs have some that get a part of what they wait for.
+//! Generated graphs with scripted answers, which give the same result on every world. Edges lead to later
+//! nodes only, except loops. A node with several edges to it is a join, so most graphs have a join that gets
+//! only part of its inputs.
 
-#[path = "../../../core/tests/language/made.rs"]
+#[path = "../../../flow/tests/language/made.rs"]
 #[expect(dead_code, reason = "only its dice are needed here")]
 mod made;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use made::Dice;
 use rhythm_engine::world::{ManualClock, World};
 use rhythm_scenario::{Outcome, Scenario};
 use serde_json::{Map, Value, json};
 
 use crate::agreeing::{self, NOON};
+use made::Dice;
 
-/// Of each world; `RHYTHM_WORLD_GRAPHS` asks for more.
+/// Number of graphs per world; `RHYTHM_WORLD_GRAPHS` overrides it.
 const GRAPHS: u64 = 60;
 const MOST_NODES: usize = 7;
 const EXPRESSIONS: [&str; 4] =
-    ["output.n > 1", "output.n == 0", "ctx.n0.output.n < 2", "output.missing.n > 1"];
+    ["output.n > 1", "output.n == 0", "ctx.FIRST.output.n < 2", "output.missing.n > 1"];
 
-/// Plays the seeds of a shard in memory and on worlds that are opened for them, with what has to outlast each.
+/// Plays the seeds of a shard in memory and on worlds that `open` makes for them. The second value of `open`
+/// must outlive the world.
 pub async fn play<K>(shard: u64, open: impl AsyncFn(Arc<ManualClock>) -> (Arc<dyn World>, K)) {
     let mut tally = Tally::default();
     for seed in agreeing::seeds(shard, "RHYTHM_WORLD_GRAPHS", GRAPHS) {
@@ -35,7 +37,7 @@ pub async fn play<K>(shard: u64, open: impl AsyncFn(Arc<ManualClock>) -> (Arc<dy
     tally.is_worth_something();
 }
 
-/// What the runs of a shard came to.
+/// Outcomes of the runs of a shard.
 #[derive(Debug, Default)]
 struct Tally {
     ends: BTreeMap<String, usize>,
@@ -48,7 +50,7 @@ impl Tally {
         self.rejected.extend(outcome.rejected.iter().map(|rejected| rejected.message.clone()));
     }
 
-    /// Most graphs compile, and runs do not all end in one way.
+    /// Checks that most graphs compile, and that runs end in different ways.
     fn is_worth_something(&self) {
         let count = |end: &str| self.ends.get(end).copied().unwrap_or_default();
         let all: usize = self.ends.values().sum();
@@ -61,11 +63,12 @@ impl Tally {
 
 fn scenario(seed: u64) -> Value {
     let mut dice = Dice::new(seed);
-    // Small seeds begin alike.
+    // Small seeds give the same first roll.
     dice.roll(2);
     let count = 2 + dice.roll(MOST_NODES - 1);
-    let mut draft =
-        Draft { dice, count, earlier: vec![None; count], tasks: Map::new(), decisions: Map::new() };
+    let (tasks, decisions) = (Map::new(), Map::new());
+    let names = names(&mut dice, count);
+    let mut draft = Draft { dice, names, earlier: vec![None; count], tasks, decisions };
     let nodes: Vec<Value> = (0..count).map(|place| draft.node(place)).collect();
     let said: Vec<Value> = (0..3).map(|_| json!({"ok": draft.dice.roll(3) > 0})).collect();
     draft.tasks.insert("rhythm.sandbox".to_owned(), said.into());
@@ -92,30 +95,37 @@ fn scenario(seed: u64) -> Value {
 
 struct Draft {
     dice: Dice,
-    count: usize,
+    /// Of the nodes, by their place.
+    names: Vec<String>,
     /// A node that leads to each.
     earlier: Vec<Option<usize>>,
     tasks: Map<String, Value>,
     decisions: Map<String, Value>,
 }
 
-fn name(place: usize) -> String {
-    format!("n{place}")
+/// In any order, so that what goes by name differs from what goes by place.
+fn names(dice: &mut Dice, count: usize) -> Vec<String> {
+    let mut left: Vec<usize> = (0..count).collect();
+    (0..count).map(|_| format!("n{}", left.swap_remove(dice.roll(left.len())))).collect()
 }
 
 impl Draft {
+    fn name(&self, place: usize) -> String {
+        self.names[place].clone()
+    }
+
     fn one_in(&mut self, sides: usize) -> bool {
         self.dice.roll(sides) == 0
     }
 
-    /// Some of the nodes after this one.
+    /// Returns some of the nodes after this one.
     fn later(&mut self, place: usize, most: usize) -> Vec<String> {
-        let room = self.count - place - 1;
+        let room = self.names.len() - place - 1;
         let wanted = if room == 0 { 0 } else { self.dice.roll(most + 1) };
         let mut chosen: Vec<usize> = (0..wanted).map(|_| place + 1 + self.dice.roll(room)).collect();
         chosen.sort_unstable();
         chosen.dedup();
-        chosen.into_iter().map(name).collect()
+        chosen.into_iter().map(|place| self.name(place)).collect()
     }
 
     fn condition(&mut self) -> Value {
@@ -123,7 +133,9 @@ impl Draft {
             4 => {
                 json!({"type": "python_sandbox", "code": "def evaluate(output, context):\n    return True\n"})
             }
-            place => json!({"type": "cel", "expression": EXPRESSIONS[place]}),
+            place => {
+                json!({"type": "cel", "expression": EXPRESSIONS[place].replace("FIRST", &self.names[0])})
+            }
         }
     }
 
@@ -131,8 +143,8 @@ impl Draft {
         let kinds = ["conditional", "human", "delay", "signal", "child", "parallel", "agent", "filter"];
         let kind = kinds.get(self.dice.roll(14)).copied().unwrap_or("task");
         // What only routes needs somewhere to route to.
-        let kind = if kind == "conditional" && place + 1 == self.count { "task" } else { kind };
-        let mut node = json!({"id": name(place), "type": kind, "dependents": self.later(place, 3)});
+        let kind = if kind == "conditional" && place + 1 == self.names.len() { "task" } else { kind };
+        let mut node = json!({"id": self.name(place), "type": kind, "dependents": self.later(place, 3)});
         match kind {
             "human" => {
                 node["rejection_path"] = json!(self.later(place, 1));
@@ -151,11 +163,12 @@ impl Draft {
             node["branch"] = json!({"rules": rules, "default": self.later(place, 2)});
         }
         if kind == "conditional" {
-            node["dependents"] = json!([name(place + 1)]);
+            node["dependents"] = json!([self.name(place + 1)]);
         }
         if self.one_in(4) {
             // To itself, or to one that leads here.
-            let back = name(if self.one_in(2) { place } else { self.earlier[place].unwrap_or(place) });
+            let back = if self.one_in(2) { place } else { self.earlier[place].unwrap_or(place) };
+            let back = self.name(back);
             node["loop"] = json!({"max_iterations": 1 + self.dice.roll(3), "loop_back_to": back,
                 "condition": self.condition(), "timeout_path": self.later(place, 1)});
         }
@@ -174,21 +187,21 @@ impl Draft {
         }
         self.note_ways(place, &node);
         let answers = self.answers(&node);
-        // Others do by themselves what they do: scripted, they would be compiled as something else.
+        // Nodes of other types need no script. With one they would be compiled as another type.
         if ["task", "agent"].contains(&kind) {
-            self.tasks.insert(name(place), answers);
+            self.tasks.insert(self.name(place), answers);
         }
         self.decide(place);
         node
     }
 
-    /// Who may be looped back to from the nodes this one leads to for certain.
+    /// Notes this node as a loop target for nodes that it always leads to.
     fn note_ways(&mut self, place: usize, node: &Value) {
         if node.get("branch").is_some() {
             return;
         }
-        for to in place + 1..self.count {
-            let leads = node["dependents"].as_array().is_some_and(|ids| ids.contains(&json!(name(to))));
+        for to in place + 1..self.names.len() {
+            let leads = node["dependents"].as_array().is_some_and(|ids| ids.contains(&json!(self.name(to))));
             if leads {
                 self.earlier[to] = Some(place);
             }
@@ -249,6 +262,6 @@ impl Draft {
             json!({"decision": decision, "by": "ann"})
         });
         let decisions = decisions.collect();
-        self.decisions.insert(name(place), decisions);
+        self.decisions.insert(self.name(place), decisions);
     }
 }

@@ -1,4 +1,4 @@
-//! Who has just come to a world whose clock may have leapt before.
+//! A handle that was just opened on a world whose clock may have jumped before.
 
 use std::time::{Duration, Instant};
 
@@ -8,8 +8,8 @@ use rhythm_engine::world::{Extend, Upkeep, WorkerCard, World};
 const SILENCE: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// A worker was silent too long by the clock, and somebody opens the world who cannot tell a leap from a silence: the
-/// worker is given up only after it has been silent before that newcomer's own ears.
+/// A worker is silent for too long by the clock, and a new handle cannot tell that from a clock jump. It must
+/// not expire the worker before it has watched the silence itself.
 pub async fn judges_by_what_it_heard<W: World>(old: &dyn World, open: impl AsyncFn() -> W) {
     let there = async || old.workers(&TenantId::default()).await.expect("the workers").len() == 1;
     let sweep = Upkeep::sweep(10);
@@ -20,7 +20,7 @@ pub async fn judges_by_what_it_heard<W: World>(old: &dyn World, open: impl Async
         let newcomer = open().await;
         newcomer.upkeep(sweep.clone()).await.expect("a sweep");
         let spared = there().await;
-        // On a machine that stood still meanwhile it may have listened long enough.
+        // If the machine stood still, the new handle may have watched long enough.
         if came.elapsed() > SILENCE {
             continue;
         }

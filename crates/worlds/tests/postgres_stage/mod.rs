@@ -1,4 +1,4 @@
-//! A database of its own for each test, in the cluster `scripts/with-postgres.sh` started.
+//! A separate database for each test, in the cluster that `scripts/with-postgres.sh` started.
 #![allow(dead_code, reason = "each test binary uses another part")]
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ impl PostgresStage {
         Self { database: Database::create().await, clock: Self::noon() }
     }
 
-    /// The same, made of a database that has its schema already: for tests that need hundreds of stages.
+    /// Like `open`, on a copy of a migrated database: for tests that need hundreds of stages.
     pub async fn open_copy() -> Self {
         static MIGRATED: tokio::sync::OnceCell<String> = tokio::sync::OnceCell::const_new();
         let migrated = MIGRATED.get_or_init(migrated).await;
@@ -28,7 +28,7 @@ impl PostgresStage {
     }
 
     fn noon() -> Arc<ManualClock> {
-        // Noon of a day in a month that has partitions, however the real clock stands.
+        // Noon of a day in a month that has partitions, whatever the real date is.
         ManualClock::at(Timestamp::from_millis(1_794_744_000_000))
     }
 
@@ -38,10 +38,10 @@ impl PostgresStage {
     }
 }
 
-/// A world that goes by this clock, and its database.
+/// Opens a world with this clock, and returns it with its database.
 pub async fn open_at(clock: Arc<ManualClock>) -> (Arc<dyn World>, PostgresStage) {
     let stage = PostgresStage::open_copy().await;
-    // Lanes write side by side: what they create in the same millisecond has no order.
+    // Lanes write in parallel: rows they create in the same millisecond have no order.
     let options = PostgresOptions { clock: Some(clock), lanes: 1, ..PostgresOptions::default() };
     let world = PostgresWorld::connect(&stage.database.url, options).await.expect("the world opens");
     (Arc::new(world), stage)
@@ -87,7 +87,7 @@ impl Database {
     }
 }
 
-/// The name of a database with the schema in it. Nobody may be connected to what is copied.
+/// Makes a database with the schema, and returns its name. It must have no connections while it is copied.
 async fn migrated() -> String {
     let stage = PostgresStage::open().await;
     drop(stage.world().await);

@@ -1,10 +1,10 @@
-//! A PostgreSQL server for one test alone, which ends with it.
+//! A PostgreSQL server for a single test, which stops with the test.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 pub struct PrivateServer {
-    /// Of its superuser.
+    /// URL of the superuser.
     pub url: String,
     process: Child,
 }
@@ -29,7 +29,7 @@ impl PrivateServer {
 
 impl Drop for PrivateServer {
     fn drop(&mut self) {
-        // Its input ends, and with it the script.
+        // The script ends when its input is closed.
         drop(self.process.stdin.take());
         let _ = self.process.wait();
     }

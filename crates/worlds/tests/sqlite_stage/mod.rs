@@ -1,4 +1,4 @@
-//! A file of its own for each test.
+//! A separate file for each test.
 #![allow(dead_code, reason = "each test binary uses another part")]
 
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn world(folder: &tempfile::TempDir, clock: Arc<ManualClock>) -> Arc<dyn World> 
     Arc::new(SqliteWorld::open(folder.path().join("rhythm.db"), options).expect("the file opens"))
 }
 
-/// A world that goes by this clock, and the folder it is in.
+/// Opens a world with this clock, and returns it with its folder.
 pub async fn open_at(clock: Arc<ManualClock>) -> (Arc<dyn World>, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder for the test");
     (world(&folder, clock), folder)

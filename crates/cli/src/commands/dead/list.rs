@@ -57,7 +57,7 @@ impl List {
         session.out.page(&page, words, |letter| {
             vec![
                 letter.task.to_string(),
-                letter.name.clone(),
+                letter.options.shown(&letter.name),
                 letter.options.queue.clone(),
                 letter.fate.as_str().to_owned(),
                 letter.attempts.to_string(),

@@ -4,6 +4,7 @@ use rhythm_core::{Actor, CommandId, Event, RunId, Timestamp};
 use rhythm_engine::world::{AttemptRow, HistoryQuery, Page};
 use serde::Serialize;
 
+use super::follow::follow;
 use crate::args::Paging;
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
@@ -15,27 +16,30 @@ use crate::times::exact;
 #[derive(Debug, Args)]
 pub struct Events {
     run: String,
+    /// Go on with what happens, until the run has ended; as JSON, one document a line
+    #[arg(long, conflicts_with = "limit")]
+    follow: bool,
     #[command(flatten)]
     paging: Paging,
 }
 
 /// A history row, or an attempt that was retried: those are no part of the history and have no number.
 #[derive(Debug, Serialize)]
-struct Row {
-    seq: Option<u64>,
-    at: Timestamp,
+pub struct Row {
+    pub seq: Option<u64>,
+    pub at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<u64>,
     actor: Actor,
-    r#type: &'static str,
-    data: Box<serde_json::value::RawValue>,
+    pub r#type: &'static str,
+    pub data: Box<serde_json::value::RawValue>,
 }
 
 /// Where a page ended: the last row's number and time.
 #[derive(Clone, Copy)]
-struct Cursor {
-    seq: u64,
-    at: Timestamp,
+pub struct Cursor {
+    pub seq: u64,
+    pub at: Timestamp,
 }
 
 impl Events {
@@ -43,6 +47,9 @@ impl Events {
         let from = self.paging.cursor.as_deref().map(parse_cursor).transpose()?;
         let session = Session::read(&settings).await?;
         let run = RunId::new(self.run);
+        if self.follow {
+            return follow(&session, &run, from).await;
+        }
         let limit = usize::from(self.paging.limit);
         let query = HistoryQuery {
             tenant: settings.tenant.clone(),
@@ -84,7 +91,7 @@ fn parse_cursor(text: &str) -> CliResult<Cursor> {
 }
 
 /// Puts each attempt where it happened: by time, and before the row that ended its task.
-fn merge(events: Vec<Event>, attempts: impl Iterator<Item = AttemptRow>) -> CliResult<Vec<Row>> {
+pub fn merge(events: Vec<Event>, attempts: impl Iterator<Item = AttemptRow>) -> CliResult<Vec<Row>> {
     let mut rows: Vec<(Timestamp, Option<CommandId>, Row)> = Vec::new();
     for event in events {
         let ends = match &event.data {
@@ -143,6 +150,8 @@ mod tests {
         let scheduled = StepScheduled {
             task: CommandId(1),
             name: "t".into(),
+            label: None,
+            item: None,
             queue: "default".into(),
             input: Payload::null(),
         };

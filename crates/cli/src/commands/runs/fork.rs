@@ -4,7 +4,6 @@ use rhythm_engine::programs::Programs;
 use rhythm_engine::travel::{Acted, ForkRun, fork, latest, repeated};
 use serde_json::json;
 
-use crate::commands::workflows::versions::find;
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
 use crate::input;
@@ -34,7 +33,7 @@ pub struct Fork {
     /// Start over with this input: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
-    /// Go on with this version: its hash, or the beginning of it. The one the run had then when left out
+    /// Go on with this version: its number, its hash or the beginning of it, or a tag. The one the run had then when left out
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
     /// The line of that version where the run waits
@@ -61,9 +60,9 @@ impl Fork {
             None => latest(&session.client, &run).await?,
         };
         let version = match &self.version {
-            Some(prefix) => {
+            Some(named) => {
                 let workflow = session.client.picture(&run).await?.summary.workflow;
-                Some(find(&session, &workflow, prefix).await?)
+                Some(session.client.select_version(&workflow, named).await?)
             }
             None => None,
         };

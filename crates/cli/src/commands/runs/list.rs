@@ -1,8 +1,12 @@
+use std::collections::BTreeMap;
+
 use clap::{Args, ValueEnum};
 use rhythm_core::{Compensation, RunId, Status};
-use rhythm_engine::world::{RunQuery, RunSummary};
+use rhythm_engine::world::{NumberedVersion, Page, RunQuery, RunSummary};
+use serde::Serialize;
 
 use crate::args::Paging;
+use crate::commands::workflows::versions::numbered;
 use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::input;
@@ -59,17 +63,18 @@ impl List {
             limit: usize::from(self.paging.limit),
         };
         let session = Session::read(&settings).await?;
-        let page = session.rhythm.world().list_runs(query).await?;
+        let page = numbered_page(&session, session.rhythm.world().list_runs(query).await?).await?;
         let now = session.now().await?;
         let words = Words {
             columns: &["RUN", "WORKFLOW", "STATUS", "CREATED", "TOOK", "TAGS", "WHY"],
             none: "no runs",
         };
-        session.out.page(&page, words, |run| {
+        session.out.page(&page, words, |row| {
+            let run = &row.run;
             let tags: Vec<String> = run.tags.iter().map(|(key, value)| format!("{key}={value}")).collect();
             vec![
                 run.id.to_string(),
-                run.workflow.clone(),
+                numbered(&run.workflow, row.version_number, &run.version),
                 state(run),
                 relative(now, run.created_at),
                 // What is not over yet has taken that long so far.
@@ -82,6 +87,28 @@ impl List {
             ]
         })
     }
+}
+
+/// A run with the number of its version.
+#[derive(Serialize)]
+struct Row {
+    #[serde(flatten)]
+    run: RunSummary,
+    version_number: Option<u64>,
+}
+
+async fn numbered_page(session: &Session, page: Page<RunSummary>) -> CliResult<Page<Row>> {
+    let mut known: BTreeMap<String, Vec<NumberedVersion>> = BTreeMap::new();
+    let mut rows = Vec::with_capacity(page.rows.len());
+    for run in page.rows {
+        if !known.contains_key(&run.workflow) {
+            let (tenant, world) = (session.client.tenant(), session.rhythm.world());
+            known.insert(run.workflow.clone(), world.version_numbers(tenant, &run.workflow).await?);
+        }
+        let found = known[&run.workflow].iter().find(|row| row.version == run.version);
+        rows.push(Row { version_number: found.map(|row| row.number), run });
+    }
+    Ok(Page { rows, next: page.next })
 }
 
 fn status(arg: StatusArg) -> Status {

@@ -2,6 +2,7 @@ use clap::Args;
 use rhythm_core::{RunId, WorkflowKind};
 use rhythm_engine::tokens::{path, unclear};
 
+use crate::commands::workflows::versions::numbered;
 use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::output::Words;
@@ -29,6 +30,11 @@ impl Path {
             },
         };
         let unclear = unclear(&session.client, &run).await?;
+        if !session.out.is_json() && !hops.is_empty() {
+            let run = &picture.summary;
+            let number = session.client.number_of(&run.workflow, &run.version).await?;
+            session.out.note(format!("tokens of a run of {}", numbered(&run.workflow, number, &run.version)));
+        }
         session.out.list(hops, words, |hop| {
             vec![
                 hop.token.to_string(),

@@ -1,10 +1,11 @@
 //! What people did to a run, and why: who started it, signalled it, paused it, gave it another version.
 
 use rhythm_core::event::{Event, EventData};
-use rhythm_core::{Actor, Timestamp};
+use rhythm_core::{Actor, Timestamp, Version};
 use rhythm_engine::world::{HistoryQuery, RunSummary};
 use serde::Serialize;
 
+use crate::commands::workflows::versions::numbered;
 use crate::errors::CliResult;
 use crate::output::{Table, short};
 use crate::session::Session;
@@ -36,11 +37,16 @@ pub async fn deeds(session: &Session, run: &RunSummary) -> CliResult<Vec<Deed>> 
     let mut history = if late > 0 { world.history(rows(0, FIRST)).await? } else { Vec::new() };
     history.retain(|row| row.seq <= late);
     history.extend(world.history(rows(late, ROWS)).await?);
-    Ok(history.iter().filter_map(deed).collect())
+    let versions = world.version_numbers(&tenant, &run.workflow).await?;
+    let name = |version: &Version| {
+        let row = versions.iter().find(|row| row.version == *version);
+        numbered(&run.workflow, row.map(|row| row.number), version)
+    };
+    Ok(history.iter().filter_map(|row| deed(row, &name)).collect())
 }
 
 /// What others than people did, and what followed from a message, is told elsewhere.
-fn deed(row: &Event) -> Option<Deed> {
+fn deed(row: &Event, name: &dyn Fn(&Version) -> String) -> Option<Deed> {
     let by = row.actor.clone();
     let is_person = !["run:", "worker:", "schedule:"].iter().any(|other| by.0.starts_with(other));
     if row.cause.is_some() || !is_person || by == Actor::system() {
@@ -54,7 +60,7 @@ fn deed(row: &Event) -> Option<Deed> {
         EventData::Resumed(note) => ("let it go on".to_owned(), note.reason.as_str()),
         EventData::Reopened(note) => ("opened it again".to_owned(), note.reason.as_str()),
         EventData::VersionChanged(changed) => {
-            (format!("gave it version {}", short(changed.to.as_str(), 20)), changed.reason.as_str())
+            (format!("gave it {}", name(&changed.to)), changed.reason.as_str())
         }
         EventData::Patched(patch) => ("patched it".to_owned(), patch.reason.as_str()),
         EventData::ReplayRequested(replay) => {

@@ -1,6 +1,6 @@
 //! Where a graph's tokens are, as a screen shows it.
 
-use rhythm_core::Timestamp;
+use rhythm_core::{Timestamp, label};
 use rhythm_engine::tokens::{Place, WaitsFor};
 
 use crate::errors::CliResult;
@@ -13,7 +13,8 @@ pub fn tell(session: &Session, places: &[Place], now: Timestamp) -> CliResult {
     for place in places {
         let tokens: Vec<String> = place.tokens.iter().map(u64::to_string).collect();
         let since = place.since.map(|since| relative(now, since)).unwrap_or_default();
-        table.row(vec![place.node.clone(), awaited(&place.waits_for), tokens.join(", "), since]);
+        let node = label::shown(&place.node, place.label.as_deref(), place.item, None);
+        table.row(vec![node, awaited(&place.waits_for), tokens.join(", "), since]);
     }
     session.out.section("tokens", &table)
 }

@@ -1,8 +1,8 @@
 //! Where a flow's run stands, with its variables, as a screen shows it.
 
-use rhythm_core::Status;
-use rhythm_core::flow::inspect::{Waiting, WaitingKind};
+use rhythm_core::{Status, label};
 use rhythm_engine::whereabouts::Whereabouts;
+use rhythm_flow::inspect::{Waiting, WaitingKind};
 
 use crate::errors::CliResult;
 use crate::output::{Table, short};
@@ -32,12 +32,16 @@ pub fn tell(session: &Session, status: Status, position: &Whereabouts) -> CliRes
 }
 
 fn wait(wait: &Waiting) -> String {
-    let line = wait.line;
-    match (wait.kind, wait.until) {
-        (WaitingKind::Task, _) => format!("task {} (line {line})", wait.name),
-        (WaitingKind::Child, _) => format!("workflow {} (line {line})", wait.name),
-        (WaitingKind::Signal, _) => format!("signal {} (line {line})", wait.name),
-        (WaitingKind::Timer, Some(until)) => format!("{until} (line {line})"),
-        (WaitingKind::Timer, None) => format!("a timer (line {line})"),
+    let what = match (wait.kind, wait.until) {
+        (WaitingKind::Task, _) => format!("task {}", wait.name),
+        (WaitingKind::Child, _) => format!("workflow {}", wait.name),
+        (WaitingKind::Signal, _) => format!("signal {}", wait.name),
+        (WaitingKind::Timer, Some(until)) => until.to_string(),
+        (WaitingKind::Timer, None) => "a timer".to_owned(),
+    };
+    let (mark, line) = (label::item_mark(wait.item, None), wait.line);
+    match &wait.label {
+        Some(label) => format!("\"{label}\"{mark} ({what}, line {line})"),
+        None => format!("{what}{mark} (line {line})"),
     }
 }

@@ -9,7 +9,7 @@ use rhythm_engine::versions::{Change, ChangeVersion, change_version_of, preview_
 use rhythm_engine::world::{RunQuery, RunSummary};
 use serde_json::{Value, json};
 
-use crate::commands::workflows::versions::{find, short_version};
+use crate::commands::workflows::versions::short_version;
 use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::input;
@@ -34,7 +34,7 @@ listed by `rhythm runs patches`, undone by `rhythm runs patch --undo`.")]
 pub struct Retry {
     #[arg(required_unless_present = "workflow", conflicts_with = "workflow")]
     run: Option<String>,
-    /// Go on with this version: its hash, or the beginning of it
+    /// Go on with this version: its number, its hash or the beginning of it, or a tag
     #[arg(long, value_name = "VERSION", conflicts_with = "node")]
     version: Option<String>,
     /// The line of that version where the run waits
@@ -96,7 +96,7 @@ impl Retry {
 
     async fn wanted(&self, session: &Session, workflow: &str) -> CliResult<Option<Version>> {
         match &self.version {
-            Some(prefix) => find(session, workflow, prefix).await.map(Some),
+            Some(named) => Ok(Some(session.client.select_version(workflow, named).await?)),
             None => Ok(None),
         }
     }

@@ -1,6 +1,6 @@
 use clap::Args;
 use rhythm_core::event::Forked;
-use rhythm_core::{Failure, Message, Payload, RunId, Timestamp};
+use rhythm_core::{Failure, Message, Payload, RunId, Timestamp, label};
 use rhythm_engine::tokens::{Place, standing};
 use rhythm_engine::travel::origin;
 use rhythm_engine::whereabouts::{Whereabouts, whereabouts};
@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::list::state;
 use super::people::{self, Deed};
 use super::{places, position};
+use crate::commands::workflows::versions::{numbered, short_version};
 use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::output::{Table, short};
@@ -30,6 +31,7 @@ pub struct Show {
 struct Shown {
     #[serde(flatten)]
     summary: RunSummary,
+    version_number: Option<u64>,
     input: Payload,
     output: Option<Payload>,
     failure: Option<Failure>,
@@ -49,12 +51,29 @@ struct Shown {
     ready_since: Option<Timestamp>,
     claimed_by: Option<String>,
     tasks: Vec<TaskSummary>,
-    timers: Vec<TimerRow>,
-    children: Vec<RunSummary>,
+    timers: Vec<ShownTimer>,
+    children: Vec<ShownChild>,
     inbox: Vec<Message>,
     dead: Vec<DeadLetter>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dismissed_at: Option<Timestamp>,
+}
+
+#[derive(Serialize)]
+struct ShownTimer {
+    #[serde(flatten)]
+    row: TimerRow,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ShownChild {
+    #[serde(flatten)]
+    row: RunSummary,
+    /// The item of a list it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    item: Option<u64>,
 }
 
 impl Show {
@@ -72,8 +91,14 @@ impl Show {
             Some(output) => Some(session.loaded(output).await?),
             None => None,
         };
+        let version_number = session.client.number_of(&summary.workflow, &summary.version).await?;
+        let children = picture.children.into_iter();
+        let children = children.map(|row| with_item(row, position.as_ref(), places.as_deref())).collect();
+        let timers = picture.timers.into_iter();
+        let timers = timers.map(|row| labelled(row, position.as_ref(), places.as_deref())).collect();
         let shown = Shown {
             summary,
+            version_number,
             input: session.loaded(input).await?,
             output,
             failure,
@@ -86,8 +111,8 @@ impl Show {
             ready_since: picture.ready_since,
             claimed_by: picture.claimed_by,
             tasks: picture.tasks,
-            timers: picture.timers,
-            children: picture.children,
+            timers,
+            children,
             inbox: picture.inbox,
             dead: picture.dead,
             dismissed_at: picture.dismissed_at,
@@ -99,18 +124,33 @@ impl Show {
     }
 }
 
+fn labelled(row: TimerRow, position: Option<&Whereabouts>, places: Option<&[Place]>) -> ShownTimer {
+    let of_flow =
+        || position.zip(row.timer).and_then(|(position, timer)| position.labels.get(&timer).cloned());
+    let place = places.into_iter().flatten().find(|place| row.timer.is_some() && place.command == row.timer);
+    let label = place.and_then(|place| place.label.clone()).or_else(of_flow);
+    ShownTimer { row, label }
+}
+
+fn with_item(row: RunSummary, position: Option<&Whereabouts>, places: Option<&[Place]>) -> ShownChild {
+    let number = row.parent.as_ref().map(|parent| parent.child);
+    let waits = position.into_iter().flat_map(|position| &position.waiting_for);
+    let of_flow = waits.filter(|wait| Some(wait.current) == number).find_map(|wait| wait.item);
+    let of_graph = places.into_iter().flatten().find(|place| number.is_some() && place.command == number);
+    let item = of_flow.or_else(|| of_graph.and_then(|place| place.item));
+    ShownChild { row, item }
+}
+
 async fn tell(session: &Session, shown: &Shown) -> CliResult {
     let now = session.now().await?;
     let run = &shown.summary;
     let time = |at: Timestamp| format!("{} ({})", exact(at), relative(now, at));
     let value = |payload: &Payload| short(payload.text().unwrap_or("(large)"), SHOWN);
     let tags: Vec<String> = run.tags.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let name = numbered(&run.workflow, shown.version_number, &run.version);
     session.out.details(&[
         ("run", run.id.to_string()),
-        (
-            "workflow",
-            format!("{} ({}, {})", run.workflow, run.kind.as_str(), short(run.version.as_str(), 20)),
-        ),
+        ("workflow", format!("{name} ({}, {})", run.kind.as_str(), short_version(&run.version))),
         ("status", state(run)),
         ("created", time(run.created_at)),
         ("updated", time(run.updated_at)),
@@ -138,18 +178,22 @@ async fn tell(session: &Session, shown: &Shown) -> CliResult {
     for task in &shown.tasks {
         let attempt = format!("{}/{}", task.attempt, task.options.policy().max_attempts);
         let state = super::super::tasks::list::word(task.state).to_owned();
-        tasks.row(vec![task.id.to_string(), task.name.clone(), state, attempt, relative(now, task.since)]);
+        let name = task.options.shown(&task.name);
+        tasks.row(vec![task.id.to_string(), name, state, attempt, relative(now, task.since)]);
     }
     session.out.section("open tasks", &tasks)?;
     let mut timers = Table::new(&["TIMER", "DUE"]);
     for timer in &shown.timers {
-        timers.row(vec![timer.what.clone(), time(timer.due_at)]);
+        let what = label::shown(&timer.row.what, timer.label.as_deref(), None, None);
+        timers.row(vec![what, time(timer.row.due_at)]);
     }
     session.out.section("timers", &timers)?;
     let mut children = Table::new(&["CHILD", "WORKFLOW", "STATUS", "CREATED"]);
     for child in &shown.children {
-        let created = relative(now, child.created_at);
-        children.row(vec![child.id.to_string(), child.workflow.clone(), state(child), created]);
+        let created = relative(now, child.row.created_at);
+        let (row, label) = (&child.row, child.row.tags.get(label::TAG));
+        let workflow = label::shown(&row.workflow, label.map(String::as_str), child.item, None);
+        children.row(vec![row.id.to_string(), workflow, state(row), created]);
     }
     session.out.section("children", &children)?;
     let mut inbox = Table::new(&["MESSAGE", "FROM", "ARRIVED"]);
@@ -159,7 +203,8 @@ async fn tell(session: &Session, shown: &Shown) -> CliResult {
     session.out.section("waiting messages", &inbox)?;
     let mut dead = Table::new(&["DEAD LETTER", "NAME", "FAILURE"]);
     for letter in &shown.dead {
-        dead.row(vec![letter.task.to_string(), letter.name.clone(), short(&letter.failure.to_string(), 60)]);
+        let name = letter.options.shown(&letter.name);
+        dead.row(vec![letter.task.to_string(), name, short(&letter.failure.to_string(), 60)]);
     }
     session.out.section("dead letters", &dead)
 }

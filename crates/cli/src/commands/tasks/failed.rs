@@ -37,7 +37,7 @@ impl Failed {
         session.out.page(&page, words, |task| {
             vec![
                 task.task.to_string(),
-                task.name.clone(),
+                task.options.shown(&task.name),
                 task.fate.as_str().to_owned(),
                 task.status.as_str().to_owned(),
                 task.attempts.to_string(),

@@ -55,7 +55,7 @@ impl List {
         session.out.page(&page, words, |task| {
             vec![
                 task.id.to_string(),
-                task.name.clone(),
+                task.options.shown(&task.name),
                 task.options.queue.clone(),
                 word(task.state).to_owned(),
                 format!("{}/{}", task.attempt, task.options.policy().max_attempts),

@@ -23,11 +23,14 @@ pub struct OptionArgs {
     /// How long all attempts may take together
     #[arg(long, value_name = "DURATION")]
     pub deadline: Option<String>,
+    /// A text for people, at most 100 characters
+    #[arg(long, value_name = "TEXT", value_parser = input::label)]
+    pub label: Option<String>,
 }
 
 impl OptionArgs {
     pub fn is_empty(&self) -> bool {
-        let texts = [&self.queue, &self.retries, &self.timeout, &self.deadline];
+        let texts = [&self.queue, &self.retries, &self.timeout, &self.deadline, &self.label];
         self.priority.is_none() && texts.iter().all(|text| text.is_none())
     }
 
@@ -39,6 +42,7 @@ impl OptionArgs {
             retries: self.retries.as_deref().map(input::retries).transpose()?,
             timeout: input::optional_duration("--timeout", self.timeout.as_deref())?.or(usual.timeout),
             deadline: input::optional_duration("--deadline", self.deadline.as_deref())?,
+            label: self.label.clone(),
             ..TaskOptions::default()
         })
     }

@@ -1,27 +1,29 @@
 use std::path::Path;
 
 use clap::Args;
-use rhythm_core::graph::document;
-use rhythm_engine::error::EngineError;
+use rhythm_engine::definitions::beside::gather;
+use rhythm_graph::document;
 use serde_json::json;
 use similar::{ChangeTag, TextDiff};
 
-use super::versions::{definition, short_version};
+use super::versions::{definition, numbered, short_version};
 use crate::config::Settings;
-use crate::errors::CliResult;
+use crate::errors::{CliError, CliResult};
 use crate::input;
 use crate::session::Session;
-use crate::unified;
+use crate::{unified, workflow_files};
 
 /// Show what changed between two versions of a workflow, or between a version and a file
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A and B are tags, hashes of versions or the beginnings of them, or files. Without B, A is compared with the current version.")]
+A and B are numbers of versions, hashes or the beginnings of them, tags, moves of tags (main@v3), or files. Without B, A is \
+compared with the current version. `order@2 order@3` is short for `order 2 3`.")]
 pub struct Diff {
+    /// Its name; NAME@VERSION is the name and A
     workflow: String,
     /// A version, a tag or a file
     #[arg(value_name = "A")]
-    from: String,
+    from: Option<String>,
     /// A version, a tag or a file; the current version when it is left out
     #[arg(value_name = "B")]
     to: Option<String>,
@@ -35,8 +37,9 @@ struct Side {
 impl Diff {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::read(&settings).await?;
-        let from = side(&session, &self.workflow, Some(&self.from)).await?;
-        let to = side(&session, &self.workflow, self.to.as_deref()).await?;
+        let (workflow, from, to) = self.sides()?;
+        let from = side(&session, workflow, Some(from)).await?;
+        let to = side(&session, workflow, to).await?;
         let (from, to) = in_one_form(from, to);
         let diff = TextDiff::from_lines(&from.source, &to.source);
         let unified = unified::diff((&from.name, &from.source), (&to.name, &to.source));
@@ -44,7 +47,7 @@ impl Diff {
             let changed =
                 |tag: ChangeTag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
             return session.out.json(&json!({
-                "workflow": self.workflow, "from": from.name, "to": to.name, "same": from.source == to.source,
+                "workflow": workflow, "from": from.name, "to": to.name, "same": from.source == to.source,
                 "added": changed(ChangeTag::Insert), "removed": changed(ChangeTag::Delete), "diff": unified,
             }));
         }
@@ -52,6 +55,18 @@ impl Diff {
             return session.out.line(format!("{} and {} are the same", from.name, to.name));
         }
         unified::tell(&session.out, &unified)
+    }
+}
+
+impl Diff {
+    /// The name, A and B, however they are written.
+    fn sides(&self) -> CliResult<(&str, &str, Option<&str>)> {
+        match (self.workflow.split_once('@'), &self.from, &self.to) {
+            (Some((workflow, from)), to, None) => Ok((workflow, from, to.as_deref())),
+            (Some(_), _, Some(_)) => Err(CliError::Usage("name two versions, not three".to_owned())),
+            (None, Some(from), to) => Ok((&self.workflow, from, to.as_deref())),
+            (None, None, _) => Err(CliError::Usage("name a version or a file to compare with".to_owned())),
+        }
     }
 }
 
@@ -67,22 +82,25 @@ fn in_one_form(from: Side, to: Side) -> (Side, Side) {
     both.unwrap_or((from, to))
 }
 
-/// A tag is looked for first. What looks like a file is one otherwise: no version has a dot or a slash in it.
+/// What looks like a file is one, unless there is a tag of that name: no version has a dot or a slash in it. A graph has the hashes
+/// of the files beside it, as its versions do.
 async fn side(session: &Session, workflow: &str, given: Option<&str>) -> CliResult<Side> {
-    if let Some(tag) = given
-        && let Ok((target, _)) = session.client.tagged(tag).await
+    let is_tag = match given {
+        Some(tag) => session.client.tagged(tag).await.is_ok(),
+        None => false,
+    };
+    if let Some(path) =
+        given.filter(|path| !is_tag && (path.contains(['.', '/']) || Path::new(path).is_file()))
     {
-        if target.workflow != workflow {
-            let (tag, workflow, of) = (tag.to_owned(), workflow.to_owned(), target.workflow);
-            return Err(EngineError::WrongTag { tag, workflow, of }.into());
-        }
-        let definition = definition(session, workflow, Some(target.version.as_str())).await?;
-        let name = format!("{workflow} {tag} {}", short_version(&definition.version));
-        return Ok(Side { name, source: definition.source });
+        let source = input::read_text(path)?;
+        let gathered = gather(workflow_files::folder(path), &source);
+        let source = gathered.map(|gathered| gathered.source).unwrap_or(source);
+        return Ok(Side { name: path.to_owned(), source });
     }
-    if let Some(path) = given.filter(|path| path.contains(['.', '/']) || Path::new(path).is_file()) {
-        return Ok(Side { name: path.to_owned(), source: input::read_text(path)? });
-    }
-    let definition = definition(session, workflow, given).await?;
-    Ok(Side { name: format!("{workflow} {}", short_version(&definition.version)), source: definition.source })
+    let found = definition(session, workflow, given).await?;
+    let number = session.client.number_of(workflow, &found.version).await?;
+    let tag = given.filter(|_| is_tag).map(|tag| format!(" {tag}")).unwrap_or_default();
+    let name =
+        format!("{}{tag} {}", numbered(workflow, number, &found.version), short_version(&found.version));
+    Ok(Side { name, source: found.source })
 }

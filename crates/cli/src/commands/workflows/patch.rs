@@ -2,7 +2,7 @@ use clap::Args;
 use rhythm_engine::patches::{Change, PatchWorkflow, Proposal};
 use serde_json::json;
 
-use super::versions::{find, short_version};
+use super::versions::short_version;
 use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::input;
@@ -59,12 +59,12 @@ impl Patch {
         let session = Session::open(&settings).await?;
         let client = &session.client;
         let expected = match &self.expect {
-            Some(prefix) => {
+            Some(named) => {
                 let name = match (&self.tag, workflow.is_empty()) {
                     (Some(tag), true) => client.tagged(tag).await?.0.workflow,
                     _ => workflow.clone(),
                 };
-                Some(find(&session, &name, prefix).await?)
+                Some(client.select_version(&name, named).await?)
             }
             None => None,
         };
@@ -73,7 +73,7 @@ impl Patch {
         let wish = PatchWorkflow { workflow, tag: self.tag.clone(), expected, change, reason };
         let proposal = client.propose_version(wish).await?;
         if !session.out.is_json() && !session.out.is_quiet() && !proposal.remarks.is_empty() {
-            let told = rhythm_core::graph::patch::told(&proposal.source, &proposal.remarks);
+            let told = rhythm_graph::patch::told(&proposal.source, &proposal.remarks);
             session.out.complain(&told);
         }
         let told = Told::of(&proposal, self.tag);

@@ -1,10 +1,11 @@
 use clap::Args;
+use rhythm_core::Version;
 use rhythm_engine::error::EngineError;
 use rhythm_engine::patches::document_of;
 use rhythm_engine::world::WorkflowPatch;
 use serde_json::json;
 
-use super::versions::{all, definition, short_version};
+use super::versions::{all, definition, numbered, short_version};
 use crate::config::Settings;
 use crate::errors::CliResult;
 use crate::output::{Words, short};
@@ -25,7 +26,11 @@ impl Patches {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::read(&settings).await?;
         // A workflow that does not exist is something else than one without patches.
-        all(&session, &self.workflow).await?;
+        let versions = all(&session, &self.workflow).await?;
+        let name = |version: &Version| {
+            let row = versions.iter().find(|row| row.version == *version);
+            numbered(&self.workflow, row.map(|row| row.number), version)
+        };
         let mut patches = session.client.workflow_patches(&self.workflow).await?;
         if let Some(number) = self.diff {
             let patch = patches.into_iter().find(|patch| patch.number == number);
@@ -47,8 +52,8 @@ impl Patches {
                 relative(now, patch.at),
                 patch.actor.0.clone(),
                 patch.tag.clone().unwrap_or_default(),
-                short_version(&patch.base),
-                short_version(&patch.version),
+                name(&patch.base),
+                name(&patch.version),
                 short(&patch.reason, 60),
             ]
         })

@@ -3,13 +3,14 @@ use std::path::Path;
 
 use clap::Args;
 use rhythm_core::drill::Drill;
-use rhythm_core::flow::render::locate;
 use rhythm_core::{Timestamp, WorkflowKind};
 use rhythm_engine::client::Rescheduled;
 use rhythm_engine::definitions::{Defined, Refused, define};
 use rhythm_engine::world::Definition;
+use rhythm_syntax::render::locate;
 use serde_json::json;
 
+use super::versions::numbered;
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
 use crate::input;
@@ -25,7 +26,10 @@ const DRILL: &str = ".drill.json";
 The workflow is named after the file, or by `name` in its front matter or metadata: order.flow and order.graph.yaml \
 register `order`. Folders are searched for .flow, .graph.yaml and .graph.json files. Nothing is registered when one of the files is wrong. Registering the same content again \
 changes nothing; runs that are under way keep the version they started with. A `schedule` in the front matter becomes a \
-schedule of the workflow's name, and goes when a version without one is registered.")]
+schedule of the workflow's name, and goes when a version without one is registered.
+
+A graph may refer to files beside it: `schema_ref: ./order.schema.json`. They are read within the folder of the graph's file and \
+stored with it; what is registered has their hashes in place of the paths.")]
 pub struct Register {
     /// Files of flows and graphs, or folders with them
     #[arg(required = true, value_name = "PATH")]
@@ -64,8 +68,10 @@ impl Register {
             let Definition { workflow, version, kind, .. } = defined.definition.clone();
             let tasks: BTreeSet<String> = defined.tasks.iter().map(|task| task.name.clone()).collect();
             let rescheduled = session.client.register_defined(defined).await?;
+            let number = session.client.number_of(&workflow, &version).await?;
             if !session.out.is_json() && !session.out.is_quiet() {
-                session.out.line(format!("registered {workflow}, version {version}"))?;
+                let name = numbered(&workflow, number, &version);
+                session.out.line(format!("registered {workflow}, version {version} ({name})"))?;
                 if let Some(told) = schedule_line(&workflow, &rescheduled) {
                     session.out.line(told)?;
                 }
@@ -76,7 +82,7 @@ impl Register {
                 session.out.note(format!("warning: {workflow}: no live worker knows {}", names.join(", ")));
             }
             rows.push(json!({
-                "workflow": workflow, "kind": kind, "version": version, "unserved": unserved,
+                "workflow": workflow, "kind": kind, "version": version, "number": number, "unserved": unserved,
                 "schedule": schedule_json(&rescheduled), "diagnostics": diagnostics,
             }));
         }
@@ -138,7 +144,7 @@ async fn read_workflows(session: &Session, path: &str) -> CliResult<Vec<FoundFil
             let reason = "its name does not end in .flow, .graph.yaml or .graph.json".to_owned();
             return Err(CliError::BadWorkflow { path: file.path.clone(), reason });
         }
-        match session.client.define(&file.stem(), file.kind(), &file.source).await? {
+        match session.client.define_beside(&file.stem(), file.kind(), &file.source, file.folder()).await? {
             Ok(defined) => {
                 found.push(FoundFile { path: file.path.clone(), source: file.source.clone(), defined })
             }

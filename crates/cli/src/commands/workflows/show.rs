@@ -1,13 +1,13 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
-use rhythm_core::flow::check::Mention;
-use rhythm_core::flow::front_matter::Failures;
-use rhythm_core::flow::{Settings as FrontMatter, examine};
-use rhythm_core::graph::Graph;
-use rhythm_core::graph::ir::{Config, NodeKind};
 use rhythm_core::{Timestamp, WorkflowKind};
 use rhythm_engine::world::{Definition, VersionRow};
+use rhythm_flow::check::Mention;
+use rhythm_flow::front_matter::Failures;
+use rhythm_flow::{Settings as FrontMatter, examine};
+use rhythm_graph::Graph;
+use rhythm_graph::ir::{Config, NodeKind};
 use serde_json::{Value, json};
 
 use super::versions::{all, definition, short_version};
@@ -20,9 +20,10 @@ use crate::times::{exact, relative};
 /// Show a workflow: its settings, the tasks it calls, its versions and its source
 #[derive(Debug, Args)]
 pub struct Show {
+    /// Its name, also with a version: order@3
     workflow: String,
-    /// This version instead of the current one; the beginning of its hash is enough
-    #[arg(long, value_name = "HASH")]
+    /// This version instead of the current one: its number, its hash or the beginning of it, or a tag
+    #[arg(long, value_name = "VERSION")]
     version: Option<String>,
 }
 
@@ -38,13 +39,14 @@ impl Show {
     pub async fn run(self, settings: Settings) -> CliResult {
         let session = Session::read(&settings).await?;
         let definition = definition(&session, &self.workflow, self.version.as_deref()).await?;
-        let versions = all(&session, &self.workflow).await?;
+        let versions = all(&session, &definition.workflow).await?;
         let shown = versions.iter().find(|row| row.version == definition.version);
         let contents = Contents::of(&definition);
         if session.out.is_json() {
             return session.out.json(&json!({
                 "workflow": definition.workflow,
                 "version": definition.version,
+                "number": shown.map(|row| row.number),
                 "kind": definition.kind,
                 "current": shown.is_some_and(|row| row.current),
                 "registered_at": shown.map(|row| row.registered_at),
@@ -140,9 +142,10 @@ async fn tell(
     let time = |at: Timestamp| format!("{} ({})", exact(at), relative(now, at));
     let state = if shown.is_some_and(|row| row.current) { "current" } else { "not current" };
     let version = short_version(&definition.version);
+    let number = shown.map(|row| format!("{}, ", row.number)).unwrap_or_default();
     session.out.details(&[
         ("workflow", format!("{} ({})", definition.workflow, definition.kind.as_str())),
-        ("version", format!("{version} ({state}, of {})", count(versions as u64, "version"))),
+        ("version", format!("{number}{version} ({state}, of {})", count(versions as u64, "version"))),
         ("registered", shown.map(|row| time(row.registered_at)).unwrap_or_default()),
         ("open runs", shown.map(|row| row.open_runs.to_string()).unwrap_or_default()),
         ("description", settings.description.clone().unwrap_or_default()),

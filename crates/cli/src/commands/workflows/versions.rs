@@ -4,12 +4,12 @@ use rhythm_engine::error::EngineError;
 use rhythm_engine::world::{Definition, DefinitionQuery, VersionRow};
 
 use crate::config::Settings;
-use crate::errors::{CliError, CliResult};
+use crate::errors::CliResult;
 use crate::output::{Words, short};
 use crate::session::Session;
 use crate::times::{exact, relative};
 
-/// List the versions of a workflow: when each was registered, which is current, how many runs still use it
+/// List the versions of a workflow: their numbers, when each was registered, which is current, how many runs still use it
 #[derive(Debug, Args)]
 pub struct Versions {
     workflow: String,
@@ -20,9 +20,11 @@ impl Versions {
         let session = Session::read(&settings).await?;
         let rows = all(&session, &self.workflow).await?;
         let now = session.now().await?;
-        let words = Words { columns: &["VERSION", "STATE", "REGISTERED (UTC)", "", "OPEN RUNS"], none: "" };
+        let words =
+            Words { columns: &["NUMBER", "VERSION", "STATE", "REGISTERED (UTC)", "", "OPEN RUNS"], none: "" };
         session.out.list(rows, words, |row| {
             vec![
+                row.number.to_string(),
                 short_version(&row.version),
                 if row.current { "current" } else { "" }.to_owned(),
                 exact(row.registered_at),
@@ -47,36 +49,29 @@ pub fn short_version(version: &Version) -> String {
     short(version.as_str(), 20)
 }
 
-/// One version by its hash, or the beginning of it; the current one when none is named.
-pub async fn definition(session: &Session, workflow: &str, version: Option<&str>) -> CliResult<Definition> {
-    let version = match version {
-        Some(prefix) => Some(find(session, workflow, prefix).await?),
-        None => None,
-    };
-    let (tenant, name) = (session.client.tenant().clone(), workflow.to_owned());
-    let found =
-        session.rhythm.world().definition(DefinitionQuery { tenant, workflow: name, version }).await?;
-    Ok(found.ok_or_else(|| EngineError::UnknownWorkflow(workflow.to_owned()))?)
+/// A version of a workflow as it can be named again: `order@3`.
+pub fn numbered(workflow: &str, number: Option<u64>, version: &Version) -> String {
+    match number {
+        Some(number) => format!("{workflow}@{number}"),
+        None => format!("{workflow} {}", short_version(version)),
+    }
 }
 
-/// A version by the beginning of its hash.
-pub async fn find(session: &Session, workflow: &str, prefix: &str) -> CliResult<Version> {
-    let rows = all(session, workflow).await?;
-    let wanted = prefix.trim_end_matches('…');
-    let hash = wanted.strip_prefix("sha256:").unwrap_or(wanted);
-    let fits = |row: &&VersionRow| {
-        let full = row.version.as_str();
-        !hash.is_empty() && full.strip_prefix("sha256:").unwrap_or(full).starts_with(hash)
-    };
-    let mut found = rows.iter().filter(fits);
-    match (found.next(), found.next()) {
-        (Some(row), None) => Ok(row.version.clone()),
-        (None, _) => {
-            Err(EngineError::UnknownVersion { workflow: workflow.to_owned(), version: prefix.to_owned() }
-                .into())
+/// One version of a workflow, named behind an @ or apart from it; the current one when none is.
+pub async fn definition(session: &Session, workflow: &str, version: Option<&str>) -> CliResult<Definition> {
+    let client = &session.client;
+    let (workflow, version) = match version {
+        Some(name) => {
+            let version = client.select_version(workflow, name).await?;
+            (workflow.to_owned(), Some(version))
         }
-        (Some(_), Some(_)) => Err(CliError::BadValue(format!(
-            "several versions of {workflow} begin with {prefix}: write more of it"
-        ))),
-    }
+        None => {
+            let selected = client.select(workflow).await?;
+            (selected.workflow, selected.version)
+        }
+    };
+    let (tenant, name) = (client.tenant().clone(), workflow.clone());
+    let found =
+        session.rhythm.world().definition(DefinitionQuery { tenant, workflow: name, version }).await?;
+    Ok(found.ok_or(EngineError::UnknownWorkflow(workflow))?)
 }

@@ -138,7 +138,7 @@ pub fn item(
     }
     for (nth, after) in shape.timers.iter().enumerate() {
         let timer = CommandId(first + 3 + nth as u64);
-        draft.item.timers.push(TimerSpec { timer, fire_at: now.plus(*after) });
+        draft.item.timers.push(TimerSpec { timer, fire_at: now.plus(*after), label: None });
     }
     for (nth, child) in shape.children.iter().enumerate() {
         let number = CommandId(first + 6 + nth as u64);

@@ -218,17 +218,33 @@ pub enum Order {
     ResumeWorkflow(u8),
     PauseQueue(u8),
     ResumeQueue(u8),
-    Reopen { run: u8, late: bool, requeue: bool, redeliver: bool },
-    TakeBack { run: u8, late: bool },
+    Reopen {
+        run: u8,
+        late: bool,
+        requeue: bool,
+        redeliver: bool,
+    },
+    TakeBack {
+        run: u8,
+        late: bool,
+    },
     RequeueDead(Pick),
     DismissRun(u8),
+    /// Perhaps with its letters.
+    DeleteRun(u8, bool),
     DiscardDead(Pick, bool),
     CancelTask(Pick),
     PutSchedule(u8, Millis),
     RemoveSchedule(u8),
     PauseSchedule(u8),
     ResumeSchedule(u8, Millis),
-    FireSchedule { schedule: u8, late: bool, run: Option<u8>, task: Option<u8>, next: Option<Millis> },
+    FireSchedule {
+        schedule: u8,
+        late: bool,
+        run: Option<u8>,
+        task: Option<u8>,
+        next: Option<Millis>,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]

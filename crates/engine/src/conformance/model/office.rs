@@ -41,6 +41,10 @@ impl Pair {
                 let failed = |status| status == Status::Failed;
                 Control::DismissRun { run: self.one_that(who, number, failed).await.0 }
             }
+            Order::DeleteRun(number, letters) => {
+                let run = self.one_that(who, number, Status::is_final).await.0;
+                Control::DeleteRun { run, letters }
+            }
             Order::RequeueDead(pick) => match self.letter(who, pick).await {
                 Some(letter) => Control::RequeueDead { task: letter.task },
                 None => Control::RequeueDead { task: "nothing".into() },

@@ -256,6 +256,7 @@ pub fn order() -> impl Strategy<Value = Order> {
         3 => (run(), prop::bool::weighted(0.1)).prop_map(|(run, late)| Order::TakeBack { run, late }),
         3 => pick().prop_map(Order::RequeueDead),
         1 => run().prop_map(Order::DismissRun),
+        2 => (run(), any::<bool>()).prop_map(|(run, letters)| Order::DeleteRun(run, letters)),
         2 => (pick(), any::<bool>()).prop_map(|(letter, tell)| Order::DiscardDead(letter, tell)),
         3 => pick().prop_map(Order::CancelTask),
         2 => (name(), length()).prop_map(|(schedule, next)| Order::PutSchedule(schedule, next)),

@@ -117,7 +117,7 @@ impl Draft {
     }
 
     pub fn timer(self, number: u64, fire_at: Timestamp) -> Draft {
-        self.with(|item| item.timers.push(TimerSpec { timer: CommandId(number), fire_at }))
+        self.with(|item| item.timers.push(TimerSpec { timer: CommandId(number), fire_at, label: None }))
     }
 
     pub fn child(self, number: u64) -> Draft {

@@ -43,6 +43,8 @@ fn commands_objects_to_a_second_answer_of_a_child_unless_it_took_back_what_it_di
         child: CommandId(1),
         run: run().child(CommandId(1)),
         workflow: "flow".into(),
+        label: None,
+        item: None,
         version: None,
         input: Payload::null(),
     };

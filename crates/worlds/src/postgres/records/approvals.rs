@@ -1,4 +1,4 @@
-//! Approvals, read from histories. A cursor is the time, row and run of the last one shown.
+//! Approvals, read from histories. A cursor is the time, row and run of the last approval shown.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use crate::postgres::link::{Link, Param};
 use crate::postgres::rows::event;
 use crate::postgres::sql;
 
-/// Orders approvals: when they were asked, their run, their row.
+/// Sort key of approvals: time of creation, run, history row.
 type Key = (i64, String, i64);
 
-/// Read at a time; what a filter leaves out is made up for by the next batch.
+/// Rows per query. If a filter drops some, the next batch fills the page.
 const BATCH: usize = 200;
-/// Sorts behind every run: no id begins with it.
+/// Sorts after every run id: no id begins with it.
 const LAST: &str = "\u{10ffff}";
 
 pub async fn list(link: &Link, query: ApprovalQuery) -> WorldResult<Page<ApprovalRow>> {
@@ -68,7 +68,7 @@ async fn of_run(link: &Link, tenant: &TenantId, run: &RunId) -> WorldResult<Vec<
     told(link, tenant, &rows).await
 }
 
-/// Questions with what became of them.
+/// Adds the escalations and decisions to created approvals.
 async fn told(link: &Link, tenant: &TenantId, rows: &[Row]) -> WorldResult<Vec<(Key, ApprovalRow)>> {
     let runs: Vec<&str> = rows.iter().map(|row| row.get("run")).collect();
     if runs.is_empty() {
@@ -80,7 +80,7 @@ async fn told(link: &Link, tenant: &TenantId, rows: &[Row]) -> WorldResult<Vec<(
     }
     let mut told = Vec::with_capacity(rows.len());
     for row in rows {
-        // Rows of a run that retention just removed tell nothing.
+        // Skips rows of a run that retention just removed.
         let Some(workflow) = row.get("workflow") else { continue };
         let run: String = row.get("run");
         let later = answers.get(&run).map(Vec::as_slice).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Looks through what is stored for content that does not fit its checksum. A cursor is a run's place, or the blob's hash and
-//! tenant.
+//! Finds stored content that does not match its checksum. A cursor is the creation number of a run, or the
+//! hash and tenant of a blob.
 
 use rhythm_core::{BlobRef, Snapshot, TenantId};
 use rhythm_engine::world::{Damage, DamageQuery, Page, Stored, WorldError, WorldResult};
@@ -10,7 +10,7 @@ use crate::postgres::link::Link;
 use crate::postgres::rows::small;
 use crate::postgres::sql;
 
-/// Says what is wrong with a row.
+/// Describes the damage of a row, if there is any.
 type Check = fn(&Row) -> Option<String>;
 
 pub async fn damage(link: &Link, query: &DamageQuery) -> WorldResult<Page<Damage>> {

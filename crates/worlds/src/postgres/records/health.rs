@@ -1,4 +1,4 @@
-//! How the database is, and what somebody should do about it.
+//! State of the database, and findings that an operator should act on.
 
 use rhythm_engine::world::{Health, WorldResult};
 
@@ -6,7 +6,7 @@ use crate::postgres::link::Link;
 use crate::postgres::rows::count;
 use crate::postgres::{schema, sql};
 
-/// Snapshots older than this keep dead rows alive everywhere.
+/// Age in seconds from which an open snapshot is reported, because it keeps dead tuples in all tables.
 const OLD_SNAPSHOT_SECS: i64 = 600;
 
 pub async fn health(link: &Link) -> WorldResult<Health> {

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use rhythm_core::event::Event;
-use rhythm_core::graph::NodeType;
 use rhythm_core::{Blocked, CommandId, Compensation, RunId, Status, TaskId, TenantId, Version};
 use rhythm_engine::world::{
     AttemptRow, DeadLetter, DeadQuery, Fate, HistoryQuery, LetterStatus, Need, Page, Parent, QueueRow,
     ReadyWork, RunQuery, RunSummary, Schedule, TaskQuery, TaskSummary, VersionRow, WorkerRow, WorkflowRow,
     WorldError, WorldResult,
 };
+use rhythm_graph::NodeType;
 use tokio_postgres::Row;
 
 use crate::postgres::columns::number;
@@ -21,7 +21,7 @@ use crate::postgres::rows::{
 };
 use crate::postgres::sql;
 
-/// Rows to ask for, one more than shown: it tells whether there is a next page.
+/// Number of rows to read: one more than shown, to find out whether there is a next page.
 fn wanted(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX - 1).saturating_add(1)
 }
@@ -147,7 +147,7 @@ pub async fn dead(link: &Link, query: DeadQuery) -> WorldResult<Page<DeadLetter>
     page(&link.query(sql::LIST_DEAD, params).await?, query.limit, "seq", dead_letter)
 }
 
-/// As they are stored.
+/// Stored number of a status.
 fn letter_number(status: LetterStatus) -> i16 {
     match status {
         LetterStatus::Pending => 0,
@@ -248,6 +248,7 @@ pub async fn workflows(link: &Link, tenant: &TenantId) -> WorldResult<Vec<Workfl
             workflow: row.get("workflow"),
             kind: workflow_kind(row.get("kind"))?,
             version: Version(row.get("version")),
+            number: count(row.get("version_number")),
             versions: count(row.get("versions")),
             paused: row.get("paused"),
             registered_at: time(row, "registered_at"),
@@ -259,6 +260,7 @@ pub async fn workflows(link: &Link, tenant: &TenantId) -> WorldResult<Vec<Workfl
 pub async fn versions(link: &Link, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
     let read = |row: &Row| {
         Ok(VersionRow {
+            number: count(row.get("version_number")),
             version: Version(row.get("version")),
             kind: workflow_kind(row.get("kind"))?,
             registered_at: time(row, "registered_at"),

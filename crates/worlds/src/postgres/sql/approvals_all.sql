@@ -1,4 +1,4 @@
--- Each is looked up in its run by id: plans made while tables are small must not walk through all runs.
+-- Looks up each run by id (`OFFSET 0`): a plan made while the tables are small must not scan all runs.
 WITH asked AS MATERIALIZED (
     SELECT run, tenant, born, seq, at, cause, message, actor, trace, type, data FROM event
     WHERE tenant = $1 AND type = 'approval_created' AND (at, run, seq) < ($2, $3, $4)

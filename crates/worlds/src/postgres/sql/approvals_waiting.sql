@@ -1,5 +1,6 @@
--- Found through live runs alone: what was asked of runs that have ended costs nothing here. The three types are those of
--- the index by run; a question's own would invite a walk through the one by time.
+-- Finds waiting approvals through live runs only, so approvals of ended runs cost nothing here. The list of
+-- three types matches the index by run. With `approval_created` alone the planner might scan the index by
+-- time.
 WITH waiting AS MATERIALIZED (
     SELECT id, tenant, born, workflow FROM live_run WHERE tenant = $1 AND awaiting LIKE '%@approval:%'
 )

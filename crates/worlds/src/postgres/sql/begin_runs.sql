@@ -1,5 +1,5 @@
--- New runs whose first commit follows in the same transaction: they never wait in the queue. All of them are new, or nothing is
--- written.
+-- Inserts new runs whose first commit follows in the same transaction, so they never enter the run queue.
+-- Fails unless every run could be inserted.
 WITH fresh AS (
     INSERT INTO live_run (tenant, id, born, workflow, version, kind, input, actor, trace, tags, parent, parent_child,
         priority, created_at, deadline_at, updated_at)

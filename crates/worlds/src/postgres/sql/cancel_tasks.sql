@@ -1,6 +1,7 @@
--- Tasks by id, and all open tasks of runs. A running one gets its flag; others go away and answer to their live run,
--- which this transaction has locked before. Answers arrive in one order in every world: open tasks as created,
--- then as listed.
+-- Cancels tasks by id, and all open tasks of given runs. A running task gets its cancel flag. Any other task
+-- is deleted, and its `task_failed` message goes to its live run, which this transaction has locked before.
+-- Every world delivers these messages in the same order: open tasks in creation order, then listed tasks in
+-- list order.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 wanted AS MATERIALIZED (
     SELECT w.tenant, w.id, min(w.place) AS place FROM (
@@ -48,7 +49,7 @@ told AS (
     ON CONFLICT DO NOTHING
     RETURNING tenant, run
 ),
--- a failed run hears of it when it is reopened; the lock is against a reopening at the same moment
+-- a failed run reads the message when it is reopened; the row lock excludes a concurrent reopening
 told_dormant AS (
     INSERT INTO inbox (tenant, run, id, at, actor, body)
     SELECT g.tenant, g.run, 'task:' || g.number, c.now, 'system',

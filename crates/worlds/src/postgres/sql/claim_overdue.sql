@@ -1,4 +1,4 @@
--- Tasks of any queue whose deadline passed before anybody ran them.
+-- Claims tasks of any queue whose deadline passed before a worker ran them.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 picked AS MATERIALIZED (
     SELECT t.id, t.tenant

@@ -1,6 +1,7 @@
--- Both rows are taken with SKIP LOCKED: a claim never waits, so it is part of no deadlock. Nor does it wait for the disk: stepping a
--- run does nothing to anybody before its commit, which syncs the claim with it; one that a crash of the server takes back is made
--- again, and the commit of whoever lost it is refused.
+-- Claims ready runs. Both rows are locked with SKIP LOCKED: a claim never waits, so it cannot be part of a
+-- deadlock. It does not wait for the disk either: a claimed run has no effect before its commit, and that
+-- commit flushes the claim too. If a crash of the server loses the claim, the run is claimed again, and a
+-- commit of the former holder is refused.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::bigint, now_ms()) AS now, set_config('synchronous_commit', 'off', true) AS unsynced
 ),
@@ -17,7 +18,8 @@ whole AS MATERIALIZED (
     LIMIT $6
     FOR UPDATE OF q SKIP LOCKED
 ),
--- not past all that was worked off (`fronts.rs`): $9 and $10 are priorities, the highest first, and where each begins
+-- starts behind the dead tuples (`fronts.rs`): $9 lists priorities, highest first, $10 the earliest
+-- `ready_at` of each
 ahead AS MATERIALIZED (
     SELECT q.* FROM unnest($9::int[], $10::bigint[]) AS f(priority, since)
     CROSS JOIN LATERAL (
@@ -49,13 +51,13 @@ claimed AS (
         r.claim, r.deliveries, r.last_commit IS NULL AS fresh, CASE WHEN r.last_commit IS NULL THEN r.input END AS input,
         r.actor, r.trace, p.priority AS rank, p.ready_at, p.seq AS place
 )
--- ready but locked: whoever holds the lock may be about to leave it as it is
+-- `hidden`: rows are ready, but all are locked, and their transactions may leave them ready
 SELECT c.now, $6 > 0 AND $9::int[] IS NULL AND NOT EXISTS (SELECT FROM picked) AND EXISTS (
     SELECT FROM run_queue AS q
     WHERE q.tenant = $2 AND q.worker IS NULL AND q.ready_at <= c.now
         AND (q.kind = ANY ($4::text[]) OR q.workflow = ANY ($5::text[]))
         AND NOT EXISTS (SELECT FROM paused AS p WHERE p.tenant = $2 AND p.what = 'workflow' AND p.name = q.workflow)) AS hidden,
-    -- once all is claimed
+    -- microseconds in the server; `count(*)` makes it wait for all claims
     (SELECT (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint + 0 * count(*) FROM claimed) AS took,
     k.*
 FROM clock AS c LEFT JOIN claimed AS k ON true

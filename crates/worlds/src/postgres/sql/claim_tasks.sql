@@ -16,7 +16,8 @@ whole AS MATERIALIZED (
         FOR UPDATE SKIP LOCKED
     ) AS t
 ),
--- not past all that was worked off (`fronts.rs`): $10 to $12 are queues, priorities, the highest first, and where each begins
+-- starts behind the dead tuples (`fronts.rs`): $10 lists queue numbers, $11 priorities, highest first, $12
+-- the earliest `due_at` of each
 ahead AS MATERIALIZED (
     SELECT t.id, t.tenant, q.n
     FROM queue AS q
@@ -45,7 +46,7 @@ claimed AS (
     RETURNING t.id, t.run, t.number, t.name, t.input, t.options, t.claim, t.attempt, t.delivery, t.progress, t.created_at,
         t.deadline_at, t.trace, p.n, t.priority, t.due_at, t.seq
 )
--- ready but locked: whoever holds the lock may be about to leave it as it is
+-- `hidden`: rows are ready, but all are locked, and their transactions may leave them ready
 SELECT c.now, NOT EXISTS (SELECT FROM picked) AND EXISTS (
     SELECT FROM queue AS q
     CROSS JOIN LATERAL (
@@ -53,7 +54,7 @@ SELECT c.now, NOT EXISTS (SELECT FROM picked) AND EXISTS (
         WHERE t.tenant = $2 AND t.queue = q.name AND t.state = 1 AND ($6::text[] = '{}' OR t.name = ANY ($6))
             AND q.whole
         LIMIT least(q.wanted, 1)) AS t) AS hidden,
-    -- once all is claimed
+    -- microseconds in the server; `count(*)` makes it wait for all claims
     (SELECT (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint + 0 * count(*) FROM claimed) AS took,
     k.*
 FROM clock AS c LEFT JOIN claimed AS k ON true

@@ -1,14 +1,16 @@
--- What every batch of transitions writes, in one statement: the rows of its runs, the end of tasks that completed, history, and
--- the tasks the runs ask for. `held` comes first, and ends the batch unless every fence holds: a counted UPDATE locks, so what it
--- saw stays true until the transaction ends, and nobody else has numbered the same event or task.
--- Runs $2 to $14, ended tasks $15 to $18, events $19 to $29, new tasks $30 to $44.
+-- Writes a batch of transitions: the rows of its runs, the end of completed tasks, history, and the new tasks
+-- of the runs. `held` comes first and aborts the batch unless every fence holds. The counted UPDATE and
+-- DELETE lock their rows, so the fence holds until the transaction ends, and no other transaction can number
+-- the same event or task.
+-- Runs are $2 to $14, ended tasks $15 to $18, events $19 to $29, new tasks $30 to $44.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 moved AS (
     UPDATE live_run AS r
     SET snapshot = i.snapshot, format = i.format, seq = i.seq, at = i.at, awaiting = i.awaiting, cancelling = i.cancelling,
         revision = r.revision + 1, last_commit = i.commit, deliveries = 0, claimed_by = NULL,
         updated_at = (SELECT now FROM clock), stuck = false,
-        -- Whoever commits is a worker and has the version; whoever claimed a run set aside has shown it can be stepped.
+        -- A commit shows that a worker has the version. A commit under a claim shows that a run set aside can
+        -- be stepped.
         aside = r.aside AND i.claim IS NULL AND NOT coalesce(r.blocked_code IN ('no_worker', 'no_version'), false),
         blocked_since = CASE WHEN r.blocked_code = 'dead_letter' OR r.blocked_code = 'quarantined' AND i.claim IS NULL
             THEN r.blocked_since END,
@@ -42,7 +44,7 @@ gone AS (
 held AS MATERIALIZED (
     SELECT expect((SELECT count(*) FROM moved), cardinality($2)) AS runs, expect((SELECT count(*) FROM gone), cardinality($15)) AS tasks
 ),
--- the month of a run is looked up only for those who did not know when it began
+-- looks up the month of a run only if the caller did not pass it
 told AS (
     INSERT INTO event (tenant, run, seq, born, at, cause, message, actor, trace, type, data)
     SELECT i.tenant, i.run, i.seq,
@@ -54,8 +56,8 @@ told AS (
             unnest($25::text[]) AS message, unnest($26::text[]) AS actor, unnest($27::text[]) AS trace,
             unnest($28::text[]) AS type, unnest($29::text[]) AS data) AS i
 ),
--- those marked with a worker are its own at once, unless their queue is paused; what is paused is looked at only when
--- anything is
+-- a task with a worker is claimed for it at once, unless its queue is paused; paused names are searched only
+-- if there are any
 made AS (
     INSERT INTO task (tenant, id, run, number, name, queue, priority, input, options, actor, trace, created_at, deadline_at,
         state, due_at, since, claim, worker, claim_until, delivery)

@@ -1,6 +1,7 @@
--- `commit`, `commit_settle` and `end_runs` in one statement, where every run of the batch is over with its fused commit: its row
--- leaves as the commit would have written it, and what waited for it leaves too.
--- Runs $2 to $16, ended tasks $17 to $20, events $21 to $31.
+-- `commit`, `commit_settle` and `end_runs` in one statement, for a batch in which every run ends with a fused
+-- commit. Each run moves to `ended_run` with the values the commit would have written. Its queue row,
+-- messages and timers are deleted.
+-- Runs are $2 to $16, ended tasks $17 to $20, events $21 to $31.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 over AS (
     DELETE FROM live_run AS r

@@ -1,4 +1,4 @@
--- Whether this commit was written before, and what it answered.
+-- Returns the answer of a commit that was written before. Revision and `arrived` are NULL if it was not.
 SELECT coalesce($1::bigint, now_ms()), coalesce(r.revision, e.revision), coalesce(r.arrived, e.arrived), ARRAY(
     SELECT t.id FROM unnest($6::text[], $7::text[]) AS i(tenant, id) JOIN task AS t ON t.id = ANY (ARRAY[i.id]) AND t.tenant = i.tenant
     WHERE t.claim = 1 AND t.worker = $5)

@@ -1,5 +1,5 @@
--- Gives the claims back: a run stays ready when it has not ended and something is left to do. A fused commit has not
--- looked into the inbox, so a run that was ready stays so.
+-- Gives the claims back. A run stays ready if it has not ended and work is left. A fused commit has not read
+-- the inbox, so it leaves a ready run ready.
 WITH state AS MATERIALIZED (
     SELECT r.id, r.tenant, r.kind, r.workflow, r.priority, r.revision, r.arrived, i.fused AND NOT i.ended AS untouched,
         NOT i.ended AND NOT r.paused AND NOT r.aside AND r.start_at IS NULL AND (i.more OR r.arrived <> i.arrived) AS stays

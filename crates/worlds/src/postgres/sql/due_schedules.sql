@@ -1,4 +1,5 @@
--- Schedules whose time has come, with the time and when the next one is due; one row with the two times alone when there are none.
+-- Due schedules, each with the current time and the time when the next schedule is due. If none is due, one
+-- row holds only the two times.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 due AS (
     SELECT s.tenant, s.rule, s.next_at FROM schedule AS s

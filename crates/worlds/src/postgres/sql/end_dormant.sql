@@ -1,4 +1,5 @@
--- Timers of runs that failed go on without them, for the case that they are reopened; the deadline they have outlived.
+-- Marks the timers of failed runs dormant: they still fire, in case the run is reopened. Deletes the deadline
+-- timer.
 WITH item AS MATERIALIZED (
     SELECT i.*, 'deadline' AS deadline FROM unnest($1::text[], $2::text[]) AS i(tenant, run)
 ),

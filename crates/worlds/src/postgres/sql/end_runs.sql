@@ -1,4 +1,5 @@
--- Moves ended runs out of the way, with what waited for those that completed or were cancelled ($8).
+-- Moves ended runs to `ended_run`. Deletes the messages and timers of those that completed or were cancelled
+-- ($8).
 WITH item AS MATERIALIZED (
     SELECT unnest($2::text[]) AS tenant, unnest($3::text[]) AS run, unnest($4::text[]) AS status,
         unnest($5::text[]) AS output, unnest($6::text[]) AS failure, unnest($7::text[]) AS failed_by, unnest($8::bool[]) AS clears

@@ -1,4 +1,4 @@
--- A heartbeat: the worker's row, and the claims that are still its own.
+-- Heartbeat: writes the worker's row and renews the claims it still holds.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 beat AS (
     INSERT INTO worker (tenant, id, card, kinds, workflows, queues, running, started_at, beat_at, silence, lock_key)
@@ -6,7 +6,8 @@ beat AS (
     ON CONFLICT (id, tenant) DO UPDATE SET card = excluded.card, kinds = excluded.kinds, workflows = excluded.workflows,
         queues = excluded.queues, running = excluded.running, beat_at = excluded.beat_at,
         silence = excluded.silence, lock_key = excluded.lock_key, missing_since = NULL
-    -- this statement may outlive its process, whose successor of the same name has the row by now
+    -- a late heartbeat of a dead process must not overwrite the row of a new process with the same worker
+    -- name
     WHERE worker.lock_key = excluded.lock_key OR excluded.lock_key IN (SELECT lock_key FROM living)
 ),
 gone AS (DELETE FROM worker WHERE id = $3 AND tenant = $2 AND $10 AND lock_key = $9),

@@ -1,6 +1,6 @@
--- Runs that sleep until a timer which is due. Nothing is locked or written: whoever steps one says so with its commit.
--- $5 and $6 which of the due timers are looked at, $7 and $8 the timer to begin with, because those before it have
--- fired (`storm.rs`).
+-- Finds runs that sleep until a timer that is due. Locks and writes nothing: the process that steps such a
+-- run names the timer in its commit. $5 and $6 are limit and offset among the due timers. $7 and $8 are the
+-- timer to begin with, because earlier ones have fired (`storm.rs`).
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 looked AS MATERIALIZED (
     SELECT t.run, t.tenant, t.timer, t.due_at, t.seq FROM timer AS t
@@ -17,7 +17,7 @@ SELECT c.now, d.* FROM clock AS c LEFT JOIN (
             AND r.claimed_by IS NULL AND NOT r.paused AND NOT r.aside AND r.start_at IS NULL
             AND (r.kind = ANY ($3::text[]) OR r.workflow = ANY ($4::text[]))
             AND NOT EXISTS (SELECT FROM run_queue AS q WHERE q.run = ANY (ARRAY[t.run]) AND q.tenant = t.tenant)
-            -- what was due before it comes first, be it its deadline
+            -- an earlier timer of the run must fire first, even its deadline
             AND NOT EXISTS (
                 SELECT FROM timer AS e
                 WHERE e.run = ANY (ARRAY[t.run]) AND e.tenant = t.tenant AND (e.due_at, e.seq) < (t.due_at, t.seq))

@@ -1,4 +1,4 @@
--- Live runs nothing will wake up; each is reported once until it moves.
+-- Finds live runs that nothing will wake up. Each is reported once until its next commit.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 stuck AS MATERIALIZED (
     SELECT r.id, r.tenant FROM clock AS c CROSS JOIN live_run AS r

@@ -1,4 +1,5 @@
--- Out of attempts, with the run held for it.
+-- Ends the last attempt of tasks whose failure holds the run: the task is held, a dead letter is written, and
+-- the run is blocked.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 held AS (
     UPDATE task AS t SET state = 3, worker = NULL, claim_until = NULL, since = c.now

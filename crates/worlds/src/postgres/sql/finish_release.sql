@@ -1,4 +1,4 @@
--- Handed back unexecuted: this delivery does not count.
+-- Makes tasks ready that were handed back without being executed. The delivery does not count.
 WITH back AS (
     UPDATE task AS t
     SET state = 1, worker = NULL, claim_until = NULL, delivery = t.delivery - 1, since = coalesce($1::bigint, now_ms())

@@ -1,5 +1,5 @@
--- Attempts that end their task: completed (4), out of attempts (5) or cancelled (6). $10, when given, is how many must
--- be current.
+-- Attempts that end their task: completed (4), out of attempts (5) or cancelled (6). $10, if given, is the
+-- number of claims that must be current.
 WITH gone AS (
     DELETE FROM task AS t
     USING (
@@ -23,7 +23,7 @@ letters AS (
         coalesce($1, now_ms()), false, absorbed::int,
         '[{"status":"' || CASE WHEN absorbed THEN 'handled' ELSE 'pending' END || '","at":' || coalesce($1, now_ms()) || '}]'
     FROM gone WHERE letter
-    -- one that was requeued keeps what became of it before, and whose it was
+    -- the letter of a requeued task keeps its earlier history, and its run
     ON CONFLICT (task, tenant) DO UPDATE SET failure = excluded.failure, attempts = excluded.attempts,
         died_at = excluded.died_at, held = false, claim = excluded.claim, seq = excluded.seq, status = excluded.status,
         failed_run = false, history = left(dead_letter.history, -1) || ',' || substr(excluded.history, 2)

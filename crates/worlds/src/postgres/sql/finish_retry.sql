@@ -1,4 +1,4 @@
--- Attempts that failed and are followed by another one.
+-- Ends failed attempts and starts or delays the next attempt of each task.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 picked AS MATERIALIZED (
     SELECT t.id, t.tenant, t.run, t.cancel, t.attempt, t.delivery, t.worker, t.created_at, i.failure, c.now + i.delay AS next_at, i.delay

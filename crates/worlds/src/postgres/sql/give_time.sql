@@ -1,4 +1,4 @@
--- A run that was opened again has a deadline to come. What waits of the one before, and the answers $5, are withdrawn.
+-- Gives a reopened run a new deadline. Deletes the old deadline message and the answers $5 from its inbox.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 withdrawn AS (
     DELETE FROM inbox AS b WHERE b.run = ANY (ARRAY[$3::text]) AND b.tenant = $2 AND (b.id = 'deadline' OR b.id = ANY ($5::text[]))

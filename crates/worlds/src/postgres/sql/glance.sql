@@ -1,4 +1,4 @@
--- Whether there is work now, and when there will be.
+-- Whether work is ready now, and when the next work is due.
 SELECT c.now,
     EXISTS (SELECT FROM run_queue AS q WHERE q.worker IS NULL AND q.ready_at <= c.now) AS runs_ready,
     EXISTS (SELECT FROM task AS t WHERE t.state = 1) AS tasks_ready,

@@ -7,7 +7,7 @@ SELECT current_setting('server_version') AS server, (SELECT max(version) FROM sc
     current_setting('fsync') AS fsync, pg_is_in_recovery() AS standby,
     (SELECT max(extract(epoch FROM clock_timestamp() - a.xact_start))::bigint FROM pg_stat_activity AS a
         WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.backend_xmin IS NOT NULL) AS oldest_snapshot,
-    -- what outlives a month that was dropped lies there rightly
+    -- older rows belong in the default partitions: they outlived their month, which was dropped
     (SELECT count(*) FROM ended_run_default WHERE born >= month_of(now_ms()))
         + (SELECT EXISTS (SELECT FROM event_default WHERE born >= month_of(now_ms())))::int AS in_default,
     current_setting('max_connections')::bigint - (SELECT count(*) FROM pg_stat_activity) AS free_connections

@@ -1,4 +1,5 @@
--- New runs with their place in the queue, or their `start` timer, and their deadline. Known ids are left alone.
+-- Inserts new runs, each with its queue row or its `start` timer, and with its deadline timer. Known ids are
+-- left unchanged.
 WITH clock AS MATERIALIZED (
     SELECT t.now, month_of(t.now) AS month FROM (SELECT coalesce($1::bigint, now_ms()) AS now OFFSET 0) AS t),
 fresh AS (

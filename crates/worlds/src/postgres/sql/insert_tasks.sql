@@ -1,4 +1,5 @@
--- New tasks; those marked with a worker are its own at once, unless their queue is paused. Known ids are left alone.
+-- Inserts new tasks. A task with a worker is claimed for it at once, unless its queue is paused. Known ids
+-- are left unchanged.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now)
 INSERT INTO task (tenant, id, run, number, name, queue, priority, input, options, actor, trace, created_at, deadline_at,
     state, due_at, since, claim, worker, claim_until, delivery)

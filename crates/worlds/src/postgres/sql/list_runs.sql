@@ -1,4 +1,4 @@
--- Newest first. Each half is cut to the page before the two are put together.
+-- Newest first. Live and ended runs are each limited to one page before they are merged.
 WITH live AS (
     SELECT r.place, r.id, r.workflow, r.version, r.kind,
         CASE WHEN r.claimed_by IS NOT NULL THEN 'running' WHEN r.last_commit IS NULL THEN 'pending' ELSE 'waiting' END AS status,

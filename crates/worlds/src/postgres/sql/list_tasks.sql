@@ -1,4 +1,4 @@
--- Newest first: open tasks, and ended ones that belonged to no run.
+-- Newest first: open tasks, and ended standalone tasks.
 WITH open AS (
     SELECT t.*, NULL::text AS output, NULL::text AS failure FROM task AS t
     WHERE t.tenant = $1 AND t.seq < $2 AND ($3::smallint IS NULL OR t.state = $3)

@@ -1,4 +1,4 @@
--- Runs before tasks, always: the order in which everybody locks.
+-- Locks the runs of tasks. Every transaction locks runs before tasks.
 SELECT r.tenant, r.id
 FROM unnest($1::text[], $2::text[]) AS i(tenant, task)
 CROSS JOIN LATERAL (SELECT t.run, t.tenant FROM task AS t WHERE t.id = i.task AND t.tenant = i.tenant LIMIT 1) AS t

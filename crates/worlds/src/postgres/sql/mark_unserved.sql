@@ -1,5 +1,6 @@
--- Runs nobody can help get blocked: ready ones no worker can step, and those with a ready task no worker of its queue has a handler
--- for. It goes away when somebody can. The words are those of `unserved_run` and `unserved_task`.
+-- Blocks runs that no worker can serve: ready runs that no worker can step, and runs with a ready task for
+-- which no worker of its queue has a handler. Unblocks them when a worker can. The texts are those of
+-- `unserved_run` and `unserved_task`.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 able AS MATERIALIZED (
     SELECT DISTINCT w.tenant, q.queue, n.name FROM worker AS w CROSS JOIN unnest(w.queues) AS q (queue)

@@ -1,4 +1,4 @@
--- Which of these blobs anything names, but for what is kept by months.
+-- Returns which of these blobs are referred to, in all tables that are not partitioned by month.
 SELECT DISTINCT found[1]
 FROM (
     SELECT input AS text FROM live_run
@@ -18,6 +18,7 @@ FROM (
     UNION ALL SELECT failure FROM dead_letter
     UNION ALL SELECT source FROM definition
     UNION ALL SELECT encode(compiled, 'escape') FROM definition WHERE position('sha256:'::bytea IN compiled) > 0
+    UNION ALL SELECT hash FROM artifact
     UNION ALL SELECT rule FROM schedule
     UNION ALL SELECT operations FROM workflow_patch
     UNION ALL SELECT inverse FROM workflow_patch

@@ -1,4 +1,4 @@
--- The same for what has no month of its own.
+-- Like `named_blobs`, for the default partitions: months without a partition of their own.
 SELECT DISTINCT found[1]
 FROM (
     SELECT data AS text FROM event_default

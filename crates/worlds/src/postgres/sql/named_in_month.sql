@@ -1,4 +1,4 @@
--- The same for what is kept by months, one of them.
+-- Like `named_blobs`, for the partitions of one month.
 SELECT DISTINCT found[1]
 FROM (
     SELECT data AS text FROM event WHERE born = $2

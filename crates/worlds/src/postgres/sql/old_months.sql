@@ -1,5 +1,5 @@
--- Months that may go whole: their partition exists, nothing live was born in them, no task of theirs is under way, and
--- whatever ended is old enough.
+-- Months that can be dropped whole: they have a partition, no live run began in them, their ended runs are
+-- old enough, and none of those has an open task, except held ones.
 SELECT m.born
 FROM (
     SELECT substring(pg_get_expr(c.relpartbound, c.oid) FROM 'IN \(\D?(\d+)')::int AS born

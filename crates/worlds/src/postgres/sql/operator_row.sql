@@ -1,4 +1,5 @@
--- A row of an operator's in a run's history; whoever steps the run right now is refused by the revision.
+-- Writes an operator's event into a run's history. It raises the revision, so a commit of a step under way is
+-- refused.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 moved AS (
     UPDATE live_run AS r

@@ -1,5 +1,5 @@
--- Messages for runs that have failed: kept for the case that they are reopened. The lock is against a reopening at
--- the same moment, which would not see them.
+-- Stores messages for failed runs, in case they are reopened. The row lock excludes a concurrent reopening,
+-- which would not see the messages.
 INSERT INTO inbox (tenant, run, id, at, actor, trace, body, signal, ends)
 SELECT i.tenant, i.run, i.id, coalesce($1::bigint, now_ms()), i.actor, i.trace, i.body, i.signal, i.ends
 FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bool[])

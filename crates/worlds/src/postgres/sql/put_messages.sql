@@ -1,4 +1,5 @@
--- Messages for live runs, which this transaction has locked before: the rows read here are the newest.
+-- Delivers messages to live runs. This transaction has locked the runs before, so the rows read here are the
+-- newest.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 told AS (
     INSERT INTO inbox (tenant, run, id, at, actor, trace, body, signal, ends)

@@ -1,4 +1,4 @@
--- One message to every live child, in the order of their creation; the children are locked.
+-- Delivers one message to every live child of a run, in creation order. The children are locked before.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 told AS (
     INSERT INTO inbox (tenant, run, id, at, actor, trace, body, signal, ends)

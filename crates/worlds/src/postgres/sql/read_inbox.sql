@@ -1,4 +1,5 @@
--- What waits for claimed runs: what can be consumed now first when there is more than fits.
+-- Reads the messages that wait for claimed runs. If there are more than the limit, consumable ones come
+-- first.
 SELECT i.run, b.id, b.at, b.actor, b.trace, b.body, b.arrival
 FROM unnest($1::text[], $2::text[]) AS i(tenant, run)
 JOIN live_run AS r ON r.id = ANY (ARRAY[i.run]) AND r.tenant = i.tenant

@@ -1,4 +1,4 @@
--- One run, live or ended, with everything of its own row.
+-- One run, live or ended, with all columns of its row.
 WITH found AS (
     SELECT r.*, CASE WHEN r.claimed_by IS NOT NULL THEN 'running' WHEN r.last_commit IS NULL THEN 'pending' ELSE 'waiting' END
         AS status, NULL::text AS output, NULL::text AS failure, NULL::text AS failed_by, NULL::bigint AS ended_at,

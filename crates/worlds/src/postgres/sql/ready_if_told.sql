@@ -1,4 +1,4 @@
--- A place in the queue when something that waits can be consumed.
+-- Queues a run if one of its waiting messages can be consumed.
 INSERT INTO run_queue (run, tenant, kind, workflow, priority, ready_at)
 SELECT r.id, r.tenant, r.kind, r.workflow, r.priority, coalesce($1::bigint, now_ms())
 FROM live_run AS r

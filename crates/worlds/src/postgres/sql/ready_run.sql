@@ -1,4 +1,4 @@
--- A place in the queue, unless the run is paused, set aside or starts later; one put off until later counts from now.
+-- Queues a run unless it is paused, set aside or starts later. A run put off until later becomes ready now.
 INSERT INTO run_queue (run, tenant, kind, workflow, priority, ready_at)
 SELECT r.id, r.tenant, r.kind, r.workflow, r.priority, coalesce($1::bigint, now_ms())
 FROM live_run AS r WHERE r.id = $3 AND r.tenant = $2 AND NOT r.paused AND NOT r.aside

@@ -1,4 +1,5 @@
--- What is ready and nothing holds up, by what it needs: a row has a kind for runs, none for tasks.
+-- Counts ready work that is not paused, by the capability it needs. Rows for runs have a kind, rows for tasks
+-- have none.
 SELECT q.kind, q.workflow AS name, NULL AS queue, count(*) AS count, min(q.ready_at) AS oldest FROM run_queue AS q
 WHERE q.worker IS NULL AND q.tenant = $1 AND q.ready_at <= coalesce($2::bigint, now_ms()) AND NOT EXISTS (
     SELECT FROM paused AS p WHERE p.tenant = q.tenant AND p.what = 'workflow' AND p.name = q.workflow)

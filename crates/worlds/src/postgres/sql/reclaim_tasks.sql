@@ -1,4 +1,5 @@
--- What an earlier call took and still holds: its answer was lost.
+-- Returns the tasks that an earlier call claimed and still holds, because its answer was lost. Renews their
+-- lease.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 taken AS MATERIALIZED (
     SELECT t.id, t.tenant FROM task AS t

@@ -1,4 +1,5 @@
--- Claims given back without a transition. outcome: 0 idle, 1 later, 2 aside. A claim that is not current is ignored.
+-- Gives claims back without a transition. outcome: 0 idle, 1 later, 2 aside. A claim that is not current is
+-- ignored.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 freed AS (
     UPDATE live_run AS r

@@ -1,6 +1,7 @@
--- A failed run is live again, and tried again: whatever set it aside is forgotten. `arrived` grows: what reached it
--- while it was dormant was not counted. The failure it told its parent is taken back, unless it was consumed; whoever claimed the
--- parent has it in hand already, and loses the claim.
+-- Makes an ended run live again and clears what set it aside. `arrived` grows if messages wait, because they
+-- were not counted while the run was dormant. The failure it sent to its parent is deleted from the parent's
+-- inbox, unless it was consumed. A process that has claimed the parent may hold that message already, so it
+-- loses the claim.
 WITH back AS (DELETE FROM ended_run WHERE id = $2 AND tenant = $1 RETURNING *),
 withdrawn AS (
     DELETE FROM inbox AS b USING back AS k
@@ -21,7 +22,7 @@ INSERT INTO live_run (id, tenant, place, born, workflow, version, kind, input, a
     priority, created_at, start_at, deadline_at, snapshot, format, seq, at, awaiting, cancelling, revision, arrived, claim,
     claimed_by, last_commit, deliveries, paused, aside, blocked_code, blocked_since, blocked_detail, updated_at, stuck)
 SELECT id, tenant, place, born, workflow, version, kind, input, actor, trace, tags, parent, parent_child,
-    -- one that failed before its delayed start is not delayed again
+    -- a run that failed before its delayed start is not delayed again
     priority, created_at, NULL, deadline_at, snapshot, format, seq, at, awaiting, cancelling, revision,
     arrived + (EXISTS (SELECT FROM inbox AS b WHERE b.run = $2 AND b.tenant = $1))::int, claim,
     NULL, last_commit, deliveries, paused, false, CASE WHEN blocked_code = 'dead_letter' THEN blocked_code END,

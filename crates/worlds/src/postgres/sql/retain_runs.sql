@@ -1,5 +1,5 @@
--- Old ended runs with all that belongs to them, a bounded number at a time. Whole months go by `drop_month` instead.
--- A run stays while tasks of it are under way.
+-- Deletes up to $3 old ended runs and all their rows. `drop_month` deletes whole months instead. A run is
+-- kept while one of its tasks is open, except held ones.
 WITH old AS MATERIALIZED (
     SELECT e.id, e.tenant, e.born FROM ended_run AS e
     WHERE e.ended_at < $1::bigint - $2::bigint

@@ -1,4 +1,4 @@
--- Old ended standalone tasks with their attempts and dead letters.
+-- Deletes old ended standalone tasks with their attempts and dead letters.
 WITH old AS MATERIALIZED (
     SELECT e.id, e.tenant FROM ended_task AS e
     WHERE e.since < $1::bigint - $2::bigint AND NOT EXISTS (

@@ -1,5 +1,6 @@
--- Dead letters become ready tasks with fresh attempts; their claim numbers go on growing. An answer of their first
--- life that nobody has consumed yet is taken back. $5: they answer nobody, because their runs are over.
+-- Turns dead letters into ready tasks with new attempts. Their claim numbers keep growing. An unconsumed
+-- answer of their first life is deleted from the inbox. $5: the tasks belong to no run any more, because
+-- their runs have ended.
 WITH clock AS MATERIALIZED (SELECT coalesce($1::bigint, now_ms()) AS now),
 letter AS (
     UPDATE dead_letter AS d SET status = 2, held = false,

@@ -1,5 +1,5 @@
--- Marks what was looked at, and removes what was marked before and is still not named. What was stored again since, which
--- shows in its time or mark, is left alone.
+-- Marks blobs that are not referred to, and deletes those that were marked before. A blob that was stored
+-- again since the search has another time or mark and is left alone.
 WITH looked AS (
     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bool[], $5::bool[])
         AS l (hash, tenant, stored_at, unused, named)

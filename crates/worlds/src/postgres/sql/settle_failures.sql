@@ -1,5 +1,5 @@
--- What runs made of failures of their tasks. Nobody but a person decides about held ones; an open task whose failure changes
--- nothing any more will leave no letter.
+-- Records how runs took the failures of their tasks. Letters of held tasks are left to an operator. An open
+-- task whose failure no longer matters is marked: its letter, if it leaves one, counts as handled.
 WITH item AS MATERIALIZED (SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS task, unnest($3::bool[]) AS handled),
 settled AS (
     UPDATE dead_letter AS d SET status = i.handled::int, failed_run = NOT i.handled

@@ -1,20 +1,26 @@
--- The heartbeat of a world in one statement. Everything it takes is taken with SKIP LOCKED: it waits for nobody. Nor does it
--- wait for the disk: nobody is told of it, what a crash of the server takes back is due again, and whoever acts on it commits
--- later, and this with it.
--- $2 and $12 how many runs and tasks may be ready, $3 claims that ran out before this were looked for already, $4 the latest time by which anybody
--- may be taken for dead: the clock may have leapt, $5 for how long whoever asks has listened, $6 whether that is
--- long enough for claims to count as run out, $7 and $8 how many runs and tasks are ready, if they are not to be counted,
--- $9 whether it is time to see who is gone: sweeps of a storm follow each other closely, and a look at all locks is dear,
--- $10 and $11 the timer to begin with, because those before it have fired.
+-- Upkeep of a world in one statement: frees expired claims and the claims of dead workers, fires due timers,
+-- and makes delayed tasks ready. It locks rows with SKIP LOCKED, so it never waits for a lock. It does not
+-- wait for the disk either: no caller gets an acknowledgement, work that a crash of the server takes back is
+-- due again, and a later commit that acts on it flushes the sweep too.
+-- $1: injected time, or NULL.
+-- $2, $12: largest number of ready runs, and of ready tasks.
+-- $3: claims that expired before this time were freed already.
+-- $4: latest time to judge workers by, because the clock may have jumped.
+-- $5: milliseconds for which the calling process has watched this world. $6: whether that is long enough to
+--   expire claims.
+-- $7, $8: number of ready runs, and of ready tasks; NULL to count them.
+-- $9: whether to look for dead workers. During a timer burst sweeps follow each other closely, and reading
+--   all locks is slow.
+-- $10, $11: the timer to begin with, because earlier ones have fired.
 WITH clock AS MATERIALIZED (
     SELECT t.now, least(t.now, $4::bigint) AS patient,
-        -- a server that just came up has thrown out everybody, and was away for who knows how long: nobody is taken
-        -- for dead before all had the time to come back and beat
+        -- after a restart of the server all sessions are closed, and it may have been down for long: for 10 s
+        -- no worker counts as dead, so that all can reconnect and send a heartbeat
         $1::bigint IS NOT NULL OR clock_timestamp() - pg_postmaster_start_time() NOT BETWEEN '0 s' AND '10 s' AS settled,
         set_config('synchronous_commit', 'off', true) AS unsynced
     FROM (SELECT coalesce($1::bigint, now_ms()) AS now) AS t
 ),
--- `room_beside`
+-- quota of runs and tasks to make ready, as in `room_beside`
 room AS MATERIALIZED (
     SELECT greatest($2 - r.ready, ($2 + 99) / 100) AS runs, greatest($12 - t.ready, ($12 + 99) / 100) AS tasks,
         r.ready AS runs_ready, t.ready AS tasks_ready,
@@ -27,7 +33,8 @@ room AS MATERIALIZED (
     CROSS JOIN LATERAL (SELECT CASE WHEN $8::bigint IS NULL AND b.at IS NOT NULL THEN (
         SELECT count(*) FROM (SELECT FROM task AS t WHERE t.state = 1 LIMIT $12) AS x) ELSE $8 END AS ready OFFSET 0) AS t
 ),
--- who is gone: the advisory lock of its process is missing for a second, or it is silent
+-- a worker is dead if the advisory lock of its process has been missing for a second, or its heartbeats
+-- stopped
 seen AS MATERIALIZED (
     SELECT w.id, w.tenant, w.beat_at, w.missing_since, least(c.patient - w.beat_at, $5::bigint) > w.silence AS silent,
         w.lock_key NOT IN (SELECT l.lock_key FROM living AS l) AS missing
@@ -40,7 +47,7 @@ judged AS MATERIALIZED (
     WHERE s.silent OR s.missing <> (s.missing_since IS NOT NULL) OR s.missing_since > c.now
         OR s.missing AND s.missing_since <= c.patient - 1000
 ),
--- whoever beats at this moment is not looked at any more
+-- skips workers that sent a heartbeat in the meantime
 held AS MATERIALIZED (
     SELECT w.id, w.tenant, j.missing, j.gone FROM judged AS j CROSS JOIN LATERAL (
         SELECT w.id, w.tenant FROM worker AS w
@@ -55,7 +62,7 @@ marked AS (
     WHERE w.id = ANY (ARRAY[h.id]) AND w.tenant = h.tenant AND NOT h.gone
 ),
 buried AS (DELETE FROM worker AS w USING gone AS g WHERE w.id = g.id AND w.tenant = g.tenant RETURNING 1),
--- claims that ran out, and those of the gone; a line may be short, but nobody waits for the dead
+-- expired claims, and claims of dead workers; up to 500 expired ones even if the quota $2 is smaller
 late_task AS MATERIALIZED (
     SELECT t.id, t.tenant FROM task AS t
     WHERE t.state = 2 AND t.claim_until < (SELECT patient FROM clock WHERE settled AND $6) AND t.claim_until >= $3
@@ -97,7 +104,7 @@ due AS MATERIALIZED (
     WHERE NOT t.dormant AND t.due_at <= (SELECT now FROM clock) AND (t.due_at, t.seq) >= ($10::bigint, $11::bigint)
     ORDER BY t.due_at, t.seq LIMIT (SELECT runs FROM room) FOR UPDATE OF t, r SKIP LOCKED
 ),
--- those of failed runs only wait with them; the lock is against a reopening at the same moment
+-- timers of failed runs only move to the inbox; the row lock excludes a concurrent reopening
 due_dormant AS MATERIALIZED (
     SELECT t.run, t.tenant, t.id, t.body, t.due_at, t.seq
     FROM timer AS t CROSS JOIN LATERAL (
@@ -124,7 +131,7 @@ told AS (
     ON CONFLICT DO NOTHING
     RETURNING tenant, run
 ),
--- one update for all reasons: a row can change only once in a statement
+-- one UPDATE for all changes: a statement can change a row only once
 changed_run AS (
     UPDATE live_run AS r
     SET arrived = r.arrived + n.told, claimed_by = CASE WHEN n.freed THEN NULL ELSE r.claimed_by END,
@@ -160,10 +167,10 @@ counts AS MATERIALIZED (
 )
 SELECT c.now, n.freed_tasks + n.freed_runs + n.fired + n.readied_tasks AS changed,
     n.freed_runs + n.readied_runs > 0 AS new_runs, n.freed_tasks + n.readied_tasks > 0 AS new_tasks,
-    -- where nobody counted, claims find out
+    -- without a count, say that work is ready and let claims find out
     n.freed_runs + n.readied_runs > 0 OR o.runs_ready > 0 OR $7 IS NOT NULL AS runs_ready,
     n.freed_tasks + n.readied_tasks > 0 OR o.tasks_ready > 0 OR $8 IS NOT NULL AS tasks_ready,
-    -- while more is due, since when: what is left is no older than the last that was taken
+    -- if more is due than the quota: the due time of the last one taken, because the rest is not older
     CASE WHEN n.due >= o.runs OR n.due_dormant >= $2 OR n.readied_tasks >= o.tasks THEN least(c.now,
         CASE WHEN n.due >= o.runs THEN (SELECT max(d.due_at) FROM due AS d) END,
         CASE WHEN n.due_dormant >= $2 THEN (SELECT max(d.due_at) FROM due_dormant AS d) END,
@@ -174,7 +181,7 @@ SELECT c.now, n.freed_tasks + n.freed_runs + n.fired + n.readied_tasks AS change
         (SELECT min(q.ready_at) FROM run_queue AS q WHERE q.later AND q.ready_at > c.now)) END AS next_due,
     c.settled AND $6 AND (SELECT count(*) FROM late_task) < greatest($2, 500)
         AND (SELECT count(*) FROM late_run) < greatest($2, 500) AS all_late,
-    -- since when what was made ready counts as ready
+    -- earliest ready time of the runs, and of the tasks, that were made ready
     (SELECT min(f.ready_at) FROM freed_place AS f) AS runs_since,
     (SELECT min(x.due_at) FROM (SELECT f.due_at FROM freed_task AS f UNION ALL SELECT r.due_at FROM readied_task AS r) AS x)
         AS tasks_since,

@@ -1,5 +1,6 @@
--- Every worker, and whether it lives: its process holds the advisory lock, and it has been heard of in time. A server that just
--- came up has thrown out everybody; nobody is taken for dead before all had the time to come back.
+-- All workers. A worker is live if its process holds the advisory lock and its last heartbeat is recent
+-- enough. After a restart of the server all sessions are closed: for 10 s a missing lock does not count, so
+-- that all can reconnect.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($2::bigint, now_ms()) AS now,
         $2::bigint IS NULL AND clock_timestamp() - pg_postmaster_start_time() BETWEEN '0 s' AND '10 s' AS unsettled

@@ -1,4 +1,4 @@
-//! Dead letters: requeued or discarded.
+//! Requeues and discards dead letters.
 
 use rhythm_core::message::Message;
 use rhythm_core::{Actor, Millis, TaskId, TaskOptions, TenantId};
@@ -20,17 +20,17 @@ pub struct Letter {
     held: bool,
     fate: Fate,
     run_is_live: bool,
-    /// Its run failed when it heard of it.
+    /// Its run failed because of this failure.
     failed_run: bool,
     deadline: Option<Millis>,
 }
 
-/// Whom a revived task answers.
+/// Whether a revived task answers a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Revival {
-    /// Its run, if it has one.
+    /// It answers its run, if it has one.
     Attached,
-    /// Nobody: its run is over.
+    /// It answers no run, because its run has ended.
     Detached,
 }
 
@@ -44,12 +44,13 @@ impl Letter {
         })
     }
 
-    /// How it may become a task again. Nothing while its run goes on, or failed of it together with something else.
+    /// Returns how the letter may become a task again. `None` while its run goes on, or if another failure
+    /// failed the run.
     fn revival(&self) -> Option<Revival> {
         match self.fate {
             Fate::Held | Fate::Standalone => Some(Revival::Attached),
             Fate::Unread => Some(Revival::Detached),
-            // A failed run that is opened again finds the answer of the task's next life in its inbox.
+            // If the failed run is reopened, it finds the new answer of the task in its inbox.
             Fate::Undecided if !self.run_is_live => Some(Revival::Attached),
             Fate::FailedRun if self.failed_run => Some(Revival::Attached),
             _ => None,
@@ -63,7 +64,7 @@ impl Letter {
     }
 }
 
-/// A letter somebody has to decide about.
+/// Finds a pending letter.
 pub fn letter(tx: &Tx<'_>, tenant: &TenantId, task: &TaskId) -> WorldResult<Letter> {
     let found = Letter::find(tx, tenant, task)?;
     let pending = rows::letter_number(LetterStatus::Pending);
@@ -84,7 +85,7 @@ pub fn requeue(tx: &Tx<'_>, tenant: &TenantId, task: &TaskId, actor: &Actor) -> 
     Ok(Controlled::Done)
 }
 
-/// A dead letter becomes a ready task again, with fresh attempts and the claim number going on.
+/// Turns a dead letter into a ready task with new attempts. Its claim number keeps growing.
 pub fn revive(
     tx: &Tx<'_>,
     tenant: &TenantId,
@@ -97,7 +98,7 @@ pub fn revive(
     tx.run(sql!("dead", "delete_task"), id)?;
     tx.run(sql!("dead", "delete_ended_task"), id)?;
     let deadline_at = letter.deadline.map(|deadline| tx.now.plus(deadline).millis());
-    // An answer of its first life that nobody has consumed yet is taken back.
+    // Deletes an unconsumed answer of its first life.
     tx.run(sql!("dead", "withdraw_answer"), params![letter.number])?;
     let detached = revival == Revival::Detached;
     let row = params![letter.number, tx.next_number(), tx.now.millis(), deadline_at, detached];

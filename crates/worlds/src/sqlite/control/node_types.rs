@@ -1,8 +1,8 @@
-//! Types of nodes for graphs.
+//! Stores node types for graphs.
 
 use rhythm_core::TenantId;
-use rhythm_core::graph::NodeType;
 use rhythm_engine::world::{Controlled, WorldError, WorldResult};
+use rhythm_graph::NodeType;
 use rusqlite::params;
 
 use super::request::changed_if;

@@ -1,10 +1,10 @@
-//! Which request goes where.
+//! Dispatches operator requests.
 
 use rhythm_core::TenantId;
 use rhythm_engine::world::{Control, ControlRequest, Controlled, WorldError, WorldResult};
 use rusqlite::params;
 
-use super::{dead, node_types, runs, schedules};
+use super::{dead, delete, node_types, runs, schedules};
 use crate::sqlite::artifacts;
 use crate::sqlite::sql::sql;
 use crate::sqlite::tasks;
@@ -42,6 +42,7 @@ pub fn control(tx: &Tx<'_>, request: &ControlRequest) -> WorldResult<Controlled>
             resume(tx, tenant, "queue", queue)
         }
         Control::Fork { run, item } => runs::fork(tx, tenant, run, item),
+        Control::DeleteRun { run, letters } => delete::delete(tx, tenant, run, *letters),
         Control::StoreVersion(definition) => {
             let is_new = artifacts::store_version(tx, tenant, definition)?;
             Ok(if is_new { Controlled::Done } else { Controlled::Unchanged })
@@ -64,6 +65,8 @@ pub fn control(tx: &Tx<'_>, request: &ControlRequest) -> WorldResult<Controlled>
                 schedules::Firing { expected: *expected, next_at: *next_at, runs, tasks, missed: *missed };
             schedules::fire(tx, tenant, name, &firing)
         }
+        Control::PutArtifact(new) => artifacts::put(tx, tenant, actor, new),
+        Control::RemoveArtifact { hash } => artifacts::remove(tx, tenant, hash),
         Control::MoveTag(wish) => artifacts::move_tag(tx, tenant, actor, wish),
         Control::PatchWorkflow(wish) => artifacts::patch_workflow(tx, tenant, actor, wish),
     }

@@ -1,4 +1,4 @@
-//! What operators do to one run.
+//! Operator requests for one run.
 
 use rhythm_core::event::{EventData, Note, Reopened};
 use rhythm_core::message::{Message, MessageBody};
@@ -41,7 +41,7 @@ fn live(tx: &Tx<'_>, tenant: &TenantId, run: &RunId) -> WorldResult<Live> {
     }
 }
 
-/// Takes effect at once: the queue place goes even when somebody holds it, and the revision moves.
+/// Pauses a run at once: removes it from the queue even if it is claimed, and raises the revision.
 pub fn pause(
     tx: &Tx<'_>,
     tenant: &TenantId,
@@ -72,7 +72,7 @@ pub fn resume(
     }
     tx.run(sql!("control", "set_paused"), params![live.key, false])?;
     write_operator_row(tx, live.key, actor, EventData::Resumed(Note { reason: reason.to_owned() }))?;
-    // A delayed start still comes at its time.
+    // A delayed start still waits for its timer.
     if tx.number(sql!("control", "waits_for_start"), params![live.key])? == 0 {
         make_ready(tx, live.key)?;
     }
@@ -102,7 +102,7 @@ pub fn annotate(
     Ok(Controlled::Done)
 }
 
-/// A run and its first commit. Everything is checked before anything is written.
+/// Creates a run with its first commit. All checks come before the first write.
 pub fn fork(tx: &Tx<'_>, tenant: &TenantId, run: &NewRun, item: &CommitItem) -> WorldResult<Controlled> {
     if tx.is_workflow_paused(tenant, &run.workflow)? {
         return Err(WorldError::Conflict(format!("workflow {} is paused", run.workflow)));
@@ -120,7 +120,7 @@ pub fn fork(tx: &Tx<'_>, tenant: &TenantId, run: &NewRun, item: &CommitItem) -> 
     }
 }
 
-/// Only a failed run is kept longer than others.
+/// Dismisses a failed run. Only failed runs are kept longer than others.
 pub fn dismiss(tx: &Tx<'_>, tenant: &TenantId, run: &RunId, actor: &Actor) -> WorldResult<Controlled> {
     let id = params![run.as_str(), tenant.as_str()];
     let ended =
@@ -138,7 +138,7 @@ pub fn dismiss(tx: &Tx<'_>, tenant: &TenantId, run: &RunId, actor: &Actor) -> Wo
 }
 
 pub struct Reopening<'a> {
-    /// However it ended, and for nothing else that waits for it.
+    /// For compensation: the run may have ended in any way, and its waiting messages and timers are deleted.
     pub to_take_back: bool,
     pub revision: u64,
     pub reason: &'a str,
@@ -159,7 +159,7 @@ pub fn reopen(
     Ok(Controlled::Done)
 }
 
-/// The run is live again.
+/// Makes an ended run live again.
 fn open(tx: &Tx<'_>, tenant: &TenantId, run: &RunId, wish: &Reopening<'_>) -> WorldResult<i64> {
     let key = reopenable(tx, tenant, run, wish)?;
     if wish.to_take_back {
@@ -168,7 +168,8 @@ fn open(tx: &Tx<'_>, tenant: &TenantId, run: &RunId, wish: &Reopening<'_>) -> Wo
     }
     tx.run(sql!("control", "reopen_row"), params![key, tx.now.millis()])?;
     tx.run(sql!("control", "reopen_place"), params![key, tx.now.millis(), tx.next_number()])?;
-    // What it told its parent is void, unless it was consumed. Whoever claimed the parent has it in hand already.
+    // Deletes its answer from the parent's inbox, unless it was consumed. A process that has claimed the
+    // parent may hold the answer already, so it loses the claim.
     if tx.run(sql!("control", "withdraw_answer"), params![key])? > 0 {
         tx.run(sql!("control", "free_parent"), params![key])?;
     }
@@ -176,14 +177,14 @@ fn open(tx: &Tx<'_>, tenant: &TenantId, run: &RunId, wish: &Reopening<'_>) -> Wo
     Ok(key)
 }
 
-/// What an opened run begins with.
+/// Writes the `reopened` row, and gives the run its deadline, tasks and messages.
 fn go_on(tx: &Tx<'_>, tenant: &TenantId, key: i64, actor: &Actor, wish: &Reopening<'_>) -> WorldResult<()> {
     let (reason, deadline) = (wish.reason.to_owned(), wish.fresh.map(|fresh| fresh.deadline));
     write_operator_row(tx, key, actor, EventData::Reopened(Reopened { reason, deadline }))?;
     if let Some(fresh) = wish.fresh {
         give_time(tx, tenant, key, fresh, FreshTime::claim(wish.revision))?;
     }
-    // What failed it before may not again.
+    // Letters that failed the run lose that mark.
     tx.run(sql!("dead", "forget_failed"), params![key])?;
     for task in wish.requeue {
         dead::revive(tx, tenant, task, dead::Revival::Attached, actor)?;
@@ -204,7 +205,8 @@ pub struct VersionChange<'a> {
     pub reopen: &'a Option<Opening>,
 }
 
-/// The operator takes the run's claim, so that nobody else holds it any more, and commits under it.
+/// Changes the version of a run. Takes the claim for the operator, so that the former holder is refused, and
+/// commits the item under it.
 pub fn change_version(
     tx: &Tx<'_>,
     tenant: &TenantId,
@@ -260,7 +262,7 @@ pub fn change_version(
     Ok(Controlled::Done)
 }
 
-/// A deadline to come, and tasks that begin anew.
+/// Sets a new deadline, and creates tasks again under their old names.
 fn give_time(tx: &Tx<'_>, tenant: &TenantId, key: i64, fresh: &FreshTime, claim: u64) -> WorldResult<()> {
     let (due_at, deadline) = (tx.now.plus(fresh.deadline), MessageId::deadline());
     tx.run(sql!("control", "set_deadline"), params![key, due_at.millis()])?;
@@ -276,7 +278,7 @@ fn give_time(tx: &Tx<'_>, tenant: &TenantId, key: i64, fresh: &FreshTime, claim:
     Ok(())
 }
 
-/// Everything is checked before anything is written.
+/// Checks that a run may be reopened, before anything is written. Returns its key.
 fn reopenable(tx: &Tx<'_>, tenant: &TenantId, run: &RunId, wish: &Reopening<'_>) -> WorldResult<i64> {
     let id = params![run.as_str(), tenant.as_str()];
     if tx.one(sql!("runs", "find_live"), id, |row| row.take::<i64>())?.is_some() {

@@ -1,4 +1,4 @@
-//! Schedules.
+//! Stores schedules, and starts the runs and tasks of a schedule that fires.
 
 use rhythm_core::{TenantId, Timestamp};
 use rhythm_engine::world::{Controlled, NewRun, NewTask, Schedule, WorldError, WorldResult};

@@ -1,4 +1,4 @@
-//! Approvals, read from histories. A cursor is the time, run and row of the last one shown.
+//! Approvals, read from histories. A cursor is the time, run and row of the last approval shown.
 
 use rhythm_core::event::{Event, EventData};
 use rhythm_core::{CommandId, RunId, TenantId};
@@ -11,10 +11,10 @@ use super::runs::find;
 use crate::sqlite::rows;
 use crate::sqlite::sql::{Columns, Sql, size, sql};
 
-/// Orders approvals: when they were asked, the key of their run, their row.
+/// Sort key of approvals: time of creation, key of the run, history row.
 type Key = (i64, i64, i64);
 
-/// Read at a time; what a filter leaves out is made up for by the next batch.
+/// Rows per query. If a filter drops some, the next batch fills the page.
 const BATCH: usize = 200;
 
 pub fn list_approvals(sql: Sql<'_>, query: &ApprovalQuery) -> WorldResult<Page<ApprovalRow>> {
@@ -57,7 +57,7 @@ pub fn approval(
     Ok(rows.find(|row| row.approval == approval))
 }
 
-/// The next questions, newest first. Only those of live runs can be pending.
+/// Returns the next approvals, newest first. Only approvals of live runs can be pending.
 fn batch(sql: Sql<'_>, query: &ApprovalQuery, (at, run, seq): Key) -> WorldResult<Vec<(Key, Event)>> {
     let limit = size(BATCH);
     match query.state {
@@ -76,7 +76,7 @@ fn tell(sql: Sql<'_>, tenant: &TenantId, key: Key, created: &Event) -> WorldResu
     Ok(ApprovalRow::of(&asked, events.iter().map(|(_, event)| event)))
 }
 
-/// Those of one run, in the order they were asked.
+/// Returns the approvals of one run, in the order of creation.
 fn of_run(sql: Sql<'_>, tenant: &TenantId, run: &RunId) -> WorldResult<Vec<(Key, ApprovalRow)>> {
     let Some(key) = find(sql, tenant, run)? else { return Ok(Vec::new()) };
     let Some((run, workflow, ended)) = run_of(sql, tenant, key)? else { return Ok(Vec::new()) };
@@ -89,7 +89,7 @@ fn of_run(sql: Sql<'_>, tenant: &TenantId, run: &RunId) -> WorldResult<Vec<(Key,
     Ok(rows.collect())
 }
 
-/// Its name, its workflow, and whether it has ended; nothing when it is another tenant's.
+/// Returns the id of a run, its workflow, and whether it has ended; `None` if it belongs to another tenant.
 fn run_of(sql: Sql<'_>, tenant: &TenantId, key: i64) -> WorldResult<Option<(RunId, String, bool)>> {
     let found = sql.one(sql!("approvals", "run"), params![key], |row| {
         Ok((row.take::<String>()?, row.id::<RunId>()?, row.take::<String>()?, row.take::<bool>()?))

@@ -1,4 +1,4 @@
-//! Looks through what is stored for content that does not fit its checksum. A cursor is a row's number.
+//! Finds stored content that does not match its checksum. A cursor is the number of a row.
 
 use rhythm_core::{BlobRef, Snapshot, TenantId};
 use rhythm_engine::world::{Damage, DamageQuery, Page, Stored, WorldError, WorldResult};
@@ -8,7 +8,7 @@ use rusqlite::types::ValueRef;
 use crate::blob_codec::unpack;
 use crate::sqlite::sql::{Columns, Sql, size, sql};
 
-/// The row's number, and what is wrong with it.
+/// Number of a row, and its damage, if any.
 type Looked = (i64, Option<Damage>);
 
 pub fn damage(sql: Sql<'_>, query: &DamageQuery) -> WorldResult<Page<Damage>> {
@@ -32,7 +32,7 @@ fn snapshot(row: &mut Columns<'_>) -> rusqlite::Result<Looked> {
     Ok((number, damage))
 }
 
-/// Whatever is there instead of bytes is damage too, no reason to stop.
+/// Reads bytes. A value of another type counts as damage and must not stop the search.
 fn bytes(row: &mut Columns<'_>) -> rusqlite::Result<Vec<u8>> {
     Ok(match row.raw()? {
         ValueRef::Blob(bytes) | ValueRef::Text(bytes) => bytes.to_vec(),

@@ -1,4 +1,4 @@
-//! How the database is.
+//! State of the database, and findings that an operator should act on.
 
 use rhythm_engine::world::{Health, WorldResult};
 
@@ -31,7 +31,7 @@ fn pragma(sql: Sql<'_>, name: &str) -> WorldResult<i64> {
     sql.connection().pragma_query_value(None, name, |row| row.get(0)).map_err(errors::from_sqlite)
 }
 
-/// What SQLite itself finds wrong with the file, and rows that belong to nothing.
+/// Returns damage that SQLite finds in the file, and runs without a row in the queue.
 fn findings(sql: Sql<'_>) -> WorldResult<Vec<String>> {
     let mut findings = Vec::new();
     let damage: String = sql

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use rhythm_core::graph::NodeType;
 use rhythm_core::{TenantId, Timestamp, WorkflowKind};
 use rhythm_engine::world::{
     Need, QueueRow, ReadyWork, Schedule, VersionRow, WorkerRow, WorkflowRow, WorldResult,
 };
+use rhythm_graph::NodeType;
 use rusqlite::params;
 
 use crate::sqlite::rows;
@@ -83,6 +83,7 @@ pub fn workflows(sql: Sql<'_>, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow
             workflow: row.take()?,
             kind: row.word(WorkflowKind::parse)?,
             version: row.id()?,
+            number: row.count()?,
             versions: row.count()?,
             paused: row.take()?,
             registered_at: row.time()?,
@@ -93,6 +94,7 @@ pub fn workflows(sql: Sql<'_>, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow
 pub fn versions(sql: Sql<'_>, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
     sql.all(sql!("records", "versions"), params![tenant.as_str(), workflow], |row| {
         Ok(VersionRow {
+            number: row.count()?,
             version: row.id()?,
             kind: row.word(WorkflowKind::parse)?,
             registered_at: row.time()?,

@@ -2,7 +2,7 @@
 
 use rhythm_engine::world::{Page, WorldError, WorldResult};
 
-/// Where a page begins: everything older than this.
+/// Parses a cursor. The page holds rows with smaller numbers.
 pub fn before(cursor: Option<&str>) -> WorldResult<i64> {
     match cursor {
         None => Ok(i64::MAX),
@@ -10,7 +10,7 @@ pub fn before(cursor: Option<&str>) -> WorldResult<i64> {
     }
 }
 
-/// One row more than wanted was asked for, to learn whether there are more.
+/// Makes a page. The query read one row more than `limit`, to find out whether there are more.
 pub fn page<T>(mut rows: Vec<(i64, T)>, limit: usize) -> Page<T> {
     let more = rows.len() > limit;
     rows.truncate(limit);

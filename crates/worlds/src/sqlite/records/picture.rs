@@ -1,4 +1,4 @@
-//! One run with all that is around it.
+//! Reads one run with its tasks, timers, children, messages and dead letters.
 
 use rhythm_core::{CommandId, RunId, TenantId};
 use rhythm_engine::world::{Picture, TimerRow, WorldResult};

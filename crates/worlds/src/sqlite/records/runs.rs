@@ -9,7 +9,7 @@ use super::page::{before, page};
 use crate::sqlite::rows;
 use crate::sqlite::sql::{Sql, int, size, sql};
 
-/// Finds the keys of one page first: that ends early, however many runs there are.
+/// Finds the keys of one page first: that query ends early, however many runs there are.
 pub fn list_runs(sql: Sql<'_>, query: &RunQuery) -> WorldResult<Page<RunSummary>> {
     let tenant = query.tenant.as_str();
     let cursor = before(query.cursor.as_deref())?;
@@ -46,7 +46,7 @@ pub fn attempts(sql: Sql<'_>, tenant: &TenantId, run: &RunId) -> WorldResult<Vec
     sql.all(sql!("records", "attempts"), params![key], rows::attempt)
 }
 
-/// The key of a run, live or ended.
+/// Returns the key of a run, live or ended.
 pub fn find(sql: Sql<'_>, tenant: &TenantId, run: &RunId) -> WorldResult<Option<i64>> {
     sql.one(sql!("runs", "find"), params![run.as_str(), tenant.as_str()], |row| row.take())
 }

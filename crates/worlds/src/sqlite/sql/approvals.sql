@@ -1,4 +1,5 @@
--- What is asked and answered about approvals. Terms on `type` are those of the partial indexes, word for word.
+-- Statements for approvals. Terms on `type` repeat those of the partial indexes, so that SQLite uses the
+-- indexes.
 -- name: waiting
 SELECT c.run_key, c.seq, c.at, c.cause, c.message, c.actor, c.trace, c.type, c.data
 FROM live_run l CROSS JOIN event c ON c.run_key = l.key

@@ -1,3 +1,12 @@
+-- name: put
+INSERT INTO artifact (tenant, hash, name, bytes, actor, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT (tenant, hash) DO NOTHING;
+-- name: remove
+DELETE FROM artifact WHERE tenant = ?1 AND hash = ?2;
+-- name: all
+SELECT hash, name, bytes, at, actor FROM artifact WHERE tenant = ?1 ORDER BY at DESC, hash;
+-- name: version_numbers
+SELECT version_number, version FROM definition WHERE tenant = ?1 AND workflow = ?2 ORDER BY version_number;
 -- name: last_move
 SELECT tag, number, at, actor, reason, from_workflow, from_version, to_workflow, to_version FROM tag_move
 WHERE tenant = ?1 AND tag = ?2 ORDER BY number DESC LIMIT ?3;

@@ -24,6 +24,7 @@ UNION ALL SELECT failure FROM dead_letter
 UNION ALL SELECT data FROM event
 UNION ALL SELECT source FROM definition
 UNION ALL SELECT compiled FROM definition
+UNION ALL SELECT hash FROM artifact
 UNION ALL SELECT rule FROM schedule
 UNION ALL SELECT operations FROM workflow_patch
 UNION ALL SELECT inverse FROM workflow_patch;

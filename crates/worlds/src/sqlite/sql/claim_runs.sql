@@ -1,7 +1,7 @@
 -- name: ready_due
 UPDATE run_queue SET place = 1 WHERE place = 3 AND ready_at <= ?1;
 -- name: next_program
--- Not `(kind, workflow) > (?2, ?3)`: that would read past every run that is ready of the program before.
+-- Not `(kind, workflow) > (?2, ?3)`: SQLite would read past every ready run of the program before.
 SELECT * FROM (
     SELECT kind, workflow FROM run_queue WHERE place = 1 AND tenant = ?1 AND kind = ?2 AND workflow > ?3
     ORDER BY workflow LIMIT 1)
@@ -32,7 +32,7 @@ UPDATE run_queue SET claim_until = ?2 WHERE key = ?1;
 UPDATE run_queue SET place = 2, worker = ?2, claim_until = ?3, claim = claim + 1, deliveries = deliveries + 1, ask = ?4
 WHERE key = ?1;
 -- name: due
--- Timers of failed runs wait with them.
+-- Timers of failed runs are left out: such runs have no row in the queue.
 SELECT l.run, l.tenant, l.workflow, l.version, l.kind, l.priority, l.parent_run, l.parent_child, l.created_at,
        l.revision, q.arrived, l.paused, l.seq, l.at, l.awaiting, l.cancelling, l.format, l.snapshot, looked.timer
 FROM (
@@ -44,7 +44,7 @@ WHERE looked.timer IS NOT NULL AND q.place = 0 AND q.tenant = ?2 AND l.paused = 
     AND (q.kind IN (SELECT value FROM json_each(?3)) OR q.workflow IN (SELECT value FROM json_each(?4)))
     AND NOT EXISTS (SELECT 1 FROM paused p WHERE p.tenant = q.tenant AND p.what = 'workflow' AND p.name = q.workflow)
     AND NOT (l.last_commit IS NULL AND EXISTS (SELECT 1 FROM timer s WHERE s.run_key = l.key AND s.message = 'start'))
-    -- What was due before it comes first, be it its deadline.
+    -- An earlier timer of the run must fire first, even its deadline.
     AND NOT EXISTS (SELECT 1 FROM timer e WHERE e.run_key = l.key AND (e.due_at, e.number) < (looked.due_at, looked.number))
 ORDER BY looked.due_at, looked.number;
 -- name: row

@@ -29,7 +29,7 @@ UPDATE task SET claim_until = ?2 WHERE key = ?1;
 UPDATE task SET state = 2, claim = claim + 1, delivery = delivery + 1, worker = ?2, claim_until = ?3, since = ?4,
                 ask = ?5
 WHERE key = ?1;
--- RETURNING would build a table of its own every time.
+-- Not RETURNING, which would build a temporary table every time.
 -- name: row
 SELECT task, run, number, name, input, options, claim, attempt, delivery, progress, created_at, deadline_at, trace,
        run_key

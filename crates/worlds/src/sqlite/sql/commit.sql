@@ -13,7 +13,8 @@ DELETE FROM timer WHERE run_key = ?1 AND message = ?2;
 UPDATE live_run
 SET last_commit = ?2, updated_at = ?3, seq = ?4, at = ?5, awaiting = ?6, cancelling = ?7, format = ?8, snapshot = ?9,
     revision = revision + 1, stuck = 0,
-    -- Whoever commits is a worker and has the version; whoever claimed a run set aside has shown that it can be stepped.
+    -- A commit shows that a worker has the version. A commit under a claim shows that a run set aside can be
+    -- stepped.
     aside = CASE WHEN ?10 OR blocked_code IN ('no_worker', 'no_version') THEN 0 ELSE aside END,
     blocked_since = CASE WHEN blocked_code IN ('no_worker', 'no_version') OR (?10 AND blocked_code = 'quarantined')
                          THEN NULL ELSE blocked_since END,

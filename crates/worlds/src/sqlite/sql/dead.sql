@@ -21,7 +21,7 @@ DELETE FROM task WHERE task = ?1 AND tenant = ?2;
 DELETE FROM ended_task WHERE task = ?1 AND tenant = ?2;
 -- name: withdraw_answer
 DELETE FROM inbox WHERE (run_key, message) IN (SELECT run_key, 'task:' || command FROM dead_letter WHERE number = ?1);
--- A detached one answers nobody: its run is over.
+-- A detached task (?5) answers no run, because its run has ended.
 -- name: revive
 INSERT INTO task (key, tenant, task, run_key, run, number, name, queue, priority, state, due_at, since, claim, attempt,
                   delivery, cancel, created_at, deadline_at, input, options, actor, trace)

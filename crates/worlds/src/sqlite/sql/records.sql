@@ -107,14 +107,14 @@ SELECT name FROM paused WHERE tenant = ?1 AND what = 'queue';
 -- name: queue_counts
 SELECT queue, state, COUNT(*), MIN(due_at) FROM task WHERE tenant = ?1 GROUP BY queue, state;
 -- name: versions
-SELECT d.version, d.kind, d.registered_at,
+SELECT d.version_number, d.version, d.kind, d.registered_at,
        d.number > 0 AND d.number = (SELECT MAX(c.number) FROM definition c WHERE c.tenant = d.tenant AND c.workflow = d.workflow),
        (SELECT COUNT(*) FROM live_run r WHERE r.tenant = d.tenant AND r.workflow = d.workflow AND r.version = d.version)
 FROM definition d
 WHERE d.tenant = ?1 AND d.workflow = ?2
-ORDER BY d.registered_at DESC, d.version;
+ORDER BY d.version_number DESC;
 -- name: workflows
-SELECT d.workflow, d.kind, d.version,
+SELECT d.workflow, d.kind, d.version, d.version_number,
        (SELECT COUNT(*) FROM definition v WHERE v.tenant = d.tenant AND v.workflow = d.workflow),
        EXISTS (SELECT 1 FROM paused p WHERE p.tenant = d.tenant AND p.what = 'workflow' AND p.name = d.workflow),
        d.registered_at

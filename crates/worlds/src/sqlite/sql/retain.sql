@@ -1,6 +1,6 @@
 -- name: old_runs
--- A failed run stays longer, unless somebody dismissed it, and so does a run with pending letters of its own or of runs
--- below it: their ids begin with its own and a dot, and a slash is what follows a dot.
+-- A failed run is kept longer, unless it was dismissed. A run with pending letters, its own or of runs below
+-- it, is kept too. Ids of runs below begin with its id and a dot; the character after a dot is a slash.
 SELECT key FROM ended_run r
 WHERE ended_at < ?1
   AND NOT (status = 'failed' AND dismissed_at IS NULL AND ended_at >= ?3)
@@ -42,7 +42,7 @@ ORDER BY ended_at LIMIT ?2;
 DELETE FROM attempt WHERE run_key IS NULL
     AND (task, tenant) = (SELECT task, tenant FROM ended_task WHERE key = ?1);
 -- name: task_letter
--- That of one that ran detached goes with its run.
+-- The letter of a detached task is deleted with its run.
 DELETE FROM dead_letter WHERE run IS NULL AND (task, tenant) = (SELECT task, tenant FROM ended_task WHERE key = ?1);
 -- name: task
 DELETE FROM ended_task WHERE key = ?1;

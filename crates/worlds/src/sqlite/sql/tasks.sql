@@ -10,7 +10,7 @@ ON CONFLICT (task, tenant) DO NOTHING;
 -- name: held
 SELECT key, run_key, run IS NULL, cancel FROM task
 WHERE task = ?1 AND tenant = ?2 AND state = 2 AND claim = ?3 AND worker = ?4;
--- Fence and end of a run's task in one.
+-- Checks the claim on a run's task and ends the task in one statement.
 -- name: complete
 DELETE FROM task
 WHERE task = ?1 AND tenant = ?2 AND claim = ?3 AND worker = ?4 AND state = 2 AND run IS NOT NULL;
@@ -32,7 +32,7 @@ SELECT ?1, tenant, task, run_key, run, number, name, queue, priority, input, opt
        actor, trace, claim, ?3, attempt, ?4, ?5, absorbed AND NOT ?5,
        json_array(json_object('status', iif(absorbed AND NOT ?5, 'handled', 'pending'), 'at', ?4))
 FROM task WHERE key = ?2
--- One that was requeued keeps what became of it before, and whose it was.
+-- The letter of a requeued task keeps its earlier history, and its run.
 ON CONFLICT (task, tenant) DO UPDATE SET number = excluded.number, claim = excluded.claim, failure = excluded.failure,
     attempts = excluded.attempts, died_at = excluded.died_at, held = excluded.held, status = excluded.status,
     failed_run = 0, history = json_insert(history, '$[#]', json(json_extract(excluded.history, '$[0]')));

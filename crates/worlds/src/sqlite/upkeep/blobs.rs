@@ -1,5 +1,5 @@
-//! Collecting blobs. Looking for their names takes as long as reading everything, so it is done beside the writer, on one
-//! state of the database; what was stored again since is left alone.
+//! Deletes blobs that nothing refers to. The search reads all data, so it runs beside the writer, on one
+//! snapshot of the database. A blob that was stored again since is left alone.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use rusqlite::types::ValueRef;
 use crate::sqlite::sql::{Sql, int, size, sql};
 use crate::sqlite::tx::Tx;
 
-/// A blob as it was when it was looked for.
+/// State of a blob when the search began.
 pub struct Looked {
     row: i64,
     hash: String,

@@ -1,4 +1,4 @@
-//! Which duty goes where, and the glance at what is left to do.
+//! Dispatches duties, and reports which work is left.
 
 use rhythm_engine::world::{Upkeep, UpkeepReport, WorldResult};
 use rusqlite::params;
@@ -9,7 +9,7 @@ use crate::sqlite::tx::Tx;
 
 pub use watch::{stuck_candidates, waiting_kinds};
 
-/// What was found beside the writer; it is checked again.
+/// Results that were read beside the writer; the transaction checks them again.
 #[derive(Default)]
 pub struct Found {
     pub stuck: Vec<i64>,
@@ -24,7 +24,7 @@ pub fn upkeep(tx: &Tx<'_>, duty: &Upkeep, found: &Found) -> WorldResult<UpkeepRe
         Upkeep::Retain { keep, keep_failed, limit } => {
             report.changed = retain::retain(tx, *keep, *keep_failed, *limit)?
         }
-        // One file needs no room made ahead.
+        // There are no partitions to prepare.
         Upkeep::Prepare => {}
         Upkeep::FindStuck { idle, limit } => {
             report.stuck = watch::report_stuck(tx, *idle, *limit, &found.stuck)?;

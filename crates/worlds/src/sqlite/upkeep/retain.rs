@@ -1,4 +1,4 @@
-//! Forgetting what ended long ago.
+//! Deletes runs and tasks that ended long ago.
 
 use rhythm_core::{Millis, Timestamp};
 use rhythm_engine::world::WorldResult;
@@ -13,20 +13,7 @@ pub fn retain(tx: &Tx<'_>, keep: Millis, keep_failed: Millis, limit: usize) -> W
     let runs: Vec<i64> =
         tx.all(sql!("retain", "old_runs"), params![before, size(limit), ago(keep_failed)], |row| row.take())?;
     for run in &runs {
-        for statement in [
-            sql!("retain", "held"),
-            sql!("retain", "run"),
-            sql!("retain", "start"),
-            sql!("retain", "tags"),
-            sql!("retain", "events"),
-            sql!("retain", "inbox"),
-            sql!("retain", "timers"),
-            sql!("retain", "delivered"),
-            sql!("retain", "attempts"),
-            sql!("retain", "letters"),
-        ] {
-            tx.run(statement, params![run])?;
-        }
+        forget_run(tx, *run)?;
     }
     let tasks: Vec<i64> =
         tx.all(sql!("retain", "old_tasks"), params![before, size(limit)], |row| row.take())?;
@@ -36,4 +23,23 @@ pub fn retain(tx: &Tx<'_>, keep: Millis, keep_failed: Millis, limit: usize) -> W
         tx.run(sql!("retain", "task"), params![task])?;
     }
     Ok((runs.len() + tasks.len()) as u64)
+}
+
+/// Removes all that is kept of an ended run.
+pub fn forget_run(tx: &Tx<'_>, key: i64) -> WorldResult<()> {
+    for statement in [
+        sql!("retain", "held"),
+        sql!("retain", "run"),
+        sql!("retain", "start"),
+        sql!("retain", "tags"),
+        sql!("retain", "events"),
+        sql!("retain", "inbox"),
+        sql!("retain", "timers"),
+        sql!("retain", "delivered"),
+        sql!("retain", "attempts"),
+        sql!("retain", "letters"),
+    ] {
+        tx.run(statement, params![key])?;
+    }
+    Ok(())
 }

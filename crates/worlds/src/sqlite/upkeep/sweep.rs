@@ -1,4 +1,5 @@
-//! The heartbeat of a world: what is due becomes ready, what the dead held is freed.
+//! The sweep: fires due timers, makes due runs and tasks ready, and frees expired claims and claims of dead
+//! workers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +16,7 @@ use crate::sqlite::sql::{Columns, size, sql};
 use crate::sqlite::tasks::cancel;
 use crate::sqlite::tx::Tx;
 
-/// A handle's mark must be missing this long before its workers are given up.
+/// Time that a handle's mark must be missing before its workers count as dead.
 const GRACE: Millis = Millis(1_000);
 
 pub fn sweep(tx: &Tx<'_>, runs: usize, tasks: usize) -> WorldResult<u64> {
@@ -51,7 +52,8 @@ fn fire_timers(tx: &Tx<'_>, limit: usize) -> WorldResult<u64> {
     for Timer { number, run_key, message: id, body } in due {
         tx.run(sql!("upkeep", "delete_timer"), params![number])?;
         match body {
-            // Only makes a delayed run ready; one that was woken up otherwise has started already.
+            // A delayed start only makes the run ready. A run that was woken up by a message has started
+            // already.
             None => {
                 if tx.number(sql!("upkeep", "is_unstarted"), params![run_key])? != 0 {
                     make_ready(tx, run_key)?;
@@ -66,7 +68,7 @@ fn fire_timers(tx: &Tx<'_>, limit: usize) -> WorldResult<u64> {
     Ok(fired)
 }
 
-/// Frees what dead and silent workers held, and every claim that ran out.
+/// Frees the claims of dead and silent workers, and every expired claim.
 fn free_claims(tx: &Tx<'_>) -> WorldResult<u64> {
     let now = tx.now.millis();
     let patience = &tx.handle.patience;
@@ -83,7 +85,7 @@ fn free_claims(tx: &Tx<'_>) -> WorldResult<u64> {
         tasks.extend(tx.all(sql!("upkeep", "free_tasks_of"), params![tenant, worker, now], freed)?);
         runs += tx.run(sql!("upkeep", "free_runs_of"), params![tenant, worker])?;
     }
-    // What nobody wants any more is not tried again.
+    // A freed task with a cancel flag is not tried again.
     for (tenant, task, _) in tasks.iter().filter(|(.., cancel)| *cancel) {
         cancel(tx, tenant, task)?;
     }
@@ -120,7 +122,8 @@ fn worker(row: &mut Columns<'_>) -> rusqlite::Result<Worker> {
     })
 }
 
-/// Removes the rows of workers whose process is gone or which have been silent too long, as far as that was listened to.
+/// Removes the rows of workers whose process is dead or that were silent too long. A silence counts only as
+/// far as this process has watched it.
 fn give_up_workers(tx: &Tx<'_>, by: Timestamp, listened: Millis) -> WorldResult<Vec<(String, String)>> {
     let mut looked: HashMap<String, bool> = HashMap::from([(tx.handle.id.clone(), true)]);
     let mut gone = Vec::new();

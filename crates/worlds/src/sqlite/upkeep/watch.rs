@@ -1,4 +1,4 @@
-//! Finding runs that nothing will move: stuck ones, and ones no live worker can help.
+//! Finds runs that nothing will move: stuck runs, and runs that no live worker can serve.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ fn before(now: Timestamp, idle: Millis) -> i64 {
     now.millis().saturating_sub(int(idle.as_u64()))
 }
 
-/// Looks through all live runs, so it runs beside the writer; what it finds is checked again.
+/// Scans all live runs, so it runs beside the writer. The result is checked again.
 pub fn stuck_candidates(sql: Sql<'_>, now: Timestamp, idle: Millis, limit: usize) -> WorldResult<Vec<i64>> {
     sql.all(sql!("watch", "stuck"), params![before(now, idle), size(limit)], |row| row.take())
 }
@@ -33,24 +33,24 @@ pub fn report_stuck(
     Ok(stuck)
 }
 
-/// A task that has waited: its tenant, queue and name.
+/// Tenant, queue and name of a waiting task.
 pub type TaskKind = (String, String, String);
 
-/// Looks through all ready tasks, so it runs beside the writer; what it finds is checked again.
+/// Scans all ready tasks, so it runs beside the writer. The result is checked again.
 pub fn waiting_kinds(sql: Sql<'_>, now: Timestamp, idle: Millis) -> WorldResult<Vec<TaskKind>> {
     sql.all(sql!("watch", "waiting_kinds"), params![before(now, idle)], |row| {
         Ok((row.take()?, row.take()?, row.take()?))
     })
 }
 
-/// What became of a look at runs nobody can help.
+/// Result of a search for runs that no worker can serve.
 #[derive(Default)]
 pub struct Unserved {
     pub marked: Vec<(TenantId, RunId, String)>,
     pub unmarked: u64,
 }
 
-/// Marks runs nobody can help, and unmarks those somebody can help again.
+/// Blocks runs that no worker can serve, and unblocks those that a worker can serve again.
 pub fn mark_unserved(tx: &Tx<'_>, idle: Millis, limit: usize, waiting: &[TaskKind]) -> WorldResult<Unserved> {
     let late = before(tx.now, idle);
     let mut crew = Crew { tx, cards: HashMap::new() };
@@ -108,7 +108,7 @@ impl Marked {
     }
 }
 
-/// What the workers of each tenant can do.
+/// The cards of each tenant's workers.
 struct Crew<'t, 'c> {
     tx: &'t Tx<'c>,
     cards: HashMap<String, Vec<WorkerCard>>,
@@ -128,7 +128,8 @@ impl Crew<'_, '_> {
         Ok(self.cards(tenant)?.iter().any(|card| card.kinds.contains(&kind) || listed(card)))
     }
 
-    /// A paused queue says itself why nobody does what is in it.
+    /// Whether a worker can do a task. A paused queue counts as served, because the pause explains why its
+    /// tasks wait.
     fn does(&mut self, tenant: &str, queue: &str, name: &str) -> WorldResult<bool> {
         let lists = |names: &[String], wanted: &str| names.iter().any(|name| name == wanted);
         let able = |card: &WorkerCard| lists(&card.queues, queue) && lists(&card.tasks, name);

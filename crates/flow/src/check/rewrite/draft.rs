@@ -1,0 +1,85 @@
+//! Lines being written, and names nothing else has.
+
+use std::collections::BTreeSet;
+
+use rhythm_syntax::Span;
+
+/// In front of every line of a rewrite.
+const MARGIN: &str = "  ";
+
+#[derive(Default)]
+pub(in crate::check) struct Draft {
+    lines: Vec<String>,
+    depth: usize,
+    /// How far the user's statement is indented: its further lines lose as much.
+    indent: usize,
+}
+
+impl Draft {
+    /// Text of the source follows that begins at this span.
+    pub(in crate::check) fn begin_at(&mut self, source: &str, span: Span) {
+        let before = source.get(..span.range().start).unwrap_or_default();
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        self.indent = line.len() - line.trim_start().len();
+    }
+
+    /// Adds a line; a text of several keeps its own indentation.
+    pub(in crate::check) fn line(&mut self, text: &str) {
+        for (index, line) in text.lines().enumerate() {
+            let extra = if index == 0 { 0 } else { self.indent };
+            let kept = line.len() - line.trim_start().len();
+            let line = line.get(kept.min(extra)..).unwrap_or_default().trim_end();
+            self.lines.push(format!("{MARGIN}{}{line}", "  ".repeat(self.depth)));
+        }
+    }
+
+    pub(in crate::check) fn open(&mut self, text: &str) {
+        self.line(text);
+        self.depth += 1;
+    }
+
+    pub(in crate::check) fn close(&mut self, text: &str) {
+        self.depth = self.depth.saturating_sub(1);
+        self.line(text);
+    }
+
+    pub(in crate::check) fn finish(self, most: usize) -> Option<String> {
+        (self.lines.len() <= most).then(|| self.lines.join("\n"))
+    }
+}
+
+/// `n`, `n2`, `n3`, without those the program has already.
+#[derive(Clone)]
+pub(in crate::check) struct Names<'a> {
+    taken: &'a BTreeSet<&'a str>,
+    next: u32,
+}
+
+impl<'a> Names<'a> {
+    pub(in crate::check) fn new(taken: &'a BTreeSet<&'a str>) -> Self {
+        Self { taken, next: 1 }
+    }
+
+    pub(in crate::check) fn next(&mut self) -> String {
+        loop {
+            let name = if self.next == 1 { "n".to_owned() } else { format!("n{}", self.next) };
+            self.next += 1;
+            if !self.taken.contains(name.as_str()) {
+                return name;
+            }
+        }
+    }
+}
+
+pub(in crate::check) fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(crate::lexer::continues_name)
+}
+
+/// The opposite of a condition, as short as it can be said safely.
+pub(super) fn negated(condition: &str) -> String {
+    match condition.strip_prefix('!') {
+        Some(positive) if is_name(positive) => positive.to_owned(),
+        _ if is_name(condition) => format!("!{condition}"),
+        _ => format!("!({condition})"),
+    }
+}

@@ -1,0 +1,160 @@
+//! Which name means what, where. Scope is lexical; what is assigned without being declared exists at top level.
+
+use std::collections::BTreeMap;
+
+use rhythm_syntax::Span;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Let,
+    Const,
+    Loop,
+    LoopConst,
+    Caught,
+    /// The first parameter of a workflow.
+    Context,
+    /// The second.
+    Inputs,
+    /// A function somebody tried to define.
+    Function,
+}
+
+impl Kind {
+    pub(super) fn is_constant(self) -> bool {
+        matches!(self, Self::Const | Self::LoopConst)
+    }
+
+    /// Whether somebody chose to have it; the others come with their statement.
+    pub(super) fn is_declared(self) -> bool {
+        matches!(self, Self::Let | Self::Const)
+    }
+}
+
+pub(super) struct Binding<'t> {
+    pub(super) name: &'t str,
+    pub(super) span: Span,
+    pub(super) kind: Kind,
+    pub(super) read: bool,
+    /// What a `const` is, when it is a text.
+    pub(super) text: Option<&'t str>,
+    /// Holds the handle of something that can fail.
+    pub(super) can_fail: bool,
+    /// Its value is a handle of no work: of a timer, a signal or a group.
+    pub(super) only_waited_for: bool,
+    /// Where its value stands, when its declaration has one.
+    pub(super) value: Option<Span>,
+    /// Computing that value does more than that.
+    pub(super) effect: bool,
+    /// Where its scope ends, once it has.
+    until: u32,
+    depth: usize,
+}
+
+#[derive(Default)]
+pub(super) struct Scopes<'t> {
+    bindings: Vec<Binding<'t>>,
+    /// For each name what it meant from the outside in; the last is what it means now.
+    visible: BTreeMap<&'t str, Vec<usize>>,
+    /// What each open scope declares.
+    open: Vec<Vec<usize>>,
+    /// The first declaration of each name.
+    first: BTreeMap<&'t str, usize>,
+    /// Names assigned without a declaration.
+    created: BTreeMap<&'t str, Span>,
+}
+
+impl<'t> Scopes<'t> {
+    pub(super) fn open(&mut self) {
+        self.open.push(Vec::new());
+    }
+
+    /// Ends the innermost scope; gives what it declared.
+    pub(super) fn close(&mut self, end: u32) -> Vec<usize> {
+        let closed = self.open.pop().unwrap_or_default();
+        for index in &closed {
+            let binding = &mut self.bindings[*index];
+            binding.until = end;
+            if let Some(meanings) = self.visible.get_mut(binding.name) {
+                meanings.pop();
+            }
+        }
+        closed
+    }
+
+    /// Gives the new binding, and the one it repeats when the same scope had the name already.
+    pub(super) fn declare(&mut self, name: &'t str, span: Span, kind: Kind) -> (usize, Option<usize>) {
+        let index = self.bindings.len();
+        let depth = self.open.len();
+        self.first.entry(name).or_insert(index);
+        let meanings = self.visible.entry(name).or_default();
+        let repeated = meanings.last().copied().filter(|last| self.bindings[*last].depth == depth);
+        meanings.push(index);
+        self.bindings.push(Binding {
+            name,
+            span,
+            kind,
+            read: false,
+            text: None,
+            can_fail: false,
+            only_waited_for: false,
+            value: None,
+            effect: false,
+            until: u32::MAX,
+            depth,
+        });
+        if let Some(scope) = self.open.last_mut() {
+            scope.push(index);
+        }
+        (index, repeated)
+    }
+
+    pub(super) fn create(&mut self, name: &'t str, span: Span) {
+        self.created.entry(name).or_insert(span);
+    }
+
+    pub(super) fn is_created(&self, name: &str) -> bool {
+        self.created.contains_key(name)
+    }
+
+    /// What a name means here.
+    pub(super) fn find(&self, name: &str) -> Option<usize> {
+        self.visible.get(name)?.last().copied()
+    }
+
+    pub(super) fn resolve(&self, name: &str) -> Option<&Binding<'t>> {
+        self.find(name).and_then(|index| self.bindings.get(index))
+    }
+
+    /// Whether a name is the program's own and hides what the library calls so.
+    pub(super) fn hides(&self, name: &str) -> bool {
+        self.find(name).is_some() || self.is_created(name)
+    }
+
+    pub(super) fn binding(&self, index: usize) -> &Binding<'t> {
+        &self.bindings[index]
+    }
+
+    pub(super) fn binding_mut(&mut self, index: usize) -> &mut Binding<'t> {
+        &mut self.bindings[index]
+    }
+
+    pub(super) fn mark_read(&mut self, index: usize) {
+        self.bindings[index].read = true;
+    }
+
+    /// The first declaration of a name, wherever it is visible.
+    pub(super) fn declared_anywhere(&self, name: &str) -> Option<&Binding<'t>> {
+        self.first.get(name).and_then(|index| self.bindings.get(*index))
+    }
+
+    /// How many names there are at most.
+    pub(super) fn count(&self) -> usize {
+        self.bindings.len() + self.created.len()
+    }
+
+    /// Every name of the program that can be read at a place; some may come twice.
+    pub(super) fn names_at(&self, offset: u32) -> impl Iterator<Item = &'t str> + '_ {
+        let here = move |binding: &&Binding<'t>| binding.span.end <= offset && offset < binding.until;
+        self.bindings.iter().filter(here).map(|binding| binding.name).chain(self.created.keys().copied())
+    }
+}

@@ -1,0 +1,173 @@
+//! A run for people: where in its program it stands, what it waits for, and what its variables hold. Read from the
+//! snapshot alone; nothing is stepped.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rhythm_core::id::CommandId;
+use rhythm_core::payload::Payload;
+use rhythm_core::program::{ProgramError, Snapshot};
+use rhythm_core::time::Timestamp;
+use serde::{Serialize, Serializer};
+
+use super::code::{Code, Place};
+use super::json::{Handles, write_plain};
+use super::machine::{Flow, Kind, Memory, Stage};
+use super::value::Value;
+
+/// Where a run stands.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Description {
+    pub line: u32,
+    pub column: u32,
+    /// Index of the step it stands at.
+    pub position: usize,
+    /// First and last byte of the statement in the source.
+    pub source: (u32, u32),
+    pub ended: bool,
+    pub waiting_for: Vec<Waiting>,
+    /// Of timers under way, awaited or not, that have one.
+    pub labels: BTreeMap<CommandId, String>,
+    pub variables: Variables,
+}
+
+/// One thing that would move the run on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Waiting {
+    pub kind: WaitingKind,
+    /// Of the task, workflow or signal.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Where it was started.
+    pub line: u32,
+    /// Its number within the run.
+    pub command: CommandId,
+    /// The number of the attempt under way: a child that is tried again is another child.
+    #[serde(skip)]
+    pub current: CommandId,
+    /// What people know it by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The item of a list it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<u64>,
+    /// When a timer fires.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitingKind {
+    Task,
+    Child,
+    Timer,
+    Signal,
+}
+
+/// Those in scope, in the order they were declared; of a name that hides another only the inner one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Variables(pub Vec<(String, Payload)>);
+
+impl Variables {
+    pub fn get(&self, name: &str) -> Option<&Payload> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+}
+
+impl Serialize for Variables {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+/// Reads a snapshot of a run of this program.
+pub fn describe(flow: &Flow, snapshot: &Snapshot) -> Result<Description, ProgramError> {
+    let memory = Memory::load(flow, snapshot)?;
+    let code = flow.code();
+    let Place { line, column, start, end } = place(code, memory.position);
+    Ok(Description {
+        line,
+        column,
+        position: memory.position,
+        source: (start, end),
+        ended: memory.stage == Stage::Ended,
+        waiting_for: waiting_for(code, &memory),
+        labels: timer_labels(&memory),
+        variables: variables(code, &memory),
+    })
+}
+
+fn place(code: &Code, position: usize) -> Place {
+    code.place(position).unwrap_or(Place { line: 1, column: 1, start: 0, end: 0 })
+}
+
+/// What the awaited handle depends on, down to what comes from outside.
+fn waiting_for(code: &Code, memory: &Memory) -> Vec<Waiting> {
+    let mut reached = BTreeSet::new();
+    let mut next: Vec<u64> = memory.wait.into_iter().collect();
+    while let Some(number) = next.pop() {
+        let Some(handle) = memory.handles.get(&number).filter(|handle| handle.is_open()) else { continue };
+        if reached.insert(number) {
+            handle.each_member(|member| next.push(member));
+        }
+    }
+    let describe = |number: u64| {
+        let handle = memory.handles.get(&number)?;
+        let mut current = number;
+        let (kind, name, until) = match &handle.kind {
+            Kind::Task { name, .. } => (WaitingKind::Task, name.to_string(), None),
+            Kind::Child { workflow, again, .. } => {
+                current = again.as_ref().map_or(number, |again| again.number());
+                (WaitingKind::Child, workflow.to_string(), None)
+            }
+            Kind::Timer { at } => (WaitingKind::Timer, String::new(), Some(*at)),
+            Kind::Signal { name } => (WaitingKind::Signal, name.to_string(), None),
+            Kind::Timeout { .. } | Kind::Group(_) | Kind::Map(_) => return None,
+        };
+        let line = place(code, handle.step as usize).line;
+        let of_map = memory.item_of(number);
+        let item = of_map.map(|(_, item)| item);
+        let label = match of_map {
+            Some((map, _)) => map.options.label.clone(),
+            None => handle.label.as_deref().map(str::to_owned),
+        };
+        let (command, current) = (CommandId(number), CommandId(current));
+        Some(Waiting { kind, name, line, command, current, label, item, until })
+    };
+    reached.into_iter().filter_map(describe).collect()
+}
+
+fn timer_labels(memory: &Memory) -> BTreeMap<CommandId, String> {
+    let open = memory.handles.iter().filter(|(_, handle)| handle.is_open());
+    let labels = open.filter_map(|(number, handle)| match (&handle.kind, &handle.label) {
+        (Kind::Timer { .. }, Some(label)) => Some((CommandId(*number), label.to_string())),
+        _ => None,
+    });
+    labels.collect()
+}
+
+fn variables(code: &Code, memory: &Memory) -> Variables {
+    let mut variables: Vec<(String, Payload)> = Vec::new();
+    for (slot, value) in code.slots.iter().zip(&memory.slots) {
+        let Some(value) = value.as_ref().filter(|_| !slot.is_hidden() && slot.covers(memory.position)) else {
+            continue;
+        };
+        // Inner declarations come later.
+        variables.retain(|(name, _)| *name != slot.name);
+        variables.push((slot.name.clone(), shown(value)));
+    }
+    Variables(variables)
+}
+
+fn shown(value: &Value) -> Payload {
+    if let Value::Blob(blob) = value {
+        return Payload::Blob(rhythm_core::payload::BlobRef::clone(blob));
+    }
+    let mut out = Vec::new();
+    let written = write_plain(value, Handles::Shown, &mut out);
+    let text = written.ok().and_then(|()| String::from_utf8(out).ok());
+    text.and_then(|text| Payload::parse(text).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

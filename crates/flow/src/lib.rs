@@ -1,0 +1,41 @@
+//! The `.flow` language: durable scripts, compiled once into a flat list of steps and resumed from flat snapshots.
+//!
+//! The front end: [`lexer`] and [`parser`] make a [`tree`] of a source, whatever is in it, with everything that is wrong
+//! as a diagnostic; [`front_matter`] reads the settings before the program; [`format()`] lays a source out. Every code a diagnostic can have is in [`codes`].
+
+#[cfg(test)]
+#[allow(dead_code, reason = "tests outside of the crate include it too")]
+pub(crate) mod arbitrary;
+pub mod change;
+pub mod check;
+pub mod code;
+pub mod codes;
+pub mod compile;
+pub mod drawing;
+pub mod format;
+pub mod front_matter;
+pub mod inspect;
+pub mod json;
+pub mod lexer;
+pub mod library;
+pub mod limits;
+pub mod machine;
+pub mod numbers;
+pub mod operators;
+pub mod option;
+pub mod parser;
+pub mod thrown;
+pub mod token;
+pub mod tree;
+pub mod value;
+
+pub use check::{Checked, Examined, check, examine};
+pub use code::{Code, Defaults};
+pub use compile::{CompileError, compile};
+pub use format::format;
+pub use front_matter::Settings;
+pub use machine::Flow;
+pub use parser::{Parsed, parse};
+
+#[cfg(test)]
+mod rendered;

@@ -1,0 +1,50 @@
+//! The operators as functions.
+
+use super::Call;
+use crate::operators::{Operator, undecided};
+use crate::thrown::Evaluated;
+use crate::value::Value;
+
+macro_rules! operators {
+    ($($name:ident => $operator:ident,)*) => {
+        $(pub fn $name(call: &mut Call<'_>) -> Evaluated {
+            Operator::$operator.apply(&call.arguments[0], &call.arguments[1], call.meter)
+        })*
+    };
+}
+
+operators! {
+    add => Add,
+    sub => Sub,
+    mul => Mul,
+    div => Div,
+    eq => Eq,
+    ne => Ne,
+    lt => Lt,
+    lte => Lte,
+    gt => Gt,
+    gte => Gte,
+}
+
+pub fn not(call: &mut Call<'_>) -> Evaluated {
+    Ok(Value::Boolean(!truthy(call.argument(0))?))
+}
+
+/// The value `a && b` has; both sides are evaluated here.
+pub fn and(call: &mut Call<'_>) -> Evaluated {
+    let place = usize::from(truthy(call.argument(0))?);
+    Ok(call.argument(place).clone())
+}
+
+/// The value `a || b` has; both sides are evaluated here.
+pub fn or(call: &mut Call<'_>) -> Evaluated {
+    let place = usize::from(!truthy(call.argument(0))?);
+    Ok(call.argument(place).clone())
+}
+
+fn truthy(value: &Value) -> Evaluated<bool> {
+    match value {
+        Value::Handle(_) => undecided(value),
+        value => Ok(value.is_truthy()),
+    }
+}

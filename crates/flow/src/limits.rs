@@ -1,0 +1,148 @@
+//! What a program may use up. Every loop, copy and comparison draws on one meter, so that no text whatever can
+//! hang a process or eat its memory.
+
+use rhythm_core::failure::{Failure, codes};
+
+/// Statements per transition.
+pub const MAX_STEPS: u64 = 1_000_000;
+/// Bytes that are copied, compared or read per transition, whatever becomes of them.
+pub const MAX_WORK: u64 = 1024 * 1024 * 1024;
+/// Bytes of all values alive at once, and of one value as a tree.
+pub const MAX_VALUE_BYTES: u64 = 64 * 1024 * 1024;
+/// How deep lists and objects may nest.
+pub const MAX_VALUE_DEPTH: u16 = 100;
+
+/// A limit that was exceeded. It ends the run; no `catch` sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    Steps,
+    Work,
+    Memory,
+    Depth,
+    /// Commands and events of one transition.
+    Output,
+    /// Tasks and children under way.
+    Open,
+}
+
+impl Limit {
+    pub fn failure(self) -> Failure {
+        Failure::permanent(codes::LIMIT_EXCEEDED, self.to_string())
+    }
+}
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Steps => {
+                write!(f, "more than 1,000,000 steps without waiting: the limit of one transition")
+            }
+            Self::Work => {
+                write!(f, "more than 1 GiB copied or compared without waiting: the limit of one transition")
+            }
+            Self::Memory => write!(f, "more than 64 MiB of values: the limit of one transition"),
+            Self::Depth => write!(f, "a value nests more than {MAX_VALUE_DEPTH} deep: the limit of a value"),
+            Self::Open => {
+                write!(
+                    f,
+                    "more than 50,000 tasks and children under way: the limit of a run; start them with Task.map"
+                )
+            }
+            Self::Output => {
+                write!(f, "tasks, signals and logs of more than 64 MiB: the limit of one transition")
+            }
+        }
+    }
+}
+
+/// What a command or event takes beside its content.
+const OUTPUT: u64 = 512;
+/// What looking at one part of an expression takes.
+const NODE: u64 = 16;
+
+/// Counts what one transition uses up.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    steps: u64,
+    /// Bytes that may still be looked at.
+    work: u64,
+    /// Bytes allocated by the statement being executed; none of them may be free yet.
+    fresh: u64,
+    /// Bytes of commands and events.
+    output: u64,
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        Self { steps: MAX_STEPS, work: MAX_WORK, fresh: 0, output: 0 }
+    }
+}
+
+impl Meter {
+    /// One statement.
+    pub fn step(&mut self) -> Result<(), Limit> {
+        self.fresh = 0;
+        self.steps = self.steps.checked_sub(1).ok_or(Limit::Steps)?;
+        Ok(())
+    }
+
+    /// One operation inside a statement.
+    pub fn node(&mut self) -> Result<(), Limit> {
+        self.scan(NODE)
+    }
+
+    /// Looks at this many bytes one by one: comparing, hashing, parsing.
+    pub fn scan(&mut self, bytes: u64) -> Result<(), Limit> {
+        match self.work.checked_sub(bytes) {
+            Some(left) => {
+                self.work = left;
+                Ok(())
+            }
+            None => {
+                self.work = 0;
+                Err(Limit::Work)
+            }
+        }
+    }
+
+    /// Makes a new value that takes this many bytes. Copying costs as much as looking.
+    pub fn allocate(&mut self, bytes: u64) -> Result<(), Limit> {
+        self.scan(bytes)?;
+        self.fresh = self.fresh.saturating_add(bytes);
+        if self.fresh > MAX_VALUE_BYTES { Err(Limit::Memory) } else { Ok(()) }
+    }
+
+    /// Asks for something from outside, or tells the history something.
+    pub fn output(&mut self, bytes: usize) -> Result<(), Limit> {
+        self.output = self.output.saturating_add(bytes as u64).saturating_add(OUTPUT);
+        if self.output > MAX_VALUE_BYTES { Err(Limit::Output) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_million_steps_pass_and_the_next_does_not() {
+        let mut meter = Meter::default();
+        assert!((0..MAX_STEPS).all(|_| meter.step().is_ok()));
+        assert_eq!(meter.step(), Err(Limit::Steps));
+    }
+
+    #[test]
+    fn what_one_statement_allocates_is_bounded_and_the_next_starts_anew() {
+        let mut meter = Meter::default();
+        meter.allocate(MAX_VALUE_BYTES).unwrap();
+        assert_eq!(meter.allocate(1), Err(Limit::Memory));
+        meter.step().unwrap();
+        meter.allocate(MAX_VALUE_BYTES / 2).unwrap();
+    }
+
+    #[test]
+    fn long_work_is_bounded_however_few_the_statements_are() {
+        let mut meter = Meter::default();
+        assert_eq!(meter.scan(u64::MAX), Err(Limit::Work));
+        assert_eq!(meter.node(), Err(Limit::Work));
+    }
+}

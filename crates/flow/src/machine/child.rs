@@ -1,0 +1,239 @@
+//! Children, and trying them again. A task's attempts are its worker's business; a child that is to be tried again
+//! is started anew by the run itself, under a new number, after a timer of its own.
+
+use std::sync::Arc;
+
+use rhythm_core::command::{ChildSpec, Command, TimerSpec};
+use rhythm_core::failure::Failure;
+use rhythm_core::fold::spill;
+use rhythm_core::id::CommandId;
+use rhythm_core::payload::Payload;
+use rhythm_core::retry::{RetryPolicy, Verdict};
+use rhythm_core::task::TaskOptions;
+use rhythm_core::time::{Millis, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::Machine;
+use super::handle::{Kind, Manner, State};
+use crate::thrown::{Evaluated, codes};
+use crate::value::{ErrorValue, Value};
+
+/// What is needed to start a child later, or once more.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Again {
+    /// How many have ended.
+    pub ended: u32,
+    pub now: Now,
+    retries: RetryPolicy,
+    input: Payload,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    priority: i32,
+    /// Per attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timeout: Option<Millis>,
+    /// When the last attempt must have ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<Timestamp>,
+    /// It was cancelled between two attempts: there is no next one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    stopped: bool,
+}
+
+/// What an attempt waits for, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Now {
+    Running(u64),
+    Waiting(u64),
+}
+
+fn is_zero(number: &i32) -> bool {
+    *number == 0
+}
+
+impl Again {
+    /// Whether it may still be started again, so that somebody has to remember it.
+    pub fn has_more(&self) -> bool {
+        !self.stopped && (self.ended + 1 < self.retries.max_attempts || matches!(self.now, Now::Waiting(_)))
+    }
+
+    /// Of the child that is running, or of the timer it waits for.
+    pub fn number(&self) -> u64 {
+        match self.now {
+            Now::Running(number) | Now::Waiting(number) => number,
+        }
+    }
+
+    pub fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    pub fn input(&self) -> &Payload {
+        &self.input
+    }
+
+    fn spec(&self, number: CommandId, workflow: &str, at: Timestamp, sign: Sign) -> ChildSpec {
+        let left = self.until.map(|until| until.since(at));
+        ChildSpec {
+            child: number,
+            workflow: workflow.to_owned(),
+            version: None,
+            input: self.input.clone(),
+            priority: self.priority,
+            deadline: [self.timeout, left].into_iter().flatten().min(),
+            label: sign.label.map(|label| label.to_string()),
+            item: sign.item,
+        }
+    }
+}
+
+/// What people tell a child by.
+struct Sign {
+    label: Option<Arc<str>>,
+    item: Option<u64>,
+}
+
+/// What a child is to be; see [`Options::settle_for_children`](super::options::Options::settle_for_children).
+pub struct Sort {
+    pub workflow: Arc<str>,
+    pub how: Manner,
+    pub options: TaskOptions,
+}
+
+impl Machine<'_> {
+    pub fn run_child(
+        &mut self,
+        function: &str,
+        name: Option<Value>,
+        input: Option<Value>,
+        options: Option<Value>,
+    ) -> Evaluated {
+        let workflow = self.named(function, "name", name)?;
+        let mut options = self.options(function, options)?;
+        options.check_for_children(function)?;
+        options.settle_for_children();
+        let input = self.payload(input.unwrap_or(Value::Null), "the inputs", function)?;
+        self.check_open()?;
+        let number = self.number();
+        let label = options.task.label.as_deref().map(Arc::from);
+        let kind =
+            self.begin_child(number, Sort { workflow, how: options.how, options: options.task }, input);
+        Ok(self.started_as(number, kind, label))
+    }
+
+    /// Starts a child, now or later.
+    pub fn begin_child(&mut self, number: CommandId, sort: Sort, mut input: Payload) -> Kind {
+        let Sort { workflow, how, options } = sort;
+        // The run may have to remember it.
+        if let Some((blob, content)) = spill(&input) {
+            input = Payload::Blob(blob.clone());
+            self.blobs.push((blob, content));
+        }
+        let mut again = Again {
+            ended: 0,
+            now: Now::Running(number.0),
+            retries: options.policy(),
+            input,
+            priority: options.priority,
+            timeout: options.timeout,
+            until: options.deadline.map(|deadline| self.input.at.plus(deadline)),
+            stopped: false,
+        };
+        if options.delay > Millis::ZERO {
+            again.now = Now::Waiting(self.later(options.delay));
+        } else {
+            let sign = Sign { label: options.label.map(Arc::from), item: options.item };
+            self.commands.push(Command::StartChild(again.spec(number, &workflow, self.input.at, sign)));
+        }
+        let again = again.has_more().then(|| Box::new(again));
+        Kind::Child { workflow, how, again }
+    }
+
+    /// The handle of the child with this number: its own, unless it was tried again.
+    pub fn child(&self, number: u64) -> Option<u64> {
+        self.attempting(number, Now::Running(number))
+    }
+
+    /// The handle of the child that this timer is about.
+    pub fn postponed_child(&self, timer: u64) -> Option<u64> {
+        self.attempting(timer, Now::Waiting(timer))
+    }
+
+    fn attempting(&self, number: u64, now: Now) -> Option<u64> {
+        let is_it = |own: u64, kind: &Kind| match kind {
+            Kind::Child { again: Some(again), .. } => again.now == now,
+            Kind::Child { again: None, .. } => now == Now::Running(own),
+            _ => false,
+        };
+        // A child is almost always its first attempt; later ones have larger numbers than their handle.
+        let mut candidates = self.memory.handles.range(..=number).rev();
+        candidates.find(|(own, handle)| handle.is_open() && is_it(**own, &handle.kind)).map(|(own, _)| *own)
+    }
+
+    /// How many attempts of a child have ended, if it had more than one.
+    pub fn attempts(&mut self, number: u64) -> Option<u32> {
+        self.again(number).map(|again| again.ended)
+    }
+
+    /// Whether a child that failed is tried again.
+    pub fn tries_again(&mut self, number: u64, failure: &Failure) -> bool {
+        let at = self.input.at;
+        let key = self.input.facts.run.task(CommandId(number));
+        let Some(again) = self.again(number) else { return false };
+        again.ended += 1;
+        let cancelled = again.stopped || failure.code == codes::CANCELLED;
+        let verdict =
+            again.retries.verdict(key.as_str(), again.ended, &failure.code, &failure.kind, !cancelled);
+        let Verdict::Retry { delay } = verdict else { return false };
+        if again.until.is_some_and(|until| at.plus(delay) >= until) {
+            return false;
+        }
+        let timer = self.later(delay);
+        if let Some(again) = self.again(number) {
+            again.now = Now::Waiting(timer);
+        }
+        true
+    }
+
+    /// The wait before an attempt is over. Gives how the child ends when there is no attempt any more.
+    pub fn start_postponed(&mut self, number: u64, order: u64) -> Option<State> {
+        let again = self.again(number)?;
+        if again.stopped {
+            let error =
+                ErrorValue::new(codes::CANCELLED, "the child was cancelled before it was started again");
+            return Some(State::Failed(Arc::new(error), order));
+        }
+        // The first attempt has the number of its handle.
+        let next = if again.ended == 0 { CommandId(number) } else { self.number() };
+        let (at, of_map) = (self.input.at, self.sign_of_item(number));
+        let handle = self.memory.handles.get_mut(&number)?;
+        let sign = of_map.unwrap_or_else(|| Sign { label: handle.label.clone(), item: None });
+        let Kind::Child { workflow, again: Some(again), .. } = &mut handle.kind else { return None };
+        again.now = Now::Running(next.0);
+        let spec = again.spec(next, workflow, at, sign);
+        self.commands.push(Command::StartChild(spec));
+        None
+    }
+
+    /// Of a child that a map has started.
+    fn sign_of_item(&self, number: u64) -> Option<Sign> {
+        let (map, item) = self.memory.item_of(number)?;
+        Some(Sign { label: map.options.label.as_deref().map(Arc::from), item: Some(item) })
+    }
+
+    fn again(&mut self, number: u64) -> Option<&mut Again> {
+        match &mut self.memory.handles.get_mut(&number)?.kind {
+            Kind::Child { again, .. } => again.as_deref_mut(),
+            _ => None,
+        }
+    }
+
+    /// A timer that belongs to no handle of its own.
+    fn later(&mut self, after: Millis) -> u64 {
+        let timer = self.number();
+        let fire_at = self.input.at.plus(after);
+        self.commands.push(Command::StartTimer(TimerSpec { timer, fire_at, label: None }));
+        timer.0
+    }
+}

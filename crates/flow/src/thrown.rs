@@ -1,0 +1,90 @@
+//! Why an evaluation stops, and the errors the language itself throws.
+
+use std::sync::Arc;
+
+use rhythm_core::payload::BlobRef;
+
+use super::limits::Limit;
+use super::value::{ErrorValue, Value};
+
+/// Codes of errors that come from the language itself.
+pub mod codes {
+    pub const TYPE_ERROR: &str = "TYPE_ERROR";
+    pub const PROPERTY_NOT_FOUND: &str = "PROPERTY_NOT_FOUND";
+    pub const UNDEFINED_VARIABLE: &str = "UNDEFINED_VARIABLE";
+    pub const NOT_A_FUNCTION: &str = "NOT_A_FUNCTION";
+    pub const WRONG_ARG_COUNT: &str = "WRONG_ARG_COUNT";
+    pub const WRONG_ARG_TYPE: &str = "WRONG_ARG_TYPE";
+    pub const NUMBER_ERROR: &str = "NUMBER_ERROR";
+    pub const AGGREGATE_ERROR: &str = "AggregateError";
+    pub const TIMEOUT: &str = "TIMEOUT";
+    pub const CANCELLED: &str = "CANCELLED";
+    /// Of the run itself; a task or child that was too late throws `TIMEOUT`.
+    pub const DEADLINE_EXCEEDED: &str = rhythm_core::failure::codes::DEADLINE_EXCEEDED;
+    pub const LIMIT_EXCEEDED: &str = "LIMIT_EXCEEDED";
+    /// Of a thrown string, and of a thrown object that has no code.
+    pub const FAILED: &str = rhythm_core::failure::codes::FAILED;
+
+    /// All of them, for the checker and the documentation.
+    pub const ALL: &[&str] = &[
+        TYPE_ERROR,
+        PROPERTY_NOT_FOUND,
+        UNDEFINED_VARIABLE,
+        NOT_A_FUNCTION,
+        WRONG_ARG_COUNT,
+        WRONG_ARG_TYPE,
+        NUMBER_ERROR,
+        AGGREGATE_ERROR,
+        TIMEOUT,
+        CANCELLED,
+        DEADLINE_EXCEEDED,
+        LIMIT_EXCEEDED,
+        FAILED,
+    ];
+}
+
+/// Why evaluation cannot go on here.
+#[derive(Clone, Debug)]
+pub enum Stop {
+    /// Goes to the nearest `catch`.
+    Thrown(Arc<ErrorValue>),
+    /// Ends the run.
+    Limit(Limit),
+    /// Asks the engine for these and starts over.
+    NeedBlobs(Vec<BlobRef>),
+}
+
+impl From<Limit> for Stop {
+    fn from(limit: Limit) -> Self {
+        Self::Limit(limit)
+    }
+}
+
+impl From<ErrorValue> for Stop {
+    fn from(error: ErrorValue) -> Self {
+        Self::Thrown(Arc::new(error))
+    }
+}
+
+pub type Evaluated<T = Value> = Result<T, Stop>;
+
+/// Text of a program's own as it stands in a message: cut, for it may have megabytes.
+pub fn short(text: &str) -> String {
+    match text.char_indices().nth(80) {
+        Some((end, _)) => format!("{}..", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Throws an error of the language.
+pub fn throw<T>(code: &str, message: impl AsRef<str>) -> Evaluated<T> {
+    Err(ErrorValue::new(code, message).into())
+}
+
+pub fn type_error<T>(message: impl AsRef<str>) -> Evaluated<T> {
+    throw(codes::TYPE_ERROR, message)
+}
+
+pub fn wrong_argument<T>(message: impl AsRef<str>) -> Evaluated<T> {
+    throw(codes::WRONG_ARG_TYPE, message)
+}

@@ -1,0 +1,1 @@
+DELETE FROM artifact WHERE tenant = $1 AND hash = $2 RETURNING 1
