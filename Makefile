@@ -11,8 +11,8 @@ run: ## play the demo
 test: ## everything CI does: formatting, clippy, all tests against a private PostgreSQL
 	@scripts/test.sh
 
-lint: ## formatting and clippy only, warnings denied
-	cargo fmt --all --check && cargo clippy --workspace --all-targets --locked -- -D warnings
+lint: ## formatting, plain words and clippy only, warnings denied
+	cargo fmt --all --check && cargo run -q --locked -p rhythm-tidy && cargo clippy --workspace --all-targets --locked -- -D warnings
 
 bench: ## all benchmarks, durable settings, as a Markdown table in bench/results.md
 	cargo build --release --locked -p rhythm-cli

@@ -1,8 +1,8 @@
 //! The `rhythm` command: reads arguments and settings, runs one command, and turns errors into messages and
 //! exit codes. What a command does is in `commands/`, one file each.
 
+mod allowed;
 mod args;
-mod builtin;
 mod commands;
 mod config;
 mod error_pages;

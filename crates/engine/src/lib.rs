@@ -10,7 +10,6 @@ mod breath;
 mod children;
 pub mod client;
 pub mod config;
-pub mod conformance;
 pub mod definitions;
 pub mod drive;
 pub mod engine;

@@ -7,8 +7,9 @@ use rhythm_engine::client::{Decide, Decision, RetryRun, StartRun};
 use rhythm_engine::error::EngineError;
 use rhythm_engine::explain::explain;
 use rhythm_engine::world::{Control, Controlled, DeadQuery, RunQuery, Upkeep, World};
-use rig::{Rig, failing, permanent, task};
 use serde_json::json;
+
+use rig::{Rig, failing, permanent, task};
 
 #[tokio::test]
 async fn sequential_tasks_run_in_order_and_their_outputs_are_kept() {
@@ -765,7 +766,7 @@ async fn a_snapshot_its_history_does_not_fold_to_is_noticed() {
     };
     let claimed = rig.memory.claim_runs(request).await.unwrap().runs.remove(0);
     // A commit that changes the snapshot and leaves no trace of why in the history.
-    let mut item = rhythm_engine::conformance::play::Draft::of(&claimed).only(&[]).item;
+    let mut item = rhythm_conformance::play::Draft::of(&claimed).only(&[]).item;
     item.more = true;
     let commit = Commit { tenant, worker, hold: Millis(30_000), items: vec![item], released: vec![] };
     rig.memory.commit(std::sync::Arc::new(commit)).await.unwrap();

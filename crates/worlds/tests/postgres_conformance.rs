@@ -3,11 +3,12 @@
 #[path = "postgres_stage/mod.rs"]
 mod postgres_stage;
 
+use rhythm_conformance::Stage;
+
 use postgres_stage::PostgresStage;
-use rhythm_engine::conformance::Stage;
 
 async fn open() -> Box<dyn Stage> {
     Box::new(PostgresStage::open().await)
 }
 
-rhythm_engine::conformance_suite!(open);
+rhythm_conformance::conformance_suite!(open);

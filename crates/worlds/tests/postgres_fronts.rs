@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postgres_stage::Database;
+use rhythm_conformance::Stage;
+use rhythm_conformance::play::*;
 use rhythm_core::Millis;
-use rhythm_engine::conformance::Stage;
-use rhythm_engine::conformance::play::*;
 use rhythm_engine::world::*;
 use rhythm_worlds::postgres::{PostgresOptions, PostgresWorld};
+
+use postgres_stage::Database;
 
 /// Uses the database's own clock: with an injected clock, every scan begins at the start.
 struct Slow {

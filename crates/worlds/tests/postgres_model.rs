@@ -3,11 +3,12 @@
 #[path = "postgres_stage/mod.rs"]
 mod postgres_stage;
 
+use rhythm_conformance::Stage;
+
 use postgres_stage::PostgresStage;
-use rhythm_engine::conformance::Stage;
 
 async fn open() -> Box<dyn Stage> {
     Box::new(PostgresStage::open_copy().await)
 }
 
-rhythm_engine::model_suite!(40, open);
+rhythm_conformance::model_suite!(40, open);

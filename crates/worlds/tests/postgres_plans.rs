@@ -3,8 +3,9 @@
 
 mod postgres_stage;
 
+use rhythm_conformance::play::Play;
+
 use postgres_stage::PostgresStage;
-use rhythm_engine::conformance::play::Play;
 
 const HOT: &[(&str, &str)] = &[
     ("insert_runs", include_str!("../src/postgres/sql/insert_runs.sql")),

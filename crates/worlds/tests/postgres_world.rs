@@ -4,17 +4,17 @@ mod newcomer;
 mod postgres_stage;
 
 use std::sync::Arc;
-
 use std::time::Duration;
 
-use postgres_stage::{Database, PostgresStage, cluster};
+use rhythm_conformance::Stage;
+use rhythm_conformance::play::*;
 use rhythm_core::event::{ApprovalCreated, EventData};
 use rhythm_core::message::ApprovalDecided;
 use rhythm_core::{CommandId, Payload, TenantId};
-use rhythm_engine::conformance::Stage;
-use rhythm_engine::conformance::play::*;
 use rhythm_engine::world::*;
 use rhythm_worlds::postgres::{PostgresOptions, PostgresWorld, migrate, schema_status};
+
+use postgres_stage::{Database, PostgresStage, cluster};
 
 async fn refusal(url: &str, options: PostgresOptions) -> WorldError {
     PostgresWorld::connect(url, options).await.err().expect("it is refused")

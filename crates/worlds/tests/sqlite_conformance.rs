@@ -3,4 +3,4 @@
 #[path = "sqlite_stage/mod.rs"]
 mod sqlite_stage;
 
-rhythm_engine::conformance_suite!(sqlite_stage::open);
+rhythm_conformance::conformance_suite!(sqlite_stage::open);

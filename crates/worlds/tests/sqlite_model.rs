@@ -3,4 +3,4 @@
 #[path = "sqlite_stage/mod.rs"]
 mod sqlite_stage;
 
-rhythm_engine::model_suite!(150, sqlite_stage::open);
+rhythm_conformance::model_suite!(150, sqlite_stage::open);

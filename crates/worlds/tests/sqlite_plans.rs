@@ -1,7 +1,7 @@
 //! Statements of the hot path must find their rows by an index, whatever else the database holds.
 
+use rhythm_conformance::play::new_run;
 use rhythm_core::TenantId;
-use rhythm_engine::conformance::play::new_run;
 use rhythm_engine::world::{CreateRuns, World};
 use rhythm_worlds::sqlite::{SqliteOptions, SqliteWorld};
 

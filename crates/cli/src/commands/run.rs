@@ -8,7 +8,7 @@ use rhythm_engine::explain::explain;
 use rhythm_engine::world::{Picture, Register, TaskState};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::builtin::Allowed;
+use crate::allowed::Allowed;
 use crate::commands::start::tell;
 use crate::config::Settings;
 use crate::errors::{CliError, CliResult};

@@ -5,7 +5,7 @@ use clap::Args;
 use rhythm_worlds::redacted;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::builtin::Allowed;
+use crate::allowed::Allowed;
 use crate::config::{Settings, WorkerSettings};
 use crate::errors::{CliError, CliResult};
 use crate::input;

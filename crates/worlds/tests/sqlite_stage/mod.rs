@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use rhythm_conformance::Stage;
 use rhythm_core::Timestamp;
-use rhythm_engine::conformance::Stage;
 use rhythm_engine::world::{ManualClock, World};
 use rhythm_worlds::sqlite::{SqliteOptions, SqliteWorld};
 

@@ -1,6 +1,0 @@
-//! The in-memory reference world against the whole contract.
-
-#[path = "memory_stage/mod.rs"]
-mod memory_stage;
-
-rhythm_engine::conformance_suite!(memory_stage::open);
