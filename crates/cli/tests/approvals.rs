@@ -47,6 +47,7 @@ fn refused(answer: Answer, exit: i32, code: &str) -> String {
 }
 
 fn a_question_is_listed_shown_and_answered_once(rig: &Rig) {
+    rig.ok(&["db", "migrate"]);
     assert_eq!(rig.ok(&["approvals", "list"]), "no approvals: nobody was asked");
     let _worker = rig.worker(&[]);
     let run = asked(rig);

@@ -181,6 +181,7 @@ fn a_test_shows_what_the_compiler_warns_of(rig: &Rig) {
 }
 
 fn every_type_says_what_it_takes_and_gives(rig: &Rig) {
+    rig.ok(&["db", "migrate"]);
     for kind in rig.json(&["node-types", "list"])["rows"].as_array().unwrap() {
         let shown = rig.json(&["node-types", "show", kind["name"].as_str().unwrap()]);
         for schema in ["config_schema", "input_schema", "output_schema"] {
