@@ -3,10 +3,10 @@
 use rhythm_engine::world::{WorldError, WorldResult};
 use tokio_postgres::Client;
 
-use super::connect::{Dial, Purpose};
-use super::errors::world_error;
-use super::sql;
 use crate::migrations::{Applied, Migration, pending};
+use crate::postgres::connection::connect::{Dial, Purpose};
+use crate::postgres::connection::errors::world_error;
+use crate::postgres::sql;
 
 macro_rules! migration {
     ($version:literal, $name:literal) => {
@@ -87,7 +87,8 @@ async fn apply(client: &Client) -> WorldResult<Vec<&'static str>> {
     for step in pending(MIGRATIONS, &applied)? {
         client.batch_execute("BEGIN").await.map_err(told)?;
         client.batch_execute(step.sql).await.map_err(told)?;
-        let row: [super::link::Param<'_>; 3] = [&step.version, &step.name, &step.checksum()];
+        let row: [crate::postgres::connection::reconnecting::Param<'_>; 3] =
+            [&step.version, &step.name, &step.checksum()];
         client.execute(sql::MIGRATION_APPLIED.text, &row).await.map_err(told)?;
         client.batch_execute("COMMIT").await.map_err(told)?;
         tracing::info!(step = step.name, "a migration was applied");

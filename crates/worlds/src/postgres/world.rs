@@ -8,26 +8,35 @@ use futures_util::future::try_join_all;
 use rhythm_core::{Actor, BlobRef, TenantId, Timestamp, Version};
 use rhythm_engine::world::*;
 
-use super::commit::CommitWork;
-use super::connect::{Dial, Purpose};
-use super::desk::{DeskJob, DeskWork};
-use super::fronts::Fronts;
-use super::haste::Haste;
-use super::hints::Hints;
-use super::lane::Lane;
-use super::layout::{self, Layout};
-use super::link::{Link, full_jitter, random};
-use super::office::Office;
-use super::pulse::Pulse;
-use super::rows::{small, workflow_kind};
-use super::shared::Vital;
-use super::storm::Storm;
-use super::time::Time;
-use super::upkeep::Ready;
-use super::watermark::Watermark;
-use super::{beats, blobs, claims, commit, control, desk, fronts, retain, sql, upkeep};
 use crate::blob_codec;
 use crate::patience::Patience;
+use crate::postgres::claim::claims;
+use crate::postgres::claim::heartbeat;
+use crate::postgres::claim::ready_cursor;
+use crate::postgres::claim::ready_cursor::Fronts;
+use crate::postgres::claim::timer_cursor::Storm;
+use crate::postgres::commit::blobs;
+use crate::postgres::commit::queue;
+use crate::postgres::commit::queue::CommitWork;
+use crate::postgres::connection::batch_queue::Lane;
+use crate::postgres::connection::connect::{Dial, Purpose};
+use crate::postgres::connection::duty_route::Haste;
+use crate::postgres::connection::layout::{self, Layout};
+use crate::postgres::connection::liveness::Pulse;
+use crate::postgres::connection::reconnecting::{Link, full_jitter, random};
+use crate::postgres::connection::request_batcher;
+use crate::postgres::connection::request_batcher::{DeskJob, DeskWork};
+use crate::postgres::connection::shared::Vital;
+use crate::postgres::connection::transactions::Office;
+use crate::postgres::connection::wakeups::Hints;
+use crate::postgres::operate::control;
+use crate::postgres::read::rows::{small, workflow_kind};
+use crate::postgres::sql;
+use crate::postgres::sweep::clock::Time;
+use crate::postgres::sweep::expiry_cursor::Watermark;
+use crate::postgres::sweep::retention;
+use crate::postgres::sweep::upkeep;
+use crate::postgres::sweep::upkeep::Ready;
 
 /// Retries while opening. Few, so that a wrong server is reported soon.
 const TRIES: u32 = 3;
@@ -63,7 +72,7 @@ impl Default for PostgresOptions {
             lanes: 3,
             connections: None,
             idle: layout::IDLE,
-            cheap_look: fronts::CHEAP,
+            cheap_look: ready_cursor::CHEAP,
         }
     }
 }
@@ -74,7 +83,7 @@ pub struct PostgresWorld {
     pub(super) reader: Link,
     pub(super) time: Arc<Time>,
     hints: Arc<Hints>,
-    commits: Vec<Lane<commit::Job>>,
+    commits: Vec<Lane<queue::Job>>,
     /// New runs, tasks and messages.
     desk: Lane<DeskJob>,
     finishes: Lane<DeskJob>,
@@ -179,7 +188,7 @@ impl World for PostgresWorld {
 
     async fn register(&self, request: Register) -> WorldResult<()> {
         for definition in &request.definitions {
-            let params: &[super::link::Param<'_>] = &[
+            let params: &[crate::postgres::connection::reconnecting::Param<'_>] = &[
                 &request.tenant.as_str(),
                 &definition.workflow,
                 &definition.version.as_str(),
@@ -196,7 +205,8 @@ impl World for PostgresWorld {
 
     async fn definition(&self, request: DefinitionQuery) -> WorldResult<Option<Definition>> {
         let version = request.version.as_ref().map(Version::as_str);
-        let params: &[super::link::Param<'_>] = &[&request.tenant.as_str(), &request.workflow, &version];
+        let params: &[crate::postgres::connection::reconnecting::Param<'_>] =
+            &[&request.tenant.as_str(), &request.workflow, &version];
         let rows = self.claims.query(sql::DEFINITION, params).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         Ok(Some(Definition {
@@ -211,15 +221,15 @@ impl World for PostgresWorld {
 
     async fn create_runs(&self, request: CreateRuns) -> WorldResult<Vec<Creation>> {
         request.check()?;
-        desk::ask(&self.desk, DeskJob::Create, request).await
+        request_batcher::ask(&self.desk, DeskJob::Create, request).await
     }
 
     async fn enqueue_tasks(&self, request: EnqueueTasks) -> WorldResult<Vec<Creation>> {
-        desk::ask(&self.desk, DeskJob::Enqueue, request).await
+        request_batcher::ask(&self.desk, DeskJob::Enqueue, request).await
     }
 
     async fn deliver(&self, request: Deliver) -> WorldResult<Vec<Delivered>> {
-        desk::ask(&self.desk, DeskJob::Deliver, request).await
+        request_batcher::ask(&self.desk, DeskJob::Deliver, request).await
     }
 
     async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
@@ -235,20 +245,20 @@ impl World for PostgresWorld {
     }
 
     async fn commit(&self, request: Arc<Commit>) -> WorldResult<Committed> {
-        commit::commit(&self.commits, &self.time, request).await
+        queue::commit(&self.commits, &self.time, request).await
     }
 
     async fn finish_tasks(&self, request: FinishTasks) -> WorldResult<Vec<Finish>> {
-        desk::ask(&self.finishes, DeskJob::Finish, request).await
+        request_batcher::ask(&self.finishes, DeskJob::Finish, request).await
     }
 
     async fn extend(&self, request: Extend) -> WorldResult<Extended> {
-        beats::extend(&self.beats, self.time.param(), self.lock_key, request).await
+        heartbeat::extend(&self.beats, self.time.param(), self.lock_key, request).await
     }
 
     async fn control(&self, request: ControlRequest) -> WorldResult<Controlled> {
         let (now, request) = (self.time.param(), Arc::new(request));
-        let work = move |session: super::session::Session| {
+        let work = move |session: crate::postgres::connection::session::Session| {
             let request = request.clone();
             async move { control::control(&session, now, &request).await }
         };
@@ -261,7 +271,7 @@ impl World for PostgresWorld {
         if BlobRef::of(content) != *blob {
             return Err(WorldError::Invalid(format!("the content is not that of {}", blob.hash)));
         }
-        let params: &[super::link::Param<'_>] =
+        let params: &[crate::postgres::connection::reconnecting::Param<'_>] =
             &[&blob.hash, &tenant.as_str(), &blob_codec::pack(content), &self.time.param()];
         self.claims.query(sql::PUT_BLOB, params).await.map(|_| ())
     }
@@ -293,9 +303,9 @@ impl World for PostgresWorld {
             }
             Upkeep::DueSchedules { limit } => return upkeep::due_schedules(&self.claims, now, limit).await,
             Upkeep::Retain { keep, keep_failed, limit } => {
-                retain::retain(&self.archive, now, (keep, keep_failed), limit).await?
+                retention::retain(&self.archive, now, (keep, keep_failed), limit).await?
             }
-            Upkeep::Prepare => retain::prepare(&self.archive, now).await?,
+            Upkeep::Prepare => retention::prepare(&self.archive, now).await?,
             Upkeep::CollectBlobs { grace, limit } => blobs::collect(&self.archive, now, grace, limit).await?,
         };
         Ok(UpkeepReport { changed, ..upkeep::glance(&self.claims, now).await? })
