@@ -13,27 +13,27 @@ use crate::patience::Patience;
 use crate::postgres::claim::claims;
 use crate::postgres::claim::heartbeat;
 use crate::postgres::claim::ready_cursor;
-use crate::postgres::claim::ready_cursor::Fronts;
-use crate::postgres::claim::timer_cursor::Storm;
+use crate::postgres::claim::ready_cursor::ReadyCursor;
+use crate::postgres::claim::timer_cursor::TimerCursor;
 use crate::postgres::commit::blobs;
 use crate::postgres::commit::queue;
 use crate::postgres::commit::queue::CommitWork;
-use crate::postgres::connection::batch_queue::Lane;
+use crate::postgres::connection::batch_queue::BatchQueue;
 use crate::postgres::connection::connect::{Dial, Purpose};
-use crate::postgres::connection::duty_route::Haste;
+use crate::postgres::connection::duty_route::DutyRoute;
 use crate::postgres::connection::layout::{self, Layout};
-use crate::postgres::connection::liveness::Pulse;
-use crate::postgres::connection::reconnecting::{Link, full_jitter, random};
+use crate::postgres::connection::liveness::Liveness;
+use crate::postgres::connection::reconnecting::{ReconnectingClient, full_jitter, random};
 use crate::postgres::connection::request_batcher;
-use crate::postgres::connection::request_batcher::{DeskJob, DeskWork};
+use crate::postgres::connection::request_batcher::{RequestBatcher, RequestJob};
 use crate::postgres::connection::shared::Vital;
-use crate::postgres::connection::transactions::Office;
-use crate::postgres::connection::wakeups::Hints;
+use crate::postgres::connection::transactions::Transactions;
+use crate::postgres::connection::wakeups::WakeupHints;
 use crate::postgres::operate::control;
 use crate::postgres::read::rows::{small, workflow_kind};
 use crate::postgres::sql;
 use crate::postgres::sweep::clock::Time;
-use crate::postgres::sweep::expiry_cursor::Watermark;
+use crate::postgres::sweep::expiry_cursor::ExpiryCursor;
 use crate::postgres::sweep::retention;
 use crate::postgres::sweep::upkeep;
 use crate::postgres::sweep::upkeep::Ready;
@@ -60,7 +60,7 @@ pub struct PostgresOptions {
     /// Idle time after which the connection for slow statements is closed.
     pub idle: Duration,
     /// Server time above which a scan for ready work counts as slow; the next ones then begin at a cursor
-    /// (`fronts.rs`).
+    /// (`ready_cursor.rs`).
     pub cheap_look: Duration,
 }
 
@@ -80,31 +80,31 @@ impl Default for PostgresOptions {
 /// A handle on a PostgreSQL world. The workers registered through it count as alive only while it exists.
 pub struct PostgresWorld {
     /// Slow statements: reads, retention, full scans.
-    pub(super) reader: Link,
+    pub(super) reader: ReconnectingClient,
     pub(super) time: Arc<Time>,
-    hints: Arc<Hints>,
-    commits: Vec<Lane<queue::Job>>,
+    hints: Arc<WakeupHints>,
+    commits: Vec<BatchQueue<queue::Job>>,
     /// New runs, tasks and messages.
-    desk: Lane<DeskJob>,
-    finishes: Lane<DeskJob>,
-    claims: Link,
+    desk: BatchQueue<RequestJob>,
+    finishes: BatchQueue<RequestJob>,
+    claims: ReconnectingClient,
     /// For sweeps and claims that dead tuples make slow.
-    slow: Link,
-    beats: Link,
-    sweeps: Haste,
-    looks: Haste,
-    run_fronts: Fronts,
-    task_fronts: Fronts,
-    office: Office,
-    archive: Office,
-    watermark: Watermark,
-    storm: Storm,
+    slow: ReconnectingClient,
+    beats: ReconnectingClient,
+    sweeps: DutyRoute,
+    looks: DutyRoute,
+    run_fronts: ReadyCursor,
+    task_fronts: ReadyCursor,
+    transactions: Transactions,
+    archive: Transactions,
+    expiry_cursor: ExpiryCursor,
+    storm: TimerCursor,
     /// Like `storm`, for `find_due`, which skips timers that only sweeps may fire.
-    woken: Storm,
+    woken: TimerCursor,
     ready: Ready,
     patience: Patience,
     lock_key: i64,
-    _pulse: Pulse,
+    _pulse: Liveness,
 }
 
 impl PostgresWorld {
@@ -128,43 +128,43 @@ impl PostgresWorld {
 
     async fn open(dial: Dial, options: PostgresOptions) -> WorldResult<Self> {
         let time = Arc::new(Time::new(options.clock));
-        let hints = Arc::new(Hints::default());
+        let hints = Arc::new(WakeupHints::default());
         // Positive, and apart from the small numbers that other programs lock.
         let lock_key = (random() >> 2) as i64 | 1 << 40;
         let count = dial.connections().or(options.connections).unwrap_or(layout::CONNECTIONS);
         let layout = Layout::new(&dial, count, Vital { key: lock_key, hints: hints.clone() }, options.idle);
         layout.vital.start(Some(options.auto_migrate)).await?;
         try_join_all(layout.steady.iter().map(|connection| connection.start(None))).await?;
-        let pulse = Pulse::start(layout.vital, lock_key, hints.clone());
+        let pulse = Liveness::start(layout.vital, lock_key, hints.clone());
         let commit_work = Arc::new(CommitWork { time: time.clone(), hints: hints.clone() });
-        let desk_work = Arc::new(DeskWork { time: time.clone(), hints: hints.clone() });
+        let desk_work = Arc::new(RequestBatcher { time: time.clone(), hints: hints.clone() });
         let lanes = if options.lanes <= 1 { 1 } else { options.lanes.max(layout.commits.len()) };
         let commits = layout.commits.iter().cycle().take(lanes);
         Ok(Self {
-            commits: commits.map(|link| Lane::start(link.clone(), commit_work.clone())).collect(),
-            desk: Lane::start(layout.requests.clone(), desk_work.clone()),
-            finishes: Lane::start(layout.requests, desk_work),
+            commits: commits.map(|link| BatchQueue::start(link.clone(), commit_work.clone())).collect(),
+            desk: BatchQueue::start(layout.requests.clone(), desk_work.clone()),
+            finishes: BatchQueue::start(layout.requests, desk_work),
             claims: layout.claims,
             slow: layout.slow.with(Purpose::Hot),
             beats: layout.beats,
-            sweeps: Haste::default(),
-            looks: Haste::default(),
-            run_fronts: Fronts::new(
+            sweeps: DutyRoute::default(),
+            looks: DutyRoute::default(),
+            run_fronts: ReadyCursor::new(
                 hints.clone(),
                 Hint { runs: true, ..Hint::default() },
                 options.cheap_look,
             ),
-            task_fronts: Fronts::new(
+            task_fronts: ReadyCursor::new(
                 hints.clone(),
                 Hint { tasks: true, ..Hint::default() },
                 options.cheap_look,
             ),
-            office: Office::new(layout.control),
-            archive: Office::new(layout.slow.clone()),
+            transactions: Transactions::new(layout.control),
+            archive: Transactions::new(layout.slow.clone()),
             reader: layout.slow,
-            watermark: Watermark::default(),
-            storm: Storm::default(),
-            woken: Storm::default(),
+            expiry_cursor: ExpiryCursor::default(),
+            storm: TimerCursor::default(),
+            woken: TimerCursor::default(),
             ready: Ready::default(),
             patience: Patience::default(),
             time,
@@ -221,15 +221,15 @@ impl World for PostgresWorld {
 
     async fn create_runs(&self, request: CreateRuns) -> WorldResult<Vec<Creation>> {
         request.check()?;
-        request_batcher::ask(&self.desk, DeskJob::Create, request).await
+        request_batcher::ask(&self.desk, RequestJob::Create, request).await
     }
 
     async fn enqueue_tasks(&self, request: EnqueueTasks) -> WorldResult<Vec<Creation>> {
-        request_batcher::ask(&self.desk, DeskJob::Enqueue, request).await
+        request_batcher::ask(&self.desk, RequestJob::Enqueue, request).await
     }
 
     async fn deliver(&self, request: Deliver) -> WorldResult<Vec<Delivered>> {
-        request_batcher::ask(&self.desk, DeskJob::Deliver, request).await
+        request_batcher::ask(&self.desk, RequestJob::Deliver, request).await
     }
 
     async fn claim_runs(&self, request: ClaimRuns) -> WorldResult<ClaimedRuns> {
@@ -249,7 +249,7 @@ impl World for PostgresWorld {
     }
 
     async fn finish_tasks(&self, request: FinishTasks) -> WorldResult<Vec<Finish>> {
-        request_batcher::ask(&self.finishes, DeskJob::Finish, request).await
+        request_batcher::ask(&self.finishes, RequestJob::Finish, request).await
     }
 
     async fn extend(&self, request: Extend) -> WorldResult<Extended> {
@@ -262,7 +262,7 @@ impl World for PostgresWorld {
             let request = request.clone();
             async move { control::control(&session, now, &request).await }
         };
-        let (done, hint) = self.office.run(work).await?;
+        let (done, hint) = self.transactions.run(work).await?;
         self.hints.send(hint);
         Ok(done)
     }
@@ -313,8 +313,8 @@ impl World for PostgresWorld {
 }
 
 impl PostgresWorld {
-    fn counter<'a>(&'a self, fronts: &'a Fronts) -> claims::Counter<'a> {
-        claims::Counter { claims: &self.claims, slow: &self.slow, fronts }
+    fn counter<'a>(&'a self, ready_cursor: &'a ReadyCursor) -> claims::Claimer<'a> {
+        claims::Claimer { claims: &self.claims, slow: &self.slow, ready_cursor }
     }
 
     async fn sweep(&self, runs: usize, tasks: usize) -> WorldResult<UpkeepReport> {
@@ -323,7 +323,7 @@ impl PostgresWorld {
             &link,
             &self.time,
             &self.hints,
-            (&self.watermark, &self.storm, &self.patience, &self.ready),
+            (&self.expiry_cursor, &self.storm, &self.patience, &self.ready),
             (runs, tasks),
         );
         let swept = self.sweeps.timed(swept).await?;

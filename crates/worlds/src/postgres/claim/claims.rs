@@ -11,10 +11,10 @@ use rhythm_engine::world::{
 };
 use tokio_postgres::Row;
 
-use crate::postgres::claim::ready_cursor::{Front, Fronts, LineOf, Look};
-use crate::postgres::claim::timer_cursor::{BEGINNING, Storm};
+use crate::postgres::claim::ready_cursor::{Front, Look, ReadyCursor, ScanKey};
+use crate::postgres::claim::timer_cursor::{BEGINNING, TimerCursor};
 use crate::postgres::commit::columns::millis;
-use crate::postgres::connection::reconnecting::{Link, Param};
+use crate::postgres::connection::reconnecting::{Param, ReconnectingClient};
 use crate::postgres::read::rows::{claimed_task, count, message, payload, run_row, small};
 use crate::postgres::sql::{self, Sql};
 
@@ -24,45 +24,45 @@ const LOOK_AGAIN: u32 = 3;
 const TOO_LONG: Duration = Duration::from_secs(5);
 
 /// Connections and scan cursors for claims.
-pub struct Counter<'a> {
-    pub claims: &'a Link,
+pub struct Claimer<'a> {
+    pub claims: &'a ReconnectingClient,
     /// For full scans that are known to be slow.
-    pub slow: &'a Link,
-    pub fronts: &'a Fronts,
+    pub slow: &'a ReconnectingClient,
+    pub ready_cursor: &'a ReadyCursor,
 }
 
-impl Counter<'_> {
+impl Claimer<'_> {
     /// Sends a claim. `whole` are the lines it scans from the start; the others begin at their cursor.
-    async fn claim(&self, sql: Sql, params: &[Param<'_>], whole: &[LineOf]) -> WorldResult<Vec<Row>> {
-        let dear = whole.iter().any(|line| self.fronts.are_dear(*line));
+    async fn claim(&self, sql: Sql, params: &[Param<'_>], whole: &[ScanKey]) -> WorldResult<Vec<Row>> {
+        let dear = whole.iter().any(|line| self.ready_cursor.is_slow(*line));
         let (link, began) = (if dear { self.slow } else { self.claims }, Instant::now());
         let claimed = claim(link, sql, params).await;
         if claimed.is_err() && !whole.is_empty() && began.elapsed() >= TOO_LONG {
             let now = link.query(sql::CLOCK, &[]).await?[0].get(0);
-            whole.iter().for_each(|line| self.fronts.gave_up(*line, now));
+            whole.iter().for_each(|line| self.ready_cursor.gave_up(*line, now));
         }
         claimed
     }
 
-    fn looked(&self, line: LineOf, front: Option<&Front>, look: &Look) {
+    fn looked(&self, line: ScanKey, front: Option<&Front>, look: &Look) {
         match front {
-            Some(front) => self.fronts.looked_from(line, front, look),
-            None => self.fronts.looked(line, look),
+            Some(front) => self.ready_cursor.looked_from(line, front, look),
+            None => self.ready_cursor.looked(line, look),
         }
     }
 }
 
 pub async fn claim_runs(
-    counter: Counter<'_>,
+    counter: Claimer<'_>,
     now: Option<i64>,
     request: ClaimRuns,
 ) -> WorldResult<ClaimedRuns> {
     let link = counter.claims;
     // With an injected test clock, scan from the start: the cursor is for production only.
     let kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.as_str()).collect();
-    let line = LineOf::new(&(&request.tenant, &kinds, &request.workflows));
-    let front = counter.fronts.of(line).filter(|_| now.is_none());
-    let whole: &[LineOf] = if front.is_some() { &[] } else { &[line] };
+    let line = ScanKey::new(&(&request.tenant, &kinds, &request.workflows));
+    let front = counter.ready_cursor.of(line).filter(|_| now.is_none());
+    let whole: &[ScanKey] = if front.is_some() { &[] } else { &[line] };
     let params: &[Param<'_>] = &[
         &now,
         &request.tenant.as_str(),
@@ -97,8 +97,8 @@ pub async fn claim_runs(
 
 /// Finds runs that sleep until a timer that is due.
 pub async fn find_due(
-    link: &Link,
-    storm: &Storm,
+    link: &ReconnectingClient,
+    storm: &TimerCursor,
     now: Option<i64>,
     request: FindDue,
 ) -> WorldResult<FoundDue> {
@@ -128,7 +128,11 @@ pub async fn find_due(
 }
 
 /// Reads the claimed runs of an answer, and the messages that wait for them.
-async fn read_claimed(link: &Link, request: &ClaimRuns, rows: &[Row]) -> WorldResult<ClaimedRuns> {
+async fn read_claimed(
+    link: &ReconnectingClient,
+    request: &ClaimRuns,
+    rows: &[Row],
+) -> WorldResult<ClaimedRuns> {
     let at = Timestamp::from_millis(told(rows));
     let mut runs = Vec::with_capacity(rows.len());
     for row in rows.iter().filter(|row| row.get::<_, Option<&str>>("id").is_some()) {
@@ -140,7 +144,7 @@ async fn read_claimed(link: &Link, request: &ClaimRuns, rows: &[Row]) -> WorldRe
 
 /// Sends a claim, and repeats it if it found only locked rows. A moment later they are free or taken.
 /// Otherwise work that a refused commit or finish leaves ready would not be seen until the next poll.
-async fn claim(link: &Link, sql: Sql, params: &[Param<'_>]) -> WorldResult<Vec<Row>> {
+async fn claim(link: &ReconnectingClient, sql: Sql, params: &[Param<'_>]) -> WorldResult<Vec<Row>> {
     let mut tries = 0;
     loop {
         let rows = link.query(sql, params).await?;
@@ -156,7 +160,7 @@ async fn claim(link: &Link, sql: Sql, params: &[Param<'_>]) -> WorldResult<Vec<R
 /// Returns the rows that an earlier call claimed when its answer was lost. Sends a query only for a retried
 /// request.
 async fn again(
-    link: &Link,
+    link: &ReconnectingClient,
     sql: Sql,
     now: Option<i64>,
     tenant: &TenantId,
@@ -206,7 +210,11 @@ fn claimed_run(row: &Row) -> WorldResult<ClaimedRun> {
 
 /// Adds the messages of the inbox. It is read after the claim, so every message counted in `arrived` is
 /// visible.
-async fn add_messages(link: &Link, request: &ClaimRuns, runs: &mut [ClaimedRun]) -> WorldResult<()> {
+async fn add_messages(
+    link: &ReconnectingClient,
+    request: &ClaimRuns,
+    runs: &mut [ClaimedRun],
+) -> WorldResult<()> {
     // With `arrived` 0 the inbox is empty.
     let told: Vec<&str> = runs
         .iter()
@@ -238,7 +246,7 @@ async fn add_messages(link: &Link, request: &ClaimRuns, runs: &mut [ClaimedRun])
 }
 
 pub async fn claim_tasks(
-    counter: Counter<'_>,
+    counter: Claimer<'_>,
     now: Option<i64>,
     request: ClaimTasks,
 ) -> WorldResult<ClaimedTasks> {
@@ -279,19 +287,19 @@ pub async fn claim_tasks(
 }
 
 /// Claims ready tasks of the queues, each scanned from the start or from its cursor.
-async fn claim_ready(counter: &Counter<'_>, now: Option<i64>, request: &ClaimTasks) -> WorldResult<Vec<Row>> {
+async fn claim_ready(counter: &Claimer<'_>, now: Option<i64>, request: &ClaimTasks) -> WorldResult<Vec<Row>> {
     let queues: Vec<&str> = request.queues.iter().map(|(queue, _)| queue.as_str()).collect();
     let limits: Vec<i64> = request.queues.iter().map(|(_, limit)| *limit as i64).collect();
     // With an injected test clock, scan from the start: the cursor is for production only.
-    let line = |queue: &str| LineOf::new(&(&request.tenant, queue, &request.names));
-    let front = |queue: &&str| counter.fronts.of(line(queue)).filter(|_| now.is_none());
-    let fronts: Vec<Option<Front>> = queues.iter().map(front).collect();
-    let whole: Vec<bool> = fronts.iter().map(Option::is_none).collect();
-    let whole_lines: Vec<LineOf> =
+    let line = |queue: &str| ScanKey::new(&(&request.tenant, queue, &request.names));
+    let front = |queue: &&str| counter.ready_cursor.of(line(queue)).filter(|_| now.is_none());
+    let ready_cursor: Vec<Option<Front>> = queues.iter().map(front).collect();
+    let whole: Vec<bool> = ready_cursor.iter().map(Option::is_none).collect();
+    let whole_lines: Vec<ScanKey> =
         queues.iter().zip(&whole).filter(|(_, whole)| **whole).map(|(queue, _)| line(queue)).collect();
     let (mut places, mut priorities, mut since) = (Vec::new(), Vec::new(), Vec::new());
     for (place, front) in
-        fronts.iter().enumerate().filter_map(|(place, front)| Some((place, front.as_ref()?)))
+        ready_cursor.iter().enumerate().filter_map(|(place, front)| Some((place, front.as_ref()?)))
     {
         priorities.extend(front.priorities());
         since.extend(front.since());
@@ -312,7 +320,7 @@ async fn claim_ready(counter: &Counter<'_>, now: Option<i64>, request: &ClaimTas
         &since,
     ];
     let rows = counter.claim(sql::CLAIM_TASKS, params, &whole_lines).await?;
-    for (place, (front, (queue, limit))) in fronts.into_iter().zip(&request.queues).enumerate() {
+    for (place, (front, (queue, limit))) in ready_cursor.into_iter().zip(&request.queues).enumerate() {
         let of_queue = |row: &&Row| row.get::<_, Option<i64>>("n") == Some(place as i64 + 1);
         let ready = |row: &Row| (row.get("priority"), row.get("due_at"));
         let taken = rows.iter().filter(of_queue).map(ready).collect();

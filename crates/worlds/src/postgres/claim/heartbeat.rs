@@ -6,11 +6,16 @@ use rhythm_core::{TaskId, Timestamp};
 use rhythm_engine::world::{Extend, Extended, WorldResult};
 
 use crate::postgres::commit::columns::{json, millis, number, stored};
-use crate::postgres::connection::reconnecting::{Link, Param};
+use crate::postgres::connection::reconnecting::{Param, ReconnectingClient};
 use crate::postgres::read::rows::time;
 use crate::postgres::sql;
 
-pub async fn extend(link: &Link, now: Option<i64>, lock_key: i64, request: Extend) -> WorldResult<Extended> {
+pub async fn extend(
+    link: &ReconnectingClient,
+    now: Option<i64>,
+    lock_key: i64,
+    request: Extend,
+) -> WorldResult<Extended> {
     let card = &request.card;
     let kinds: Vec<&str> = card.kinds.iter().map(|kind| kind.as_str()).collect();
     let mut beats: Vec<_> = request.tasks.iter().collect();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rhythm_engine::world::Hint;
 
-use crate::postgres::connection::wakeups::Hints;
+use crate::postgres::connection::wakeups::WakeupHints;
 
 /// Server time below which a scan counts as fast, besides the allowance per row.
 pub const CHEAP: Duration = Duration::from_millis(3);
@@ -29,9 +29,9 @@ const PRIORITIES: usize = 16;
 
 /// Identifies what a claim looks for: tenant, queue, and what the worker can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LineOf(u64);
+pub struct ScanKey(u64);
 
-impl LineOf {
+impl ScanKey {
     pub fn new(parts: &impl Hash) -> Self {
         let mut hasher = DefaultHasher::new();
         parts.hash(&mut hasher);
@@ -39,9 +39,9 @@ impl LineOf {
     }
 }
 
-pub struct Fronts {
-    known: Mutex<HashMap<LineOf, Front>>,
-    hints: Arc<Hints>,
+pub struct ReadyCursor {
+    known: Mutex<HashMap<ScanKey, Front>>,
+    hints: Arc<WakeupHints>,
     /// Wake-up to send when the next full scan is due.
     hint: Hint,
     cheap: Duration,
@@ -68,23 +68,23 @@ pub struct Look {
     pub taken: Vec<(i32, i64)>,
 }
 
-impl Fronts {
-    pub fn new(hints: Arc<Hints>, hint: Hint, cheap: Duration) -> Self {
+impl ReadyCursor {
+    pub fn new(hints: Arc<WakeupHints>, hint: Hint, cheap: Duration) -> Self {
         Self { known: Mutex::default(), hints, hint, cheap }
     }
 
     /// Returns the cursor of a line, or `None` when a full scan is due.
-    pub fn of(&self, line: LineOf) -> Option<Front> {
+    pub fn of(&self, line: ScanKey) -> Option<Front> {
         self.lock().get(&line).filter(|front| Instant::now() < front.until).cloned()
     }
 
     /// Whether the last full scan was slow. The next one should then not delay other claims.
-    pub fn are_dear(&self, line: LineOf) -> bool {
+    pub fn is_slow(&self, line: ScanKey) -> bool {
         self.lock().contains_key(&line)
     }
 
     /// Records a full scan.
-    pub fn looked(&self, line: LineOf, look: &Look) {
+    pub fn looked(&self, line: ScanKey, look: &Look) {
         let mut known = self.lock();
         if look.is_cheap(self.cheap) {
             known.remove(&line);
@@ -97,7 +97,7 @@ impl Fronts {
     }
 
     /// Records a scan that began at a cursor.
-    pub fn looked_from(&self, line: LineOf, from: &Front, look: &Look) {
+    pub fn looked_from(&self, line: ScanKey, from: &Front, look: &Look) {
         let mut known = self.lock();
         // Another full scan may have replaced the cursor.
         let Some(front) = known.get_mut(&line).filter(|front| front.until == from.until) else { return };
@@ -114,7 +114,7 @@ impl Fronts {
     }
 
     /// Records a full scan that the server cancelled, so that the next one is not made at once.
-    pub fn gave_up(&self, line: LineOf, now: i64) {
+    pub fn gave_up(&self, line: ScanKey, now: i64) {
         let mut known = self.lock();
         let fresh = || BTreeMap::from([(Reverse(0), now - MARGIN_MS)]);
         let since = known.remove(&line).map_or_else(fresh, |front| front.since);
@@ -128,7 +128,7 @@ impl Fronts {
         places.for_each(|since| *since = to.saturating_sub(MARGIN_MS).min(*since));
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<LineOf, Front>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<ScanKey, Front>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -175,120 +175,124 @@ mod tests {
 
     /// World time of all scans in these tests.
     const NOW: i64 = 1_000_000;
-    const LINE: LineOf = LineOf(7);
+    const LINE: ScanKey = ScanKey(7);
 
     fn look(took: u64, short: bool, taken: &[(i32, i64)]) -> Look {
         let took = Duration::from_millis(took);
         Look { took, now: NOW, rows: taken.len(), short, taken: taken.to_vec() }
     }
 
-    fn fronts() -> (Arc<Hints>, Fronts) {
-        let hints = Arc::new(Hints::default());
+    fn ready_cursor() -> (Arc<WakeupHints>, ReadyCursor) {
+        let hints = Arc::new(WakeupHints::default());
         let hint = Hint { tasks: true, ..Hint::default() };
-        (hints.clone(), Fronts::new(hints, hint, CHEAP))
+        (hints.clone(), ReadyCursor::new(hints, hint, CHEAP))
     }
 
-    fn places(fronts: &Fronts) -> Option<(Vec<i32>, Vec<i64>)> {
-        fronts.of(LINE).map(|front| (front.priorities(), front.since()))
+    fn places(ready_cursor: &ReadyCursor) -> Option<(Vec<i32>, Vec<i64>)> {
+        ready_cursor.of(LINE).map(|front| (front.priorities(), front.since()))
     }
 
     /// Remaining lifetime of the cursor in whole seconds, just after it was made.
-    fn lasting(fronts: &Fronts) -> u64 {
-        let left = fronts.of(LINE).unwrap().until.duration_since(Instant::now());
+    fn lasting(ready_cursor: &ReadyCursor) -> u64 {
+        let left = ready_cursor.of(LINE).unwrap().until.duration_since(Instant::now());
         left.as_secs_f64().ceil() as u64
     }
 
     #[test]
     fn while_looks_are_cheap_all_are_whole() {
-        let (_, fronts) = fronts();
-        fronts.looked(LINE, &look(3, true, &[]));
-        assert_eq!(places(&fronts), None);
-        fronts.looked(LINE, &look(13, false, &[(0, 7); 200]));
-        assert_eq!(places(&fronts), None);
+        let (_, ready_cursor) = ready_cursor();
+        ready_cursor.looked(LINE, &look(3, true, &[]));
+        assert_eq!(places(&ready_cursor), None);
+        ready_cursor.looked(LINE, &look(13, false, &[(0, 7); 200]));
+        assert_eq!(places(&ready_cursor), None);
     }
 
     #[test]
     fn after_one_that_took_long_claims_begin_at_what_it_found_of_each_priority() {
-        let (_, fronts) = fronts();
-        fronts.looked(LINE, &look(250, false, &[(3, 900_000), (3, 950_000), (0, 400_000)]));
-        assert_eq!(places(&fronts), Some((vec![3, 0], vec![899_000, 399_000])));
-        assert_eq!(lasting(&fronts), 10);
-        fronts.looked(LINE, &look(9_000, true, &[]));
+        let (_, ready_cursor) = ready_cursor();
+        ready_cursor.looked(LINE, &look(250, false, &[(3, 900_000), (3, 950_000), (0, 400_000)]));
+        assert_eq!(places(&ready_cursor), Some((vec![3, 0], vec![899_000, 399_000])));
+        assert_eq!(lasting(&ready_cursor), 10);
+        ready_cursor.looked(LINE, &look(9_000, true, &[]));
         let in_vain = NOW - MARGIN_MS;
         assert_eq!(
-            places(&fronts),
+            places(&ready_cursor),
             Some((vec![3, 0], vec![in_vain, in_vain])),
             "a priority is not forgotten"
         );
-        assert_eq!(lasting(&fronts), AT_MOST.as_secs(), "however long the look took itself");
+        assert_eq!(lasting(&ready_cursor), AT_MOST.as_secs(), "however long the look took itself");
     }
 
     #[tokio::test]
     async fn a_front_goes_on_with_every_look_but_not_past_what_was_not_looked_at() {
-        let (_, fronts) = fronts();
-        fronts.looked(LINE, &look(2_500, false, &[(5, 100_000), (3, 500_000), (0, 400_000)]));
-        let first = fronts.of(LINE).unwrap();
-        fronts.looked_from(LINE, &first, &look(1, false, &[(3, 600_000), (3, 700_000)]));
+        let (_, ready_cursor) = ready_cursor();
+        ready_cursor.looked(LINE, &look(2_500, false, &[(5, 100_000), (3, 500_000), (0, 400_000)]));
+        let first = ready_cursor.of(LINE).unwrap();
+        ready_cursor.looked_from(LINE, &first, &look(1, false, &[(3, 600_000), (3, 700_000)]));
         let in_vain = NOW - MARGIN_MS;
-        assert_eq!(places(&fronts), Some((vec![5, 3, 0], vec![in_vain, 599_000, 399_000])));
-        fronts.looked_from(LINE, &first, &look(1, true, &[(0, 800_000)]));
-        assert_eq!(places(&fronts), Some((vec![5, 3, 0], vec![in_vain, in_vain, 799_000])));
-        assert_eq!(fronts.of(LINE).unwrap().until, first.until, "only a whole look puts the next one off");
-        fronts.looked(LINE, &look(2_500, false, &[(0, 900_000)]));
-        let second = places(&fronts);
-        fronts.looked_from(LINE, &first, &look(1, true, &[]));
-        assert_eq!(places(&fronts), second, "this look began before the last whole one");
+        assert_eq!(places(&ready_cursor), Some((vec![5, 3, 0], vec![in_vain, 599_000, 399_000])));
+        ready_cursor.looked_from(LINE, &first, &look(1, true, &[(0, 800_000)]));
+        assert_eq!(places(&ready_cursor), Some((vec![5, 3, 0], vec![in_vain, in_vain, 799_000])));
+        assert_eq!(
+            ready_cursor.of(LINE).unwrap().until,
+            first.until,
+            "only a whole look puts the next one off"
+        );
+        ready_cursor.looked(LINE, &look(2_500, false, &[(0, 900_000)]));
+        let second = places(&ready_cursor);
+        ready_cursor.looked_from(LINE, &first, &look(1, true, &[]));
+        assert_eq!(places(&ready_cursor), second, "this look began before the last whole one");
     }
 
     #[test]
     fn what_becomes_ready_late_is_before_no_front() {
-        let (_, fronts) = fronts();
-        fronts.looked(LINE, &look(2_500, true, &[]));
-        fronts.lower(400_000);
-        assert_eq!(places(&fronts), Some((vec![0], vec![399_000])));
-        fronts.lower(500_000);
-        assert_eq!(places(&fronts), Some((vec![0], vec![399_000])));
+        let (_, ready_cursor) = ready_cursor();
+        ready_cursor.looked(LINE, &look(2_500, true, &[]));
+        ready_cursor.lower(400_000);
+        assert_eq!(places(&ready_cursor), Some((vec![0], vec![399_000])));
+        ready_cursor.lower(500_000);
+        assert_eq!(places(&ready_cursor), Some((vec![0], vec![399_000])));
     }
 
     #[test]
     fn a_look_that_the_server_gave_up_is_not_made_again_at_once() {
-        let (_, fronts) = fronts();
-        fronts.gave_up(LINE, NOW);
-        assert_eq!(places(&fronts), Some((vec![0], vec![NOW - MARGIN_MS])));
-        fronts.looked(LINE, &look(250, false, &[(3, 900_000), (0, 400_000)]));
-        let known = places(&fronts);
-        fronts.gave_up(LINE, NOW);
-        assert_eq!((places(&fronts), lasting(&fronts)), (known, AT_MOST.as_secs()));
+        let (_, ready_cursor) = ready_cursor();
+        ready_cursor.gave_up(LINE, NOW);
+        assert_eq!(places(&ready_cursor), Some((vec![0], vec![NOW - MARGIN_MS])));
+        ready_cursor.looked(LINE, &look(250, false, &[(3, 900_000), (0, 400_000)]));
+        let known = places(&ready_cursor);
+        ready_cursor.gave_up(LINE, NOW);
+        assert_eq!((places(&ready_cursor), lasting(&ready_cursor)), (known, AT_MOST.as_secs()));
     }
 
     #[test]
     fn of_too_many_priorities_the_lowest_are_left_out() {
-        let (_, fronts) = fronts();
+        let (_, ready_cursor) = ready_cursor();
         let many: Vec<(i32, i64)> = (1..100).rev().map(|priority| (priority, 500_000)).collect();
-        fronts.looked(LINE, &look(2_500, false, &many));
+        ready_cursor.looked(LINE, &look(2_500, false, &many));
         let highest: Vec<i32> = (0..100).rev().take(PRIORITIES).collect();
-        assert_eq!(fronts.of(LINE).unwrap().priorities(), highest);
+        assert_eq!(ready_cursor.of(LINE).unwrap().priorities(), highest);
     }
 
     #[test]
     fn a_front_is_of_one_line_and_is_forgotten_in_time() {
-        let (_, fronts) = fronts();
-        fronts.looked(LINE, &look(2_500, true, &[]));
-        assert!(fronts.of(LINE).is_some());
-        assert_eq!(fronts.of(LineOf::new(&("tenant", "other"))), None);
-        fronts.lock().get_mut(&LINE).unwrap().until = Instant::now();
-        assert_eq!(fronts.of(LINE), None);
-        assert!(fronts.are_dear(LINE), "the next look takes long again");
+        let (_, ready_cursor) = ready_cursor();
+        ready_cursor.looked(LINE, &look(2_500, true, &[]));
+        assert!(ready_cursor.of(LINE).is_some());
+        assert_eq!(ready_cursor.of(ScanKey::new(&("tenant", "other"))), None);
+        ready_cursor.lock().get_mut(&LINE).unwrap().until = Instant::now();
+        assert_eq!(ready_cursor.of(LINE), None);
+        assert!(ready_cursor.is_slow(LINE), "the next look takes long again");
     }
 
     #[tokio::test]
     async fn whoever_fell_short_is_told_to_look_again() {
-        let (hints, fronts) = fronts();
+        let (hints, ready_cursor) = ready_cursor();
         let mut wakeups = hints.subscribe().tasks;
         wakeups.mark_unchanged();
-        fronts.looked(LINE, &look(10, true, &[]));
-        let front = fronts.lock()[&LINE].clone();
-        fronts.looked_from(LINE, &front, &look(1, true, &[]));
+        ready_cursor.looked(LINE, &look(10, true, &[]));
+        let front = ready_cursor.lock()[&LINE].clone();
+        ready_cursor.looked_from(LINE, &front, &look(1, true, &[]));
         wakeups.changed().await.unwrap();
     }
 }

@@ -4,7 +4,7 @@ use rhythm_engine::world::{ReleaseOutcome, ReleasedRun};
 
 use crate::postgres::commit::batch::By;
 use crate::postgres::commit::columns::{millis, number};
-use crate::postgres::connection::errors::Fault;
+use crate::postgres::connection::errors::StatementError;
 use crate::postgres::connection::session::Session;
 use crate::postgres::sql;
 
@@ -15,7 +15,11 @@ pub struct Release<'a> {
 }
 
 /// Returns whether a run stayed ready.
-pub async fn release(session: &Session, now: Option<i64>, given: &[Release<'_>]) -> Result<bool, Fault> {
+pub async fn release(
+    session: &Session,
+    now: Option<i64>,
+    given: &[Release<'_>],
+) -> Result<bool, StatementError> {
     let (mut outcome, mut arrived, mut after) = (vec![], vec![], vec![]);
     let (mut code, mut since, mut detail) = (vec![], vec![], vec![]);
     for Release { released, .. } in given {

@@ -13,7 +13,7 @@ pub const BEGINNING: Place = (i64::MIN, i64::MIN);
 const LOOK_AT_ALL_EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Default)]
-pub struct Storm(Mutex<Option<Front>>);
+pub struct TimerCursor(Mutex<Option<Front>>);
 
 #[derive(Clone, Copy)]
 struct Front {
@@ -21,7 +21,7 @@ struct Front {
     looked_at_all: Instant,
 }
 
-impl Storm {
+impl TimerCursor {
     pub fn from(&self) -> Place {
         let front = self.lock().filter(|front| front.looked_at_all.elapsed() < LOOK_AT_ALL_EVERY);
         front.map_or(BEGINNING, |front| front.place)
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn a_storm_goes_on_from_what_the_last_sweep_fired_first() {
-        let storm = Storm::default();
+        let storm = TimerCursor::default();
         assert_eq!(storm.from(), BEGINNING);
         storm.moved(BEGINNING, Some((5, 1)), true);
         assert_eq!(storm.from(), (5, 1));
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn it_ends_with_the_first_sweep_that_takes_all() {
-        let storm = Storm::default();
+        let storm = TimerCursor::default();
         storm.moved(BEGINNING, Some((5, 1)), true);
         storm.moved((5, 1), Some((5, 9)), false);
         assert_eq!(storm.from(), BEGINNING);
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn everything_is_looked_at_from_time_to_time_however_long_it_lasts() {
-        let storm = Storm::default();
+        let storm = TimerCursor::default();
         storm.moved(BEGINNING, Some((5, 1)), true);
         let long_ago = Instant::now().checked_sub(LOOK_AT_ALL_EVERY).unwrap();
         let front = storm.lock().map(|front| Front { looked_at_all: long_ago, ..front });

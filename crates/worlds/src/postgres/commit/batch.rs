@@ -14,7 +14,7 @@ use crate::postgres::commit::columns::{
 };
 use crate::postgres::commit::end_run::{EndColumns, all_are_over, is_over_for_good};
 use crate::postgres::commit::finish::FinishColumns;
-use crate::postgres::connection::errors::Fault;
+use crate::postgres::connection::errors::StatementError;
 use crate::postgres::connection::pipeline::{Owned, Pipeline, params};
 use crate::postgres::connection::session::Session;
 use crate::postgres::sql;
@@ -29,13 +29,17 @@ pub struct By {
 
 /// One commit item and its committer.
 #[derive(Clone, Copy)]
-pub struct Transition<'a> {
+pub struct OwnedItem<'a> {
     pub by: &'a By,
     pub item: &'a CommitItem,
 }
 
 /// Writes transitions of different runs; the caller has sorted them by run id.
-pub async fn write(session: &Session, now: Option<i64>, items: &[Transition<'_>]) -> Result<Written, Fault> {
+pub async fn write(
+    session: &Session,
+    now: Option<i64>,
+    items: &[OwnedItem<'_>],
+) -> Result<Written, StatementError> {
     let (pipeline, places) = prepare(session, now, items).await?;
     Ok(places.read(items, &pipeline.commit().await?))
 }
@@ -44,8 +48,8 @@ pub async fn write(session: &Session, now: Option<i64>, items: &[Transition<'_>]
 pub async fn write_within(
     session: &Session,
     now: Option<i64>,
-    items: &[Transition<'_>],
-) -> Result<Written, Fault> {
+    items: &[OwnedItem<'_>],
+) -> Result<Written, StatementError> {
     let (pipeline, places) = prepare(session, now, items).await?;
     Ok(places.read(items, &pipeline.go_on().await?))
 }
@@ -53,8 +57,8 @@ pub async fn write_within(
 async fn prepare<'a>(
     session: &'a Session,
     now: Option<i64>,
-    items: &'a [Transition<'a>],
-) -> Result<(Pipeline<'a>, Places), Fault> {
+    items: &'a [OwnedItem<'a>],
+) -> Result<(Pipeline<'a>, Places), StatementError> {
     let mut batch = Batch { pipeline: Pipeline::new(session), now, items, places: Places::default() };
     batch.use_blobs().await?;
     batch.begin().await?;
@@ -79,15 +83,15 @@ async fn prepare<'a>(
 struct Batch<'a> {
     pipeline: Pipeline<'a>,
     now: Option<i64>,
-    items: &'a [Transition<'a>],
+    items: &'a [OwnedItem<'a>],
     places: Places,
 }
 
 impl<'a> Batch<'a> {
     /// Marks blobs as used. Comes first: every batch locks blobs before runs, and blobs in the same order.
-    async fn use_blobs(&mut self) -> Result<(), Fault> {
+    async fn use_blobs(&mut self) -> Result<(), StatementError> {
         let mut used: BTreeSet<(&'a str, &'a str)> = BTreeSet::new();
-        for Transition { by, item } in self.items {
+        for OwnedItem { by, item } in self.items {
             used.extend(item.blobs.iter().map(|hash| (by.tenant.as_str(), hash.as_str())));
         }
         if used.is_empty() {
@@ -99,10 +103,10 @@ impl<'a> Batch<'a> {
     }
 
     /// Inserts runs that are created with their first commit.
-    async fn begin(&mut self) -> Result<(), Fault> {
+    async fn begin(&mut self) -> Result<(), StatementError> {
         let mut columns = RunColumns::default();
         let (mut created, mut if_current) = (Vec::new(), Vec::new());
-        for Transition { by, item } in self.items {
+        for OwnedItem { by, item } in self.items {
             if let (Some(new), Some(at)) = (&item.new, item.created_at) {
                 columns.push(&by.tenant, new);
                 created.push(at.millis());
@@ -120,9 +124,9 @@ impl<'a> Batch<'a> {
 
     /// Locks all runs in the order of their ids. Only batches with deliveries need it: without them the fence
     /// locks the runs in that order.
-    async fn lock(&mut self) -> Result<(), Fault> {
+    async fn lock(&mut self) -> Result<(), StatementError> {
         let mut runs: Vec<(&str, &str)> = Vec::new();
-        for Transition { by, item } in self.items {
+        for OwnedItem { by, item } in self.items {
             runs.extend(item.deliveries.iter().map(|delivery| (delivery.to.as_str(), by.tenant.as_str())));
         }
         if runs.is_empty() {
@@ -138,11 +142,11 @@ impl<'a> Batch<'a> {
 
     /// Cancels tasks. Comes after the fence, because the answers raise `arrived`, and before new tasks are
     /// inserted, which must not be cancelled.
-    async fn cancel(&mut self) -> Result<(), Fault> {
+    async fn cancel(&mut self) -> Result<(), StatementError> {
         let (mut tenants, mut tasks) = (Vec::new(), Vec::new());
         let (mut open_tenants, mut open_runs) = (Vec::new(), Vec::new());
         let (mut all_tenants, mut all_runs) = (Vec::new(), Vec::new());
-        for Transition { by, item } in self.items {
+        for OwnedItem { by, item } in self.items {
             for task in &item.cancel_tasks {
                 tenants.push(by.tenant.as_str());
                 tasks.push(task.as_str());
@@ -167,7 +171,7 @@ impl<'a> Batch<'a> {
             return Ok(());
         }
         self.pipeline.add(sql::LOCK_CHILDREN, params![open_tenants, open_runs]).await?;
-        for Transition { by, item } in self.items {
+        for OwnedItem { by, item } in self.items {
             let Some(message) = &item.cancel_open else { continue };
             let values = params![
                 self.now,
@@ -186,7 +190,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Writes the part every batch has. If a run cancels something, `add` inserts the new tasks later.
-    async fn transit(&mut self) -> Result<(), Fault> {
+    async fn transit(&mut self) -> Result<(), StatementError> {
         let (items, cancels) = (self.items, self.cancels());
         let claim = |fence: Fence| match fence {
             Fence::Claim(claim) => Some(number(claim)),
@@ -211,7 +215,7 @@ impl<'a> Batch<'a> {
         values.extend(ended_tasks(items));
         values.extend(events(items));
         let mut tasks = TaskColumns::default();
-        for Transition { by, item } in items.iter().filter(|_| !cancels) {
+        for OwnedItem { by, item } in items.iter().filter(|_| !cancels) {
             item.tasks.iter().for_each(|task| tasks.push(&by.tenant, task, Some((&by.worker, by.hold))));
         }
         values.extend(tasks.into_columns());
@@ -220,7 +224,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Writes a batch in which every run ends, in one statement.
-    async fn transit_and_end(&mut self) -> Result<(), Fault> {
+    async fn transit_and_end(&mut self) -> Result<(), StatementError> {
         let items = self.items;
         let mut ends = EndColumns::default();
         items.iter().for_each(|t| ends.push(t.item));
@@ -252,9 +256,9 @@ impl<'a> Batch<'a> {
     }
 
     /// Ends the attempts that did not complete.
-    async fn finish(&mut self) -> Result<(), Fault> {
+    async fn finish(&mut self) -> Result<(), StatementError> {
         let mut others = FinishColumns::default();
-        for Transition { by, item } in self.items {
+        for OwnedItem { by, item } in self.items {
             for finished in item.finished.iter().filter(|finished| !completes(&finished.outcome)) {
                 others.push(&by.tenant, &by.worker, finished);
             }
@@ -266,9 +270,9 @@ impl<'a> Batch<'a> {
     }
 
     /// Comes after `finish`, which writes the letters of this batch.
-    async fn settle_failures(&mut self) -> Result<(), Fault> {
+    async fn settle_failures(&mut self) -> Result<(), StatementError> {
         let (mut tenants, mut tasks, mut handled) = (vec![], vec![], vec![]);
-        for Transition { by, item } in self.items {
+        for OwnedItem { by, item } in self.items {
             for settled in &item.settled {
                 tenants.push(by.tenant.as_str());
                 tasks.push(item.run.task(settled.task).0);
@@ -281,10 +285,10 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    async fn take_out(&mut self) -> Result<(), Fault> {
+    async fn take_out(&mut self) -> Result<(), StatementError> {
         let (mut tenants, mut runs, mut ids) = (vec![], vec![], vec![]);
         let (mut timer_tenants, mut timer_runs, mut timer_ids) = (vec![], vec![], vec![]);
-        for Transition { by, item } in self.items {
+        for OwnedItem { by, item } in self.items {
             for id in item.taken_out() {
                 tenants.push(by.tenant.as_str());
                 runs.push(item.run.as_str());
@@ -315,13 +319,13 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    async fn add(&mut self) -> Result<(), Fault> {
+    async fn add(&mut self) -> Result<(), StatementError> {
         let mut children = RunColumns::default();
         let mut late_tasks = TaskColumns::default();
         let (mut tenants, mut runs, mut ids, mut due, mut numbers, mut bodies) =
             (vec![], vec![], vec![], vec![], vec![], vec![]);
         let cancels = self.cancels();
-        for Transition { by, item } in self.items {
+        for OwnedItem { by, item } in self.items {
             item.children.iter().for_each(|child| children.push(&by.tenant, child));
             if cancels {
                 let taker = Some((by.worker.as_str(), by.hold));
@@ -351,9 +355,9 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    async fn tell(&mut self) -> Result<(), Fault> {
+    async fn tell(&mut self) -> Result<(), StatementError> {
         let mut messages = MessageColumns::default();
-        for Transition { by, item } in self.items {
+        for OwnedItem { by, item } in self.items {
             for delivery in &item.deliveries {
                 messages.push(&by.tenant, delivery.to.as_str(), &delivery.message);
             }
@@ -368,10 +372,10 @@ impl<'a> Batch<'a> {
 
     /// Gives claims back and updates the run queue. Skips plain fused commits: their fence checked `arrived`,
     /// and the queue does not change (`end` removes the row of a run that ends).
-    async fn settle(&mut self) -> Result<(), Fault> {
+    async fn settle(&mut self) -> Result<(), StatementError> {
         let quiet = self.places.messages.is_none() && self.places.cancel.is_none();
         let plain = |item: &CommitItem| item.fence == Fence::Fused && !item.more;
-        let items: Vec<Transition<'a>> =
+        let items: Vec<OwnedItem<'a>> =
             self.items.iter().copied().filter(|t| !(quiet && plain(t.item))).collect();
         if items.is_empty() {
             return Ok(());
@@ -389,11 +393,11 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    async fn end(&mut self) -> Result<(), Fault> {
+    async fn end(&mut self) -> Result<(), StatementError> {
         let (mut tenants, mut runs, mut clears) = (vec![], vec![], vec![]);
         let (mut failed_tenants, mut failed_runs) = (vec![], vec![]);
         let mut ends = EndColumns::default();
-        for Transition { by, item } in self.items.iter().filter(|t| t.item.end.is_some()) {
+        for OwnedItem { by, item } in self.items.iter().filter(|t| t.item.end.is_some()) {
             let (tenant, run) = (by.tenant.as_str(), item.run.as_str());
             tenants.push(tenant);
             runs.push(run);
@@ -422,22 +426,22 @@ fn cancels(item: &CommitItem) -> bool {
     item.cancel_open.is_some() || !item.cancel_tasks.is_empty()
 }
 
-fn column<'a, T>(items: &[Transition<'a>], of: impl Fn(&Transition<'a>) -> T) -> Vec<T> {
+fn column<'a, T>(items: &[OwnedItem<'a>], of: impl Fn(&OwnedItem<'a>) -> T) -> Vec<T> {
     items.iter().map(of).collect()
 }
 
-fn snapshot<'a>(of: &Transition<'a>) -> Option<&'a [u8]> {
+fn snapshot<'a>(of: &OwnedItem<'a>) -> Option<&'a [u8]> {
     of.item.state.snapshot.as_ref().map(|snapshot| &snapshot.bytes[..])
 }
 
-fn format(of: &Transition<'_>) -> Option<i32> {
+fn format(of: &OwnedItem<'_>) -> Option<i32> {
     of.item.state.snapshot.as_ref().map(|snapshot| snapshot.format as i32)
 }
 
 /// Columns of completed tasks and the claims on them.
-fn ended_tasks<'a>(items: &[Transition<'a>]) -> Vec<Owned<'a>> {
+fn ended_tasks<'a>(items: &[OwnedItem<'a>]) -> Vec<Owned<'a>> {
     let (mut tenants, mut ids, mut claims, mut workers) = (vec![], vec![], vec![], vec![]);
-    for Transition { by, item } in items {
+    for OwnedItem { by, item } in items {
         for finished in item.finished.iter().filter(|finished| completes(&finished.outcome)) {
             tenants.push(by.tenant.as_str());
             ids.push(finished.task.as_str());
@@ -448,9 +452,9 @@ fn ended_tasks<'a>(items: &[Transition<'a>]) -> Vec<Owned<'a>> {
     params![tenants, ids, claims, workers]
 }
 
-fn events<'a>(items: &[Transition<'a>]) -> Vec<Owned<'a>> {
+fn events<'a>(items: &[OwnedItem<'a>]) -> Vec<Owned<'a>> {
     let mut events = EventColumns::default();
-    for Transition { by, item } in items {
+    for OwnedItem { by, item } in items {
         let born = item.created_at.and_then(month_of);
         item.events.iter().for_each(|event| events.push(&by.tenant, item.run.as_str(), born, event));
     }

@@ -6,7 +6,7 @@ use rhythm_core::Timestamp;
 use rhythm_engine::world::{Done, Hint, TaskClaim};
 use tokio_postgres::Row;
 
-use crate::postgres::commit::batch::Transition;
+use crate::postgres::commit::batch::OwnedItem;
 use crate::postgres::read::rows::count;
 
 /// Result of a written batch.
@@ -29,7 +29,7 @@ pub struct Places {
 }
 
 impl Places {
-    pub fn read(&self, items: &[Transition<'_>], answers: &[Vec<Row>]) -> Written {
+    pub fn read(&self, items: &[OwnedItem<'_>], answers: &[Vec<Row>]) -> Written {
         let at = answers[self.commit].first().map_or(0, |row| row.get("now"));
         let mut settled: HashMap<(&str, &str), (i64, i64)> = HashMap::new();
         let mut stays = false;
@@ -47,7 +47,7 @@ impl Places {
                 None => {}
             }
         }
-        let done = items.iter().map(|Transition { by, item }| {
+        let done = items.iter().map(|OwnedItem { by, item }| {
             // Without a row from `commit_settle`, the values are those the fence checked.
             let told = settled.get(&(by.tenant.as_str(), item.run.as_str()));
             let (revision, arrived) =

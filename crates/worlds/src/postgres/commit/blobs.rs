@@ -7,10 +7,10 @@ use rhythm_core::Millis;
 use rhythm_engine::world::WorldResult;
 
 use crate::postgres::commit::columns::millis;
-use crate::postgres::connection::errors::Fault;
+use crate::postgres::connection::errors::StatementError;
 use crate::postgres::connection::reconnecting::Param;
 use crate::postgres::connection::session::Session;
-use crate::postgres::connection::transactions::Office;
+use crate::postgres::connection::transactions::Transactions;
 use crate::postgres::read::rows::count;
 use crate::postgres::sql;
 use crate::postgres::sweep::retention::{Duty, take};
@@ -28,8 +28,13 @@ struct Looked {
     named: Vec<bool>,
 }
 
-pub async fn collect(office: &Office, now: Option<i64>, grace: Millis, limit: usize) -> WorldResult<u64> {
-    office
+pub async fn collect(
+    transactions: &Transactions,
+    now: Option<i64>,
+    grace: Millis,
+    limit: usize,
+) -> WorldResult<u64> {
+    transactions
         .run(move |session| async move {
             let session = session.alone().await?;
             let looked = session
@@ -54,7 +59,12 @@ pub async fn collect(office: &Office, now: Option<i64>, grace: Millis, limit: us
         .await
 }
 
-async fn look(session: &Session, now: Option<i64>, grace: i64, limit: usize) -> Result<Looked, Fault> {
+async fn look(
+    session: &Session,
+    now: Option<i64>,
+    grace: i64,
+    limit: usize,
+) -> Result<Looked, StatementError> {
     let Some(now) = take(session, Duty::Blobs, now).await? else { return Ok(Looked::default()) };
     let mut looked = Looked { now, ..Looked::default() };
     for row in session.query(sql::DUE_BLOBS, &[&now, &grace, &(limit as i64)]).await? {

@@ -6,7 +6,7 @@ use rhythm_core::{RunId, TaskId};
 use rhythm_engine::world::{CreateRuns, Creation, EnqueueTasks};
 
 use crate::postgres::commit::columns::{RunColumns, TaskColumns};
-use crate::postgres::connection::errors::Fault;
+use crate::postgres::connection::errors::StatementError;
 use crate::postgres::connection::pipeline::{Pipeline, params};
 use crate::postgres::connection::session::Session;
 use crate::postgres::sql;
@@ -16,7 +16,7 @@ pub async fn create_runs(
     session: &Session,
     now: Option<i64>,
     requests: &[CreateRuns],
-) -> Result<Vec<Vec<Creation>>, Fault> {
+) -> Result<Vec<Vec<Creation>>, StatementError> {
     let mut seen: HashSet<(&str, &RunId)> = HashSet::new();
     let mut columns = RunColumns::default();
     for request in requests {
@@ -62,7 +62,7 @@ pub async fn enqueue_tasks(
     session: &Session,
     now: Option<i64>,
     requests: &[EnqueueTasks],
-) -> Result<Vec<Vec<Creation>>, Fault> {
+) -> Result<Vec<Vec<Creation>>, StatementError> {
     let mut seen: HashSet<(&str, &TaskId)> = HashSet::new();
     let mut columns = TaskColumns::default();
     for request in requests {
@@ -108,11 +108,11 @@ fn settle(
     created: &mut [Vec<Creation>],
     open: &[(usize, usize)],
     rows: &[tokio_postgres::Row],
-) -> Result<(), Fault> {
+) -> Result<(), StatementError> {
     for row in rows {
         let nth = row.get::<_, i64>(0) as usize - 1;
-        // Deleted between the two statements: `Fault::Fence` makes the caller retry the whole request.
-        let same: bool = row.get::<_, Option<bool>>(1).ok_or(Fault::Fence)?;
+        // Deleted between the two statements: `StatementError::Fence` makes the caller retry the whole request.
+        let same: bool = row.get::<_, Option<bool>>(1).ok_or(StatementError::Fence)?;
         let (request, place) = open[nth];
         created[request][place] = if same { Creation::Exists } else { Creation::Conflict };
     }

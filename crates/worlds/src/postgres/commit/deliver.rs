@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use rhythm_engine::world::{Deliver, Delivered, Delivery, INBOX_LIMIT};
 
 use crate::postgres::commit::columns::MessageColumns;
-use crate::postgres::connection::errors::Fault;
+use crate::postgres::connection::errors::StatementError;
 use crate::postgres::connection::pipeline::{Pipeline, params};
 use crate::postgres::connection::session::Session;
 use crate::postgres::sql;
@@ -15,7 +15,7 @@ pub async fn deliver(
     session: &Session,
     now: Option<i64>,
     requests: &[Deliver],
-) -> Result<Vec<Vec<Delivered>>, Fault> {
+) -> Result<Vec<Vec<Delivered>>, StatementError> {
     let session = session.alone().await?;
     session.transact(deliver_within(&session, now, requests)).await
 }
@@ -24,7 +24,7 @@ async fn deliver_within(
     session: &Session,
     now: Option<i64>,
     requests: &[Deliver],
-) -> Result<Vec<Vec<Delivered>>, Fault> {
+) -> Result<Vec<Vec<Delivered>>, StatementError> {
     let all: Vec<(&str, &Delivery)> = requests
         .iter()
         .flat_map(|request| request.deliveries.iter().map(|delivery| (request.tenant.as_str(), delivery)))
@@ -101,7 +101,7 @@ impl<'a> Marks<'a> {
 async fn find_targets<'a>(
     session: &Session,
     all: &[(&'a str, &'a Delivery)],
-) -> Result<HashMap<(&'a str, &'a str), Target>, Fault> {
+) -> Result<HashMap<(&'a str, &'a str), Target>, StatementError> {
     let mut keys: Vec<(&str, &str)> =
         all.iter().map(|(tenant, delivery)| (*tenant, delivery.to.as_str())).collect();
     keys.sort_unstable();
@@ -136,7 +136,7 @@ async fn look_inside(
     session: &Session,
     all: &[(&str, &Delivery)],
     targets: &HashMap<(&str, &str), Target>,
-) -> Result<HashMap<(String, String), Inbox>, Fault> {
+) -> Result<HashMap<(String, String), Inbox>, StatementError> {
     let mut asked = Marks::default();
     for (tenant, delivery) in all {
         if let Some(target) = targets.get(&(*tenant, delivery.to.as_str())) {

@@ -4,7 +4,7 @@ use rhythm_core::Failure;
 use rhythm_core::fold::End;
 use rhythm_engine::world::{CommitItem, Fence};
 
-use crate::postgres::commit::batch::{Transition, completes};
+use crate::postgres::commit::batch::{OwnedItem, completes};
 use crate::postgres::commit::columns::json;
 use crate::postgres::connection::pipeline::{Owned, params};
 
@@ -47,8 +47,8 @@ pub fn is_over_for_good(item: &CommitItem) -> bool {
 /// Whether every run of a batch completes or is cancelled, and the batch changes nothing else. Only then the
 /// fence may delete the rows of the runs. A mixed batch would need one statement for each kind, and two
 /// statements would not lock the runs in the order of their ids.
-pub fn all_are_over(items: &[Transition<'_>]) -> bool {
-    items.iter().all(|Transition { item, .. }| {
+pub fn all_are_over(items: &[OwnedItem<'_>]) -> bool {
+    items.iter().all(|OwnedItem { item, .. }| {
         let asks_for_nothing =
             item.tasks.is_empty() && item.children.is_empty() && item.deliveries.is_empty();
         let cancels_nothing = item.cancel_tasks.is_empty() && item.cancel_open.is_none();

@@ -9,7 +9,7 @@ use tokio_postgres::{GenericClient, Row, Statement};
 
 use crate::postgres::commit::batch::cancelled_prefix;
 use crate::postgres::commit::columns::{MessageColumns, json, millis, number};
-use crate::postgres::connection::errors::Fault;
+use crate::postgres::connection::errors::StatementError;
 use crate::postgres::connection::pipeline::{Owned, params};
 use crate::postgres::connection::reconnecting::Param;
 use crate::postgres::connection::session::Session;
@@ -143,7 +143,7 @@ const NEEDED: [Sql; 9] = [
 ];
 
 impl FinishStatements {
-    pub async fn of(session: &Session) -> Result<Self, Fault> {
+    pub async fn of(session: &Session) -> Result<Self, StatementError> {
         let mut prepared = Vec::new();
         for sql in NEEDED {
             prepared.push((sql.name, session.prepare(sql).await?));
@@ -156,7 +156,7 @@ impl FinishStatements {
         client: &impl GenericClient,
         sql: Sql,
         params: Vec<Owned<'_>>,
-    ) -> Result<Vec<Row>, Fault> {
+    ) -> Result<Vec<Row>, StatementError> {
         let params: Vec<Param<'_>> = params.iter().map(|param| &**param as Param<'_>).collect();
         let (_, statement) =
             self.prepared.iter().find(|(name, _)| *name == sql.name).expect("listed in NEEDED");
@@ -170,7 +170,7 @@ pub async fn finish_on(
     statements: &FinishStatements,
     now: Option<i64>,
     requests: &[FinishTasks],
-) -> Result<Vec<Vec<Finish>>, Fault> {
+) -> Result<Vec<Vec<Finish>>, StatementError> {
     let all: Vec<(&FinishTasks, &FinishedTask)> = requests
         .iter()
         .flat_map(|request| request.finished.iter().map(move |finished| (request, finished)))
@@ -215,7 +215,7 @@ async fn finish_round(
     statements: &FinishStatements,
     now: Option<i64>,
     given: &[Given<'_>],
-) -> Result<Vec<bool>, Fault> {
+) -> Result<Vec<bool>, StatementError> {
     let mut columns = FinishColumns::default();
     for (request, finished) in given {
         columns.push(request.tenant.as_str(), request.worker.as_str(), finished);
@@ -277,7 +277,7 @@ impl Unwanted {
         client: &impl GenericClient,
         statements: &FinishStatements,
         now: Option<i64>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StatementError> {
         if self.tasks.is_empty() {
             return Ok(());
         }

@@ -12,12 +12,12 @@ use rhythm_engine::world::{
 use tokio::sync::oneshot;
 
 use crate::postgres::claim::release_claims::{self, Release};
-use crate::postgres::commit::batch::{self, By, Transition};
-use crate::postgres::connection::batch_queue::{Lane, Work, lane_is_gone};
-use crate::postgres::connection::errors::Fault;
+use crate::postgres::commit::batch::{self, By, OwnedItem};
+use crate::postgres::connection::batch_queue::{BatchQueue, Work, queue_is_gone};
+use crate::postgres::connection::errors::StatementError;
 use crate::postgres::connection::reconnecting::full_jitter;
 use crate::postgres::connection::session::Session;
-use crate::postgres::connection::wakeups::Hints;
+use crate::postgres::connection::wakeups::WakeupHints;
 use crate::postgres::read::rows::count;
 use crate::postgres::sql;
 use crate::postgres::sweep::clock::Time;
@@ -31,8 +31,8 @@ struct Tries(u32);
 
 impl Tries {
     /// Returns whether to retry, after a random wait.
-    async fn once_more<T>(&mut self, outcome: &Result<T, Fault>) -> bool {
-        let again = matches!(outcome, Err(Fault::Again(_))) && self.0 < TRIES;
+    async fn once_more<T>(&mut self, outcome: &Result<T, StatementError>) -> bool {
+        let again = matches!(outcome, Err(StatementError::Again(_))) && self.0 < TRIES;
         if again {
             tokio::time::sleep(full_jitter(self.0)).await;
             self.0 += 1;
@@ -57,8 +57,8 @@ pub struct Part {
 }
 
 impl Part {
-    fn transition(&self) -> Transition<'_> {
-        Transition { by: &self.by, item: &self.commit.items[self.place] }
+    fn transition(&self) -> OwnedItem<'_> {
+        OwnedItem { by: &self.by, item: &self.commit.items[self.place] }
     }
 
     fn release(&self) -> Release<'_> {
@@ -68,11 +68,11 @@ impl Part {
 
 pub struct CommitWork {
     pub time: Arc<Time>,
-    pub hints: Arc<Hints>,
+    pub hints: Arc<WakeupHints>,
 }
 
 /// Sends the parts of a commit to the least busy lanes and collects the answers.
-pub async fn commit(lanes: &[Lane<Job>], time: &Time, request: Arc<Commit>) -> WorldResult<Committed> {
+pub async fn commit(lanes: &[BatchQueue<Job>], time: &Time, request: Arc<Commit>) -> WorldResult<Committed> {
     let hold = crate::postgres::commit::columns::millis(request.hold);
     let by = Arc::new(By { tenant: request.tenant.0.clone(), worker: request.worker.0.clone(), hold });
     let part = |place: usize| Part { by: by.clone(), commit: request.clone(), place };
@@ -89,7 +89,7 @@ pub async fn commit(lanes: &[Lane<Job>], time: &Time, request: Arc<Commit>) -> W
     let mut outcomes = Vec::with_capacity(moves.len());
     let mut at = Timestamp::default();
     for waiting in moves {
-        let (written_at, outcome) = waiting.await.map_err(|_| lane_is_gone())??;
+        let (written_at, outcome) = waiting.await.map_err(|_| queue_is_gone())??;
         at = at.max(written_at);
         outcomes.push(outcome);
     }
@@ -103,13 +103,13 @@ pub async fn commit(lanes: &[Lane<Job>], time: &Time, request: Arc<Commit>) -> W
     let releases: Vec<_> = released.collect();
     drop(request);
     for waiting in releases {
-        waiting.await.map_err(|_| lane_is_gone())??;
+        waiting.await.map_err(|_| queue_is_gone())??;
     }
     Ok(Committed { at: if outcomes.is_empty() { time.last() } else { at }, outcomes })
 }
 
-fn idlest(lanes: &[Lane<Job>]) -> WorldResult<&Lane<Job>> {
-    lanes.iter().min_by_key(|lane| lane.open()).ok_or_else(lane_is_gone)
+fn idlest(lanes: &[BatchQueue<Job>]) -> WorldResult<&BatchQueue<Job>> {
+    lanes.iter().min_by_key(|lane| lane.open()).ok_or_else(queue_is_gone)
 }
 
 #[async_trait]
@@ -148,7 +148,11 @@ impl Work for CommitWork {
 type Move = (Part, Answer<(Timestamp, CommitOutcome)>);
 
 /// Returns the blobs that do not exist.
-pub async fn missing_blobs(session: &Session, tenant: &str, hashes: &[String]) -> Result<Vec<String>, Fault> {
+pub async fn missing_blobs(
+    session: &Session,
+    tenant: &str,
+    hashes: &[String],
+) -> Result<Vec<String>, StatementError> {
     if hashes.is_empty() {
         return Ok(Vec::new());
     }
@@ -163,7 +167,7 @@ fn take_round(moves: Vec<Move>) -> (Vec<Move>, Vec<Move>) {
     let mut seen: HashSet<(String, RunId)> = HashSet::new();
     let (mut round, mut rest, mut closed) = (Vec::new(), Vec::new(), false);
     for one in moves {
-        let Transition { by, item } = one.0.transition();
+        let OwnedItem { by, item } = one.0.transition();
         let key = (by.tenant.clone(), item.run.clone());
         // Later items must not overtake this one: the tasks of runs are queued in the order of the items.
         closed |= round.first().is_some_and(alone) || (alone(&one) && !round.is_empty());
@@ -181,7 +185,7 @@ fn take_round(moves: Vec<Move>) -> (Vec<Move>, Vec<Move>) {
 
 impl CommitWork {
     async fn write_round(&self, session: &Session, round: Vec<Move>) {
-        let items: Vec<Transition<'_>> = round.iter().map(|(part, _)| part.transition()).collect();
+        let items: Vec<OwnedItem<'_>> = round.iter().map(|(part, _)| part.transition()).collect();
         match self.write(session, &items).await {
             Ok(answers) => {
                 for ((part, answer), outcome) in round.into_iter().zip(answers) {
@@ -189,7 +193,7 @@ impl CommitWork {
                     let _ = answer.send(Ok(outcome));
                 }
             }
-            Err(Fault::World(error @ WorldError::Unavailable(_))) => {
+            Err(StatementError::World(error @ WorldError::Unavailable(_))) => {
                 round.into_iter().for_each(|(_, answer)| drop(answer.send(Err(error.clone()))));
             }
             Err(_) => {
@@ -205,8 +209,8 @@ impl CommitWork {
     async fn write(
         &self,
         session: &Session,
-        items: &[Transition<'_>],
-    ) -> Result<Vec<(Timestamp, CommitOutcome)>, Fault> {
+        items: &[OwnedItem<'_>],
+    ) -> Result<Vec<(Timestamp, CommitOutcome)>, StatementError> {
         let mut tries = Tries::default();
         let written = loop {
             let outcome = batch::write(session, self.time.param(), items).await;
@@ -224,11 +228,11 @@ impl CommitWork {
     async fn write_alone(
         &self,
         session: &Session,
-        transition: Transition<'_>,
+        transition: OwnedItem<'_>,
     ) -> WorldResult<(Timestamp, CommitOutcome)> {
         match self.write(session, &[transition]).await {
             Ok(mut outcomes) => Ok(outcomes.remove(0)),
-            Err(Fault::Fence) => Ok(self.first_answer(session, transition).await?),
+            Err(StatementError::Fence) => Ok(self.first_answer(session, transition).await?),
             Err(fault) => Err(fault.into()),
         }
     }
@@ -236,8 +240,8 @@ impl CommitWork {
     async fn first_answer(
         &self,
         session: &Session,
-        Transition { by, item }: Transition<'_>,
-    ) -> Result<(Timestamp, CommitOutcome), Fault> {
+        OwnedItem { by, item }: OwnedItem<'_>,
+    ) -> Result<(Timestamp, CommitOutcome), StatementError> {
         let wanted: Vec<&str> =
             item.tasks.iter().filter(|task| task.claim).map(|task| task.id.as_str()).collect();
         let tenants = vec![by.tenant.as_str(); wanted.len()];

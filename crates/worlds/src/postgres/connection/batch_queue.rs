@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use rhythm_engine::world::WorldError;
 use tokio::sync::mpsc;
 
-use crate::postgres::connection::reconnecting::Link;
+use crate::postgres::connection::reconnecting::ReconnectingClient;
 use crate::postgres::connection::session::Session;
 
 /// Runs the batches of a lane. Every job carries its own channel for the answer.
@@ -26,15 +26,15 @@ pub trait Work: Send + Sync + 'static {
     fn refuse(&self, job: Self::Job, error: WorldError);
 }
 
-pub struct Lane<J> {
+pub struct BatchQueue<J> {
     jobs: mpsc::UnboundedSender<J>,
     /// Number of jobs that were sent and are not finished.
     open: Arc<AtomicUsize>,
 }
 
-impl<J: Send + 'static> Lane<J> {
+impl<J: Send + 'static> BatchQueue<J> {
     /// The lane ends when the last sender is gone.
-    pub fn start<W: Work<Job = J>>(link: Link, work: Arc<W>) -> Self {
+    pub fn start<W: Work<Job = J>>(link: ReconnectingClient, work: Arc<W>) -> Self {
         let (jobs, waiting) = mpsc::unbounded_channel();
         let open = Arc::new(AtomicUsize::new(0));
         tokio::spawn(serve(link, work, waiting, open.clone()));
@@ -53,7 +53,7 @@ impl<J: Send + 'static> Lane<J> {
 }
 
 async fn serve<W: Work>(
-    link: Link,
+    link: ReconnectingClient,
     work: Arc<W>,
     mut jobs: mpsc::UnboundedReceiver<W::Job>,
     open: Arc<AtomicUsize>,
@@ -77,6 +77,6 @@ async fn serve<W: Work>(
 }
 
 /// Error for a lane that ended before it answered.
-pub fn lane_is_gone() -> WorldError {
+pub fn queue_is_gone() -> WorldError {
     WorldError::Unavailable("this world handle is closing".into())
 }

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::postgres::connection::reconnecting::Link;
+use crate::postgres::connection::reconnecting::ReconnectingClient;
 
 /// A duty slower than this delays claims and commits.
 const QUICK: Duration = Duration::from_millis(20);
@@ -12,16 +12,16 @@ const QUICK: Duration = Duration::from_millis(20);
 const BEARABLE: Duration = Duration::from_secs(1);
 
 /// Duration of the last call in microseconds. Before the first call it is just under [`BEARABLE`].
-pub struct Haste(AtomicU64);
+pub struct DutyRoute(AtomicU64);
 
-impl Default for Haste {
+impl Default for DutyRoute {
     fn default() -> Self {
         Self(AtomicU64::new(BEARABLE.as_micros() as u64 - 1))
     }
 }
 
-impl Haste {
-    pub async fn link(&self, quick: &Link, slow: &Link) -> Link {
+impl DutyRoute {
+    pub async fn link(&self, quick: &ReconnectingClient, slow: &ReconnectingClient) -> ReconnectingClient {
         let last = self.last();
         let waits = last > QUICK && (last >= BEARABLE || !slow.is_busy().await);
         if waits { slow.clone() } else { quick.clone() }

@@ -8,7 +8,7 @@ use crate::postgres::connection::tls::{self, Refusal};
 
 /// Error of a statement or transaction.
 #[derive(Debug)]
-pub enum Fault {
+pub enum StatementError {
     /// `expect` refused: a fence did not hold, nothing was written.
     Fence,
     /// A deadlock or serialization failure: nothing was written, a retry may succeed.
@@ -18,7 +18,7 @@ pub enum Fault {
     Yielded,
 }
 
-impl From<Error> for Fault {
+impl From<Error> for StatementError {
     fn from(error: Error) -> Self {
         match error.code().map(SqlState::code) {
             Some("RH001") => Self::Fence,
@@ -28,18 +28,18 @@ impl From<Error> for Fault {
     }
 }
 
-impl From<WorldError> for Fault {
+impl From<WorldError> for StatementError {
     fn from(error: WorldError) -> Self {
         Self::World(error)
     }
 }
 
-impl From<Fault> for WorldError {
-    fn from(fault: Fault) -> Self {
+impl From<StatementError> for WorldError {
+    fn from(fault: StatementError) -> Self {
         match fault {
-            Fault::Fence => Self::Conflict("somebody else changed it at the same time".into()),
-            Fault::Again(error) | Fault::World(error) => error,
-            Fault::Yielded => Self::Unavailable(
+            StatementError::Fence => Self::Conflict("somebody else changed it at the same time".into()),
+            StatementError::Again(error) | StatementError::World(error) => error,
+            StatementError::Yielded => Self::Unavailable(
                 "this takes longer than heartbeats can wait for on one connection; use connections=2 or more"
                     .into(),
             ),

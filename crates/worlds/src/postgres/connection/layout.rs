@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::postgres::connection::connect::{Dial, Purpose};
-use crate::postgres::connection::reconnecting::Link;
+use crate::postgres::connection::reconnecting::ReconnectingClient;
 use crate::postgres::connection::shared::{SharedConnection, Vital};
 
 /// One for liveness and heartbeats, one for statements that move runs and tasks, one on demand for slow ones.
@@ -17,17 +17,17 @@ pub struct Layout {
     pub vital: Arc<SharedConnection>,
     /// Open from the start too, so that opening fails if the server has no free connection.
     pub steady: Vec<Arc<SharedConnection>>,
-    pub beats: Link,
+    pub beats: ReconnectingClient,
     /// Transitions; never empty.
-    pub commits: Vec<Link>,
+    pub commits: Vec<ReconnectingClient>,
     /// New runs and tasks, messages, ended attempts.
-    pub requests: Link,
+    pub requests: ReconnectingClient,
     /// Claims and other short statements.
-    pub claims: Link,
+    pub claims: ReconnectingClient,
     /// Transactions of several statements on behalf of operators.
-    pub control: Link,
+    pub control: ReconnectingClient,
     /// Slow statements: reads, retention, full scans.
-    pub slow: Link,
+    pub slow: ReconnectingClient,
 }
 
 impl Layout {
@@ -35,19 +35,20 @@ impl Layout {
         let open = |purpose| SharedConnection::new(dial.clone(), purpose);
         let first = Arc::new(open(Purpose::Hot).with_vital(vital));
         if count <= 1 {
-            let link = Link::new(&first, Purpose::Hot);
-            let slow = Link::new(&first, Purpose::Plain).yielding();
+            let link = ReconnectingClient::new(&first, Purpose::Hot);
+            let slow = ReconnectingClient::new(&first, Purpose::Plain).yielding();
             return Self::of(&first, vec![], &[link], slow);
         }
         let on_demand = Arc::new(open(Purpose::Plain).closed_after(idle));
-        let slow = Link::new(&on_demand, Purpose::Plain);
+        let slow = ReconnectingClient::new(&on_demand, Purpose::Plain);
         // With two connections, heartbeats share one with the statements that move runs: all of them are
         // short.
         let hot: Vec<_> = match count {
             2 => vec![first.clone()],
             _ => (2..count).map(|_| Arc::new(open(Purpose::Hot))).collect(),
         };
-        let links: Vec<_> = hot.iter().map(|connection| Link::new(connection, Purpose::Hot)).collect();
+        let links: Vec<_> =
+            hot.iter().map(|connection| ReconnectingClient::new(connection, Purpose::Hot)).collect();
         let steady = if count == 2 { vec![] } else { hot };
         Self::of(&first, steady, &links, slow)
     }
@@ -55,8 +56,8 @@ impl Layout {
     fn of(
         vital: &Arc<SharedConnection>,
         steady: Vec<Arc<SharedConnection>>,
-        hot: &[Link],
-        slow: Link,
+        hot: &[ReconnectingClient],
+        slow: ReconnectingClient,
     ) -> Self {
         let last = hot.len() - 1;
         let (commits, requests) = match hot.len() {
@@ -66,7 +67,7 @@ impl Layout {
         Self {
             vital: vital.clone(),
             steady,
-            beats: Link::new(vital, Purpose::Hot),
+            beats: ReconnectingClient::new(vital, Purpose::Hot),
             commits: commits.to_vec(),
             requests: hot[requests].clone(),
             claims: hot[last].clone(),

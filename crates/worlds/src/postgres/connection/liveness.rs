@@ -10,7 +10,7 @@ use tokio_postgres::types::ToSql;
 use crate::postgres::connection::reconnecting::full_jitter;
 use crate::postgres::connection::session::Session;
 use crate::postgres::connection::shared::SharedConnection;
-use crate::postgres::connection::wakeups::{CHANNEL, Hints, payload};
+use crate::postgres::connection::wakeups::{CHANNEL, WakeupHints, payload};
 use crate::postgres::sql;
 
 /// Shortest time between two NOTIFYs.
@@ -21,24 +21,24 @@ const QUIET: Duration = Duration::from_secs(3);
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// The task of the liveness connection. It ends when this is dropped.
-pub struct Pulse {
+pub struct Liveness {
     beating: tokio::task::JoinHandle<()>,
 }
 
-impl Drop for Pulse {
+impl Drop for Liveness {
     fn drop(&mut self) {
         self.beating.abort();
     }
 }
 
-impl Pulse {
+impl Liveness {
     /// Starts the task. The connection is open and holds the lock.
-    pub fn start(connection: Arc<SharedConnection>, key: i64, hints: Arc<Hints>) -> Self {
+    pub fn start(connection: Arc<SharedConnection>, key: i64, hints: Arc<WakeupHints>) -> Self {
         Self { beating: tokio::spawn(beat(connection, key, hints)) }
     }
 }
 
-async fn beat(connection: Arc<SharedConnection>, key: i64, hints: Arc<Hints>) {
+async fn beat(connection: Arc<SharedConnection>, key: i64, hints: Arc<WakeupHints>) {
     let (mut failures, mut first) = (0, true);
     loop {
         match connection.session().await {
@@ -62,7 +62,7 @@ async fn beat(connection: Arc<SharedConnection>, key: i64, hints: Arc<Hints>) {
 }
 
 /// Sends wake-ups until the connection fails.
-async fn serve(session: &Session, key: i64, hints: &Hints) {
+async fn serve(session: &Session, key: i64, hints: &WakeupHints) {
     while session.is_usable() {
         tokio::select! {
             () = session.until_ended() => return,

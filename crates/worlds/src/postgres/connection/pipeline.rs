@@ -5,7 +5,7 @@ use futures_util::future::{BoxFuture, FutureExt, join_all};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
-use crate::postgres::connection::errors::Fault;
+use crate::postgres::connection::errors::StatementError;
 use crate::postgres::connection::reconnecting::Param;
 use crate::postgres::connection::session::Session;
 use crate::postgres::sql::Sql;
@@ -31,13 +31,13 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Adds a statement. Returns the index of its answer.
-    pub async fn add(&mut self, sql: Sql, params: Vec<Owned<'a>>) -> Result<usize, Fault> {
+    pub async fn add(&mut self, sql: Sql, params: Vec<Owned<'a>>) -> Result<usize, StatementError> {
         self.steps.push((self.session.prepare(sql).await?, params));
         Ok(self.steps.len() - 1)
     }
 
     /// Sends everything as one transaction. A single statement is one already.
-    pub async fn commit(self) -> Result<Vec<Vec<Row>>, Fault> {
+    pub async fn commit(self) -> Result<Vec<Vec<Row>>, StatementError> {
         if self.steps.len() == 1 && !self.session.has_settings() {
             return self.send("", "").await;
         }
@@ -46,18 +46,18 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Sends everything within a transaction that is open already.
-    pub async fn go_on(self) -> Result<Vec<Vec<Row>>, Fault> {
+    pub async fn go_on(self) -> Result<Vec<Vec<Row>>, StatementError> {
         self.send("", "").await
     }
 
-    async fn send(self, first: &str, last: &str) -> Result<Vec<Vec<Row>>, Fault> {
+    async fn send(self, first: &str, last: &str) -> Result<Vec<Vec<Row>>, StatementError> {
         let params: Vec<Vec<Param<'_>>> = self
             .steps
             .iter()
             .map(|(_, params)| params.iter().map(|param| &**param as Param<'_>).collect())
             .collect();
         let client = self.session.client();
-        let plain = |text: &str| -> Option<BoxFuture<'_, Result<Vec<Row>, Fault>>> {
+        let plain = |text: &str| -> Option<BoxFuture<'_, Result<Vec<Row>, StatementError>>> {
             let text = text.to_owned();
             let wanted = !text.is_empty();
             let sent = async move { Ok(client.batch_execute(&text).await.map(|()| Vec::new())?) };
@@ -66,15 +66,15 @@ impl<'a> Pipeline<'a> {
         let (opening, closing) = (plain(first), plain(last));
         let opened = usize::from(opening.is_some());
         // The futures are polled in order, and the first poll of each sends it.
-        let mut calls: Vec<BoxFuture<'_, Result<Vec<Row>, Fault>>> = opening.into_iter().collect();
+        let mut calls: Vec<BoxFuture<'_, Result<Vec<Row>, StatementError>>> = opening.into_iter().collect();
         for ((statement, _), params) in self.steps.iter().zip(&params) {
             calls.push(async move { Ok(client.query(statement, params).await?) }.boxed());
         }
         calls.extend(closing);
-        let all = async { Ok::<_, Fault>(join_all(calls).await) };
+        let all = async { Ok::<_, StatementError>(join_all(calls).await) };
         let answers = self.session.sent(all).await?;
         // The first error is the cause; later ones only report the aborted transaction.
-        let mut rows = answers.into_iter().collect::<Result<Vec<_>, Fault>>()?;
+        let mut rows = answers.into_iter().collect::<Result<Vec<_>, StatementError>>()?;
         rows.drain(..opened);
         rows.truncate(self.steps.len());
         Ok(rows)
@@ -142,7 +142,7 @@ mod tests {
             alone.query(PUT, &[]).await?;
             tokio::task::yield_now().await;
             assert!(!other.is_finished(), "it would be undone with the transaction");
-            Err::<(), _>(Fault::Fence)
+            Err::<(), _>(StatementError::Fence)
         });
         assert!(refused.await.is_err());
         drop(alone);
@@ -159,7 +159,7 @@ mod tests {
         let (_, session) = session().await;
         let alone = session.alone().await.expect("nobody else uses it");
         let left = tokio::time::timeout(std::time::Duration::from_millis(50), async {
-            alone.transact(std::future::pending::<Result<(), Fault>>()).await
+            alone.transact(std::future::pending::<Result<(), StatementError>>()).await
         });
         assert!(left.await.is_err());
         drop(alone);

@@ -20,13 +20,13 @@ const LAST_DELAY: Duration = Duration::from_secs(1);
 pub type Param<'a> = &'a (dyn ToSql + Sync);
 
 #[derive(Clone)]
-pub struct Link {
+pub struct ReconnectingClient {
     connection: Arc<SharedConnection>,
     purpose: Purpose,
     yields: bool,
 }
 
-impl Link {
+impl ReconnectingClient {
     pub fn new(connection: &Arc<SharedConnection>, purpose: Purpose) -> Self {
         Self { connection: connection.clone(), purpose, yields: false }
     }

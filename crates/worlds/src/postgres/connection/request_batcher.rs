@@ -13,11 +13,11 @@ use tokio::sync::oneshot;
 use crate::postgres::commit::create;
 use crate::postgres::commit::deliver;
 use crate::postgres::commit::finish::{FinishStatements, finish_on};
-use crate::postgres::connection::batch_queue::{Lane, Work, lane_is_gone};
-use crate::postgres::connection::errors::Fault;
+use crate::postgres::connection::batch_queue::{BatchQueue, Work, queue_is_gone};
+use crate::postgres::connection::errors::StatementError;
 use crate::postgres::connection::reconnecting::full_jitter;
 use crate::postgres::connection::session::Session;
-use crate::postgres::connection::wakeups::Hints;
+use crate::postgres::connection::wakeups::WakeupHints;
 use crate::postgres::sweep::clock::Time;
 
 const TRIES: u32 = 6;
@@ -27,7 +27,7 @@ pub struct Job<R, A> {
     answer: oneshot::Sender<WorldResult<Vec<A>>>,
 }
 
-pub enum DeskJob {
+pub enum RequestJob {
     Create(Job<CreateRuns, Creation>),
     Enqueue(Job<EnqueueTasks, Creation>),
     Deliver(Job<Deliver, Delivered>),
@@ -36,34 +36,34 @@ pub enum DeskJob {
 
 /// Sends one request to a lane and waits for its answer.
 pub async fn ask<R, A>(
-    lane: &Lane<DeskJob>,
-    wrap: fn(Job<R, A>) -> DeskJob,
+    lane: &BatchQueue<RequestJob>,
+    wrap: fn(Job<R, A>) -> RequestJob,
     request: R,
 ) -> WorldResult<Vec<A>> {
     let (answer, waiting) = oneshot::channel();
     lane.send(wrap(Job { request, answer }));
-    waiting.await.map_err(|_| lane_is_gone())?
+    waiting.await.map_err(|_| queue_is_gone())?
 }
 
-pub struct DeskWork {
+pub struct RequestBatcher {
     pub time: Arc<Time>,
-    pub hints: Arc<Hints>,
+    pub hints: Arc<WakeupHints>,
 }
 
 #[async_trait]
-impl Work for DeskWork {
-    type Job = DeskJob;
+impl Work for RequestBatcher {
+    type Job = RequestJob;
 
     const BATCH: usize = 200;
 
-    async fn run(&self, session: &Session, jobs: Vec<DeskJob>) {
+    async fn run(&self, session: &Session, jobs: Vec<RequestJob>) {
         let (mut creates, mut enqueues, mut delivers, mut finishes) = (vec![], vec![], vec![], vec![]);
         for job in jobs {
             match job {
-                DeskJob::Create(job) => creates.push(job),
-                DeskJob::Enqueue(job) => enqueues.push(job),
-                DeskJob::Deliver(job) => delivers.push(job),
-                DeskJob::Finish(job) => finishes.push(job),
+                RequestJob::Create(job) => creates.push(job),
+                RequestJob::Enqueue(job) => enqueues.push(job),
+                RequestJob::Deliver(job) => delivers.push(job),
+                RequestJob::Finish(job) => finishes.push(job),
             }
         }
         self.answer_all(session, creates).await;
@@ -72,17 +72,17 @@ impl Work for DeskWork {
         self.answer_all(session, finishes).await;
     }
 
-    fn refuse(&self, job: DeskJob, error: WorldError) {
+    fn refuse(&self, job: RequestJob, error: WorldError) {
         match job {
-            DeskJob::Create(job) => drop(job.answer.send(Err(error))),
-            DeskJob::Enqueue(job) => drop(job.answer.send(Err(error))),
-            DeskJob::Deliver(job) => drop(job.answer.send(Err(error))),
-            DeskJob::Finish(job) => drop(job.answer.send(Err(error))),
+            RequestJob::Create(job) => drop(job.answer.send(Err(error))),
+            RequestJob::Enqueue(job) => drop(job.answer.send(Err(error))),
+            RequestJob::Deliver(job) => drop(job.answer.send(Err(error))),
+            RequestJob::Finish(job) => drop(job.answer.send(Err(error))),
         }
     }
 }
 
-impl DeskWork {
+impl RequestBatcher {
     /// Runs the requests together, or one by one if that fails, and answers each.
     async fn answer_all<R: Request>(&self, session: &Session, jobs: Vec<Job<R, R::Answer>>) {
         if jobs.is_empty() {
@@ -120,7 +120,7 @@ impl DeskWork {
                     self.hints.send(R::hint(requests));
                     return Ok(done);
                 }
-                Err(Fault::Again(_) | Fault::Fence) if tries < TRIES => {
+                Err(StatementError::Again(_) | StatementError::Fence) if tries < TRIES => {
                     tokio::time::sleep(full_jitter(tries)).await;
                     tries += 1;
                 }
@@ -139,7 +139,7 @@ trait Request: Sized + Send + Sync {
         session: &Session,
         now: Option<i64>,
         requests: &[Self],
-    ) -> Result<Vec<Vec<Self::Answer>>, Fault>;
+    ) -> Result<Vec<Vec<Self::Answer>>, StatementError>;
 
     fn hint(requests: &[Self]) -> Hint;
 }
@@ -152,7 +152,7 @@ impl Request for CreateRuns {
         session: &Session,
         now: Option<i64>,
         requests: &[Self],
-    ) -> Result<Vec<Vec<Creation>>, Fault> {
+    ) -> Result<Vec<Vec<Creation>>, StatementError> {
         create::create_runs(session, now, requests).await
     }
 
@@ -169,7 +169,7 @@ impl Request for EnqueueTasks {
         session: &Session,
         now: Option<i64>,
         requests: &[Self],
-    ) -> Result<Vec<Vec<Creation>>, Fault> {
+    ) -> Result<Vec<Vec<Creation>>, StatementError> {
         create::enqueue_tasks(session, now, requests).await
     }
 
@@ -186,7 +186,7 @@ impl Request for Deliver {
         session: &Session,
         now: Option<i64>,
         requests: &[Self],
-    ) -> Result<Vec<Vec<Delivered>>, Fault> {
+    ) -> Result<Vec<Vec<Delivered>>, StatementError> {
         deliver::deliver(session, now, requests).await
     }
 
@@ -203,7 +203,7 @@ impl Request for FinishTasks {
         session: &Session,
         now: Option<i64>,
         requests: &[Self],
-    ) -> Result<Vec<Vec<Finish>>, Fault> {
+    ) -> Result<Vec<Vec<Finish>>, StatementError> {
         let statements = FinishStatements::of(session).await?;
         let session = session.alone().await?;
         session.transact(finish_on(session.client(), &statements, now, requests)).await

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tokio_postgres::{Client, Row, Statement};
 
 use crate::postgres::connection::connect::{Dial, Purpose, Suspicion};
-use crate::postgres::connection::errors::Fault;
+use crate::postgres::connection::errors::StatementError;
 use crate::postgres::connection::reconnecting::Param;
 use crate::postgres::sql::Sql;
 
@@ -126,7 +126,7 @@ impl Session {
         self.settings().is_some()
     }
 
-    pub async fn prepare(&self, sql: Sql) -> Result<Statement, Fault> {
+    pub async fn prepare(&self, sql: Sql) -> Result<Statement, StatementError> {
         let key = (sql.name, self.has_settings());
         let known = self.open.statements().get(&key).cloned();
         if let Some(statement) = known {
@@ -137,7 +137,7 @@ impl Session {
         Ok(statement)
     }
 
-    pub async fn query(&self, sql: Sql, params: &[Param<'_>]) -> Result<Vec<Row>, Fault> {
+    pub async fn query(&self, sql: Sql, params: &[Param<'_>]) -> Result<Vec<Row>, StatementError> {
         if self.holds {
             let statement = self.prepare(sql).await?;
             return self.answered(self.open.client.query(&statement, params)).await;
@@ -157,11 +157,11 @@ impl Session {
             };
             reading.end();
             match answer {
-                Err(Fault::Yielded) => {}
+                Err(StatementError::Yielded) => {}
                 answer => return answer,
             }
         }
-        Err(Fault::Yielded)
+        Err(StatementError::Yielded)
     }
 
     /// Sends one statement, in a transaction if it needs other settings.
@@ -188,7 +188,7 @@ impl Session {
     }
 
     /// Waits until no other user is sending or has a transaction open.
-    async fn turn(&self) -> Result<OwnedMutexGuard<()>, Fault> {
+    async fn turn(&self) -> Result<OwnedMutexGuard<()>, StatementError> {
         if !self.is_usable() {
             return Err(self.give_up());
         }
@@ -200,14 +200,14 @@ impl Session {
     }
 
     /// Reserves the connection for this user until the returned value is dropped.
-    pub async fn alone(&self) -> Result<Alone, Fault> {
+    pub async fn alone(&self) -> Result<Alone, StatementError> {
         let turn = self.turn().await?;
         let session = Self { holds: true, ..self.clone() };
         Ok(Alone { session, in_transaction: AtomicBool::new(false), _turn: turn })
     }
 
     /// Like [`query`](Self::query), and reads on the same connection give way to it.
-    pub async fn query_urgently(&self, sql: Sql, params: &[Param<'_>]) -> Result<Vec<Row>, Fault> {
+    pub async fn query_urgently(&self, sql: Sql, params: &[Param<'_>]) -> Result<Vec<Row>, StatementError> {
         // Urgent from here: preparing waits for its turn too.
         let urgent = Urgent::new(&self.open);
         let statement = self.prepare(sql).await?;
@@ -218,10 +218,10 @@ impl Session {
 
     /// Sends the bytes of the first poll of `call` without interleaving, and waits for the answer beside
     /// other calls.
-    pub async fn sent<T, E: Into<Fault>>(
+    pub async fn sent<T, E: Into<StatementError>>(
         &self,
         call: impl Future<Output = Result<T, E>>,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, StatementError> {
         if self.holds {
             return self.answered(call).await;
         }
@@ -229,11 +229,11 @@ impl Session {
         self.sent_in(turn, call).await
     }
 
-    async fn sent_in<T, E: Into<Fault>>(
+    async fn sent_in<T, E: Into<StatementError>>(
         &self,
         turn: OwnedMutexGuard<()>,
         call: impl Future<Output = Result<T, E>>,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, StatementError> {
         let (mut call, mut turn) = (pin!(call), Some(turn));
         let sent = poll_fn(move |cx| {
             let polled = call.as_mut().poll(cx);
@@ -243,12 +243,12 @@ impl Session {
         self.wait(sent, None).await
     }
 
-    pub async fn execute(&self, text: &str) -> Result<(), Fault> {
+    pub async fn execute(&self, text: &str) -> Result<(), StatementError> {
         self.sent(self.open.client.batch_execute(text)).await
     }
 
     /// Tests whether the server answers, while no other call waits for it.
-    pub async fn ask(&self, patience: Duration) -> Result<(), Fault> {
+    pub async fn ask(&self, patience: Duration) -> Result<(), StatementError> {
         let turn = self.turn().await?;
         let _turn = turn;
         self.wait(self.open.client.batch_execute(""), Some(patience)).await
@@ -256,10 +256,10 @@ impl Session {
 
     /// Waits for an answer. If this session yields, a heartbeat that waits longer than [`READ_ON`] cancels
     /// the call.
-    async fn answered<T, E: Into<Fault>>(
+    async fn answered<T, E: Into<StatementError>>(
         &self,
         call: impl Future<Output = Result<T, E>>,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, StatementError> {
         let mut waiting = pin!(self.wait(call, None));
         if !self.yields {
             return waiting.await;
@@ -274,17 +274,19 @@ impl Session {
         }
         self.open.cancel().await;
         match waiting.await {
-            Err(Fault::World(WorldError::Unavailable(_))) if self.is_usable() => Err(Fault::Yielded),
+            Err(StatementError::World(WorldError::Unavailable(_))) if self.is_usable() => {
+                Err(StatementError::Yielded)
+            }
             answer => answer,
         }
     }
 
     /// Waits for an answer, and gives up when the connection has not answered any call for `patience`.
-    pub async fn wait<T, E: Into<Fault>>(
+    pub async fn wait<T, E: Into<StatementError>>(
         &self,
         call: impl Future<Output = Result<T, E>>,
         patience: Option<Duration>,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, StatementError> {
         // A call that was given up may have left a transaction open: nothing may be sent into it.
         if !self.is_usable() {
             return Err(self.give_up());
@@ -313,7 +315,7 @@ impl Session {
         }
     }
 
-    fn give_up(&self) -> Fault {
+    fn give_up(&self) -> StatementError {
         self.open.broken.store(true, Ordering::Release);
         WorldError::Unavailable("the connection does not answer".into()).into()
     }
@@ -455,7 +457,10 @@ impl Drop for Alone {
 
 impl Alone {
     /// Runs `work` in a transaction: commits if it succeeds, else rolls back.
-    pub async fn transact<T>(&self, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    pub async fn transact<T>(
+        &self,
+        work: impl Future<Output = Result<T, StatementError>>,
+    ) -> Result<T, StatementError> {
         self.in_transaction.store(true, Ordering::Release);
         self.execute(&self.opening()).await?;
         let done = match work.await {

@@ -12,10 +12,10 @@ use tokio::time::Instant;
 use tokio_postgres::{AsyncMessage, Client};
 
 use crate::postgres::connection::connect::{Dial, Purpose, prepare_session};
-use crate::postgres::connection::errors::{Fault, world_error};
+use crate::postgres::connection::errors::{StatementError, world_error};
 use crate::postgres::connection::reconnecting::full_jitter;
 use crate::postgres::connection::session::Session;
-use crate::postgres::connection::wakeups::{CHANNEL, Hints, parse};
+use crate::postgres::connection::wakeups::{CHANNEL, WakeupHints, parse};
 use crate::postgres::schema;
 use crate::postgres::sql;
 
@@ -27,7 +27,7 @@ const ANSWER: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub struct Vital {
     pub key: i64,
-    pub hints: Arc<Hints>,
+    pub hints: Arc<WakeupHints>,
 }
 
 pub struct SharedConnection {
@@ -184,7 +184,7 @@ fn while_at_work(error: WorldError) -> WorldError {
 }
 
 async fn take_lock(client: &Client, key: i64) -> WorldResult<()> {
-    let told = |error| WorldError::from(Fault::from(error));
+    let told = |error| WorldError::from(StatementError::from(error));
     client.batch_execute(&format!("LISTEN {CHANNEL}")).await.map_err(told)?;
     let row = client.query_one(sql::TRY_LOCK.text, &[&key]).await.map_err(told)?;
     if !row.get::<_, bool>(0) {

@@ -5,20 +5,20 @@ use std::future::Future;
 
 use rhythm_engine::world::{WorldError, WorldResult};
 
-use crate::postgres::connection::batch_queue::lane_is_gone;
-use crate::postgres::connection::errors::Fault;
-use crate::postgres::connection::reconnecting::{Link, full_jitter};
+use crate::postgres::connection::batch_queue::queue_is_gone;
+use crate::postgres::connection::errors::StatementError;
+use crate::postgres::connection::reconnecting::{ReconnectingClient, full_jitter};
 use crate::postgres::connection::session::Session;
 
 const TRIES: u32 = 6;
 
 #[derive(Clone)]
-pub struct Office {
-    link: Link,
+pub struct Transactions {
+    link: ReconnectingClient,
 }
 
-impl Office {
-    pub fn new(link: Link) -> Self {
+impl Transactions {
+    pub fn new(link: ReconnectingClient) -> Self {
         Self { link }
     }
 
@@ -26,7 +26,7 @@ impl Office {
     pub async fn run<T, F>(&self, work: impl Fn(Session) -> F + Send + Sync + 'static) -> WorldResult<T>
     where
         T: Send + 'static,
-        F: Future<Output = Result<T, Fault>> + Send + 'static,
+        F: Future<Output = Result<T, StatementError>> + Send + 'static,
     {
         let link = self.link.clone();
         let running = tokio::spawn(async move {
@@ -34,7 +34,7 @@ impl Office {
             let mut tries = 0;
             loop {
                 match work(session.clone()).await {
-                    Err(Fault::Again(_)) if tries < TRIES => {
+                    Err(StatementError::Again(_)) if tries < TRIES => {
                         tokio::time::sleep(full_jitter(tries)).await;
                         tries += 1;
                     }
@@ -42,6 +42,6 @@ impl Office {
                 }
             }
         });
-        running.await.map_err(|_| lane_is_gone())?
+        running.await.map_err(|_| queue_is_gone())?
     }
 }

@@ -9,13 +9,13 @@ use tokio::sync::Notify;
 pub const CHANNEL: &str = "rhythm";
 
 #[derive(Default)]
-pub struct Hints {
+pub struct WakeupHints {
     senders: WakeupSenders,
     pending: Mutex<Hint>,
     bell: Notify,
 }
 
-impl Hints {
+impl WakeupHints {
     pub fn subscribe(&self) -> Wakeups {
         self.senders.subscribe()
     }

@@ -8,9 +8,9 @@ use rhythm_engine::world::{
 use tokio_postgres::Row;
 
 use crate::postgres::commit::columns::number;
-use crate::postgres::connection::errors::Fault;
-use crate::postgres::connection::reconnecting::{Link, Param};
-use crate::postgres::operate::control::Desk;
+use crate::postgres::connection::errors::StatementError;
+use crate::postgres::connection::reconnecting::{Param, ReconnectingClient};
+use crate::postgres::operate::control::Operator;
 use crate::postgres::read::rows::{count, payload, time};
 use crate::postgres::sql;
 
@@ -45,7 +45,7 @@ fn patch(row: &Row) -> WorldResult<WorkflowPatch> {
     })
 }
 
-pub async fn put(desk: &Desk<'_>, new: &NewArtifact) -> Result<Controlled, Fault> {
+pub async fn put(desk: &Operator<'_>, new: &NewArtifact) -> Result<Controlled, StatementError> {
     let NewArtifact { blob, name } = new;
     let params: &[Param<'_>] =
         &[&desk.tenant.as_str(), &blob.hash, name, &number(blob.bytes), &desk.actor.0, &desk.now];
@@ -57,7 +57,7 @@ pub async fn put(desk: &Desk<'_>, new: &NewArtifact) -> Result<Controlled, Fault
     }
 }
 
-pub async fn remove(desk: &Desk<'_>, hash: &str) -> Result<Controlled, Fault> {
+pub async fn remove(desk: &Operator<'_>, hash: &str) -> Result<Controlled, StatementError> {
     let rows = desk.session.query(sql::REMOVE_ARTIFACT, &[&desk.tenant.as_str(), &hash]).await?;
     match rows.is_empty() {
         true => Err(WorldError::NotFound(format!("artifact {hash}")).into()),
@@ -65,7 +65,7 @@ pub async fn remove(desk: &Desk<'_>, hash: &str) -> Result<Controlled, Fault> {
     }
 }
 
-pub async fn all(link: &Link, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>> {
+pub async fn all(link: &ReconnectingClient, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>> {
     let read = |row: &Row| ArtifactRow {
         hash: row.get("hash"),
         name: row.get("name"),
@@ -77,7 +77,7 @@ pub async fn all(link: &Link, tenant: &TenantId) -> WorldResult<Vec<ArtifactRow>
 }
 
 pub async fn version_numbers(
-    link: &Link,
+    link: &ReconnectingClient,
     tenant: &TenantId,
     workflow: &str,
 ) -> WorldResult<Vec<NumberedVersion>> {
@@ -85,12 +85,12 @@ pub async fn version_numbers(
     Ok(link.query(sql::VERSION_NUMBERS, &[&tenant.as_str(), &workflow]).await?.iter().map(read).collect())
 }
 
-pub async fn tags(link: &Link, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {
+pub async fn tags(link: &ReconnectingClient, tenant: &TenantId) -> WorldResult<Vec<TagMove>> {
     Ok(link.query(sql::TAGS, &[&tenant.as_str()]).await?.iter().map(tag_move).collect())
 }
 
 pub async fn tag_history(
-    link: &Link,
+    link: &ReconnectingClient,
     tenant: &TenantId,
     tag: &str,
     limit: usize,
@@ -101,7 +101,7 @@ pub async fn tag_history(
 }
 
 pub async fn workflow_patches(
-    link: &Link,
+    link: &ReconnectingClient,
     tenant: &TenantId,
     workflow: &str,
 ) -> WorldResult<Vec<WorkflowPatch>> {
@@ -109,7 +109,7 @@ pub async fn workflow_patches(
     rows.iter().map(patch).collect()
 }
 
-pub async fn move_tag(desk: &Desk<'_>, wish: &NewTagMove) -> Result<Controlled, Fault> {
+pub async fn move_tag(desk: &Operator<'_>, wish: &NewTagMove) -> Result<Controlled, StatementError> {
     let tenant = desk.tenant.as_str();
     if let Some(TagTarget { workflow, version }) = &wish.to {
         let known = desk.session.query(sql::HAS_VERSION, &[&tenant, workflow, &version.as_str()]).await?;
@@ -147,7 +147,10 @@ pub async fn move_tag(desk: &Desk<'_>, wish: &NewTagMove) -> Result<Controlled, 
     }
 }
 
-pub async fn store_version(desk: &Desk<'_>, definition: &Definition) -> Result<Controlled, Fault> {
+pub async fn store_version(
+    desk: &Operator<'_>,
+    definition: &Definition,
+) -> Result<Controlled, StatementError> {
     let id: &[Param<'_>] = &[&desk.tenant.as_str(), &definition.workflow, &definition.version.as_str()];
     if !desk.session.query(sql::HAS_VERSION, id).await?.is_empty() {
         return Ok(Controlled::Unchanged);
@@ -156,7 +159,10 @@ pub async fn store_version(desk: &Desk<'_>, definition: &Definition) -> Result<C
     Ok(Controlled::Done)
 }
 
-pub async fn patch_workflow(desk: &Desk<'_>, wish: &NewWorkflowPatch) -> Result<Controlled, Fault> {
+pub async fn patch_workflow(
+    desk: &Operator<'_>,
+    wish: &NewWorkflowPatch,
+) -> Result<Controlled, StatementError> {
     let (tenant, definition) = (desk.tenant.as_str(), &wish.definition);
     let of_workflow: &[Param<'_>] = &[&tenant, &definition.workflow];
     desk.session.query(sql::LOCK_WORKFLOW, of_workflow).await?;
@@ -199,7 +205,11 @@ pub async fn patch_workflow(desk: &Desk<'_>, wish: &NewWorkflowPatch) -> Result<
     Ok(Controlled::Done)
 }
 
-async fn store(desk: &Desk<'_>, statement: sql::Sql, definition: &Definition) -> Result<(), Fault> {
+async fn store(
+    desk: &Operator<'_>,
+    statement: sql::Sql,
+    definition: &Definition,
+) -> Result<(), StatementError> {
     let params: &[Param<'_>] = &[
         &desk.tenant.as_str(),
         &definition.workflow,

@@ -8,10 +8,10 @@ use rhythm_engine::world::{
     WorldError, gone_past, handled_already, in_use, not_begun, not_failed, still_open,
 };
 
-use crate::postgres::commit::batch::{self, By, Transition, cancelled_prefix};
+use crate::postgres::commit::batch::{self, By, OwnedItem, cancelled_prefix};
 use crate::postgres::commit::columns::{MessageColumns, RunColumns, TaskColumns, json, millis, number};
 use crate::postgres::commit::queue;
-use crate::postgres::connection::errors::Fault;
+use crate::postgres::connection::errors::StatementError;
 use crate::postgres::connection::pipeline::Pipeline;
 use crate::postgres::connection::reconnecting::Param;
 use crate::postgres::connection::session::Session;
@@ -21,7 +21,7 @@ use crate::postgres::read::rows::{count, from_json};
 use crate::postgres::sql;
 use crate::postgres::sweep::schedules;
 
-pub struct Desk<'a> {
+pub struct Operator<'a> {
     pub session: &'a Session,
     pub now: Option<i64>,
     pub tenant: &'a TenantId,
@@ -53,9 +53,9 @@ pub async fn control(
     session: &Session,
     now: Option<i64>,
     request: &ControlRequest,
-) -> Result<(Controlled, Hint), Fault> {
+) -> Result<(Controlled, Hint), StatementError> {
     let session = session.alone().await?;
-    let desk = Desk { session: &session, now, tenant: &request.tenant, actor: &request.actor };
+    let desk = Operator { session: &session, now, tenant: &request.tenant, actor: &request.actor };
     session.transact(desk.control(&request.control)).await
 }
 
@@ -63,12 +63,12 @@ fn changed(changed: bool) -> Controlled {
     if changed { Controlled::Done } else { Controlled::Unchanged }
 }
 
-fn no_letter(task: &TaskId) -> Fault {
+fn no_letter(task: &TaskId) -> StatementError {
     WorldError::NotFound(format!("dead letter {task}")).into()
 }
 
-impl Desk<'_> {
-    async fn control(&self, control: &Control) -> Result<(Controlled, Hint), Fault> {
+impl Operator<'_> {
+    async fn control(&self, control: &Control) -> Result<(Controlled, Hint), StatementError> {
         let runs = Hint { runs: true, ..Hint::default() };
         let tasks = Hint { tasks: true, ..Hint::default() };
         let done = match control {
@@ -145,7 +145,7 @@ impl Desk<'_> {
     }
 
     /// Locks a live run. Returns whether it is paused, and its blocked code.
-    async fn live_run(&self, run: &RunId) -> Result<(bool, Option<String>), Fault> {
+    async fn live_run(&self, run: &RunId) -> Result<(bool, Option<String>), StatementError> {
         let key: [crate::postgres::connection::reconnecting::Param<'_>; 2] =
             [&self.tenant.as_str(), &run.as_str()];
         if let Some(row) = self.session.query(sql::LOCK_RUN, &key).await?.first() {
@@ -159,7 +159,12 @@ impl Desk<'_> {
         })
     }
 
-    async fn write_row(&self, run: &RunId, event: &EventData, paused: Option<bool>) -> Result<(), Fault> {
+    async fn write_row(
+        &self,
+        run: &RunId,
+        event: &EventData,
+        paused: Option<bool>,
+    ) -> Result<(), StatementError> {
         let params: &[crate::postgres::connection::reconnecting::Param<'_>] = &[
             &self.now,
             &self.tenant.as_str(),
@@ -173,7 +178,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    async fn pause(&self, run: &RunId, reason: &str) -> Result<Controlled, Fault> {
+    async fn pause(&self, run: &RunId, reason: &str) -> Result<Controlled, StatementError> {
         if let (true, _) = self.live_run(run).await? {
             return Ok(Controlled::Unchanged);
         }
@@ -182,7 +187,7 @@ impl Desk<'_> {
         Ok(Controlled::Done)
     }
 
-    async fn resume(&self, run: &RunId, reason: &str) -> Result<Controlled, Fault> {
+    async fn resume(&self, run: &RunId, reason: &str) -> Result<Controlled, StatementError> {
         if let (false, _) = self.live_run(run).await? {
             return Ok(Controlled::Unchanged);
         }
@@ -191,12 +196,12 @@ impl Desk<'_> {
         Ok(Controlled::Done)
     }
 
-    async fn ready(&self, statement: sql::Sql, run: &RunId) -> Result<(), Fault> {
+    async fn ready(&self, statement: sql::Sql, run: &RunId) -> Result<(), StatementError> {
         self.session.query(statement, &[&self.now, &self.tenant.as_str(), &run.as_str()]).await?;
         Ok(())
     }
 
-    async fn unblock(&self, run: &RunId) -> Result<Controlled, Fault> {
+    async fn unblock(&self, run: &RunId) -> Result<Controlled, StatementError> {
         let (_, blocked) = self.live_run(run).await?;
         if blocked.is_none_or(|code| code == "dead_letter") {
             return Ok(Controlled::Unchanged);
@@ -206,33 +211,34 @@ impl Desk<'_> {
         Ok(Controlled::Done)
     }
 
-    async fn pause_name(&self, what: &str, name: &str) -> Result<Controlled, Fault> {
+    async fn pause_name(&self, what: &str, name: &str) -> Result<Controlled, StatementError> {
         let params: &[crate::postgres::connection::reconnecting::Param<'_>] =
             &[&self.now, &self.tenant.as_str(), &what, &name];
         Ok(changed(!self.session.query(sql::PAUSE_NAME, params).await?.is_empty()))
     }
 
-    async fn resume_name(&self, what: &str, name: &str) -> Result<Controlled, Fault> {
+    async fn resume_name(&self, what: &str, name: &str) -> Result<Controlled, StatementError> {
         let rows = self.session.query(sql::RESUME_NAME, &[&self.tenant.as_str(), &what, &name]).await?;
         Ok(changed(!rows.is_empty()))
     }
 
-    async fn reopen(&self, run: &RunId, wish: Reopening<'_>) -> Result<(), Fault> {
+    async fn reopen(&self, run: &RunId, wish: Reopening<'_>) -> Result<(), StatementError> {
         self.open(run, &wish).await?;
         self.go_on(run, &wish).await
     }
 
     /// Makes an ended run live again.
-    async fn open(&self, run: &RunId, wish: &Reopening<'_>) -> Result<(), Fault> {
+    async fn open(&self, run: &RunId, wish: &Reopening<'_>) -> Result<(), StatementError> {
         let Reopening { to_take_back, revision, fresh, .. } = *wish;
         let key: [crate::postgres::connection::reconnecting::Param<'_>; 2] =
             [&self.tenant.as_str(), &run.as_str()];
-        let conflict = |text: String| Fault::from(WorldError::Conflict(text));
+        let conflict = |text: String| StatementError::from(WorldError::Conflict(text));
         if !self.session.query(sql::LOCK_RUN, &key).await?.is_empty() {
             return Err(conflict(format!("run {run} has not ended")));
         }
         let rows = self.session.query(sql::LOCK_ENDED_RUN, &key).await?;
-        let row = rows.first().ok_or_else(|| Fault::from(WorldError::NotFound(format!("run {run}"))))?;
+        let row =
+            rows.first().ok_or_else(|| StatementError::from(WorldError::NotFound(format!("run {run}"))))?;
         let status: &str = row.get(0);
         if status != "failed" && !to_take_back {
             return Err(conflict(format!("run {run} is {status}, not failed")));
@@ -263,7 +269,7 @@ impl Desk<'_> {
     }
 
     /// Writes the `reopened` row, and gives the run its deadline, tasks and messages.
-    async fn go_on(&self, run: &RunId, wish: &Reopening<'_>) -> Result<(), Fault> {
+    async fn go_on(&self, run: &RunId, wish: &Reopening<'_>) -> Result<(), StatementError> {
         let Reopening { revision, reason, requeue, redeliver, fresh, .. } = *wish;
         let (reason, deadline) = (reason.to_owned(), fresh.map(|fresh| fresh.deadline));
         self.write_row(run, &EventData::Reopened(Reopened { reason, deadline }), None).await?;
@@ -278,7 +284,7 @@ impl Desk<'_> {
     }
 
     /// Sets a new deadline, and creates tasks again under their old names.
-    async fn give_time(&self, run: &RunId, fresh: &FreshTime, claim: u64) -> Result<(), Fault> {
+    async fn give_time(&self, run: &RunId, fresh: &FreshTime, claim: u64) -> Result<(), StatementError> {
         let (tenant, run) = (self.tenant.as_str(), run.as_str());
         let answers: Vec<String> =
             fresh.tasks.iter().filter_map(|task| Some(task.answer()?.as_str().to_owned())).collect();
@@ -305,9 +311,9 @@ impl Desk<'_> {
         run: &RunId,
         (version, item): (&Version, &CommitItem),
         reopen: Option<&Opening>,
-    ) -> Result<(Controlled, Hint), Fault> {
+    ) -> Result<(Controlled, Hint), StatementError> {
         let key: [Param<'_>; 2] = [&self.tenant.as_str(), &run.as_str()];
-        let conflict = |text: String| Fault::from(WorldError::Conflict(text));
+        let conflict = |text: String| StatementError::from(WorldError::Conflict(text));
         let last = self.session.query(sql::LAST_COMMIT, &key).await?;
         let is_it = |row: &tokio_postgres::Row| row.get::<_, Option<&str>>(0) == Some(item.commit.as_str());
         if last.iter().any(is_it) {
@@ -341,7 +347,7 @@ impl Desk<'_> {
         let item = CommitItem { fence: Fence::Claim(count(row.get(0))), more: true, ..item.clone() };
         let by = By { tenant: self.tenant.0.clone(), worker: String::new(), hold: 0 };
         let written =
-            batch::write_within(self.session, self.now, &[Transition { by: &by, item: &item }]).await?;
+            batch::write_within(self.session, self.now, &[OwnedItem { by: &by, item: &item }]).await?;
         if let Some(wish) = opening.filter(|_| item.end.is_none()) {
             self.go_on(run, &wish).await?;
         }
@@ -350,7 +356,7 @@ impl Desk<'_> {
 
     /// Creates a run with its first commit. Once its blobs exist, only a paused workflow makes the fence
     /// fail.
-    async fn fork(&self, run: &NewRun, item: &CommitItem) -> Result<(Controlled, Hint), Fault> {
+    async fn fork(&self, run: &NewRun, item: &CommitItem) -> Result<(Controlled, Hint), StatementError> {
         let conflict = |text: String| Err(WorldError::Conflict(text).into());
         let mut columns = RunColumns::default();
         columns.push(self.tenant.as_str(), run);
@@ -374,9 +380,9 @@ impl Desk<'_> {
             return Err(WorldError::NotFound(format!("blob {hash}")).into());
         }
         let by = By { tenant: self.tenant.0.clone(), worker: String::new(), hold: 0 };
-        let transition = Transition { by: &by, item };
+        let transition = OwnedItem { by: &by, item };
         match batch::write_within(self.session, self.now, &[transition]).await {
-            Err(Fault::Fence) => conflict(format!("workflow {} is paused", run.workflow)),
+            Err(StatementError::Fence) => conflict(format!("workflow {} is paused", run.workflow)),
             written => Ok((Controlled::Done, written?.hint.and(Hint { runs: true, ..Hint::default() }))),
         }
     }
@@ -385,7 +391,7 @@ impl Desk<'_> {
         &self,
         run: &'m RunId,
         messages: impl Iterator<Item = &'m Message>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StatementError> {
         let tenant = self.tenant.0.clone();
         let mut columns = MessageColumns::default();
         messages.for_each(|message| columns.push(&tenant, run.as_str(), message));
@@ -400,7 +406,7 @@ impl Desk<'_> {
     }
 
     /// Turns dead letters into tasks again. Fails if one is missing.
-    async fn revive(&self, tasks: &[TaskId], detached: bool) -> Result<(), Fault> {
+    async fn revive(&self, tasks: &[TaskId], detached: bool) -> Result<(), StatementError> {
         if tasks.is_empty() {
             return Ok(());
         }
@@ -424,7 +430,7 @@ impl Desk<'_> {
 
     /// Reads a letter that no operator has decided about, and whether its run is live. Locks the run, live or
     /// ended.
-    async fn letter(&self, task: &TaskId) -> Result<(Letter, bool), Fault> {
+    async fn letter(&self, task: &TaskId) -> Result<(Letter, bool), StatementError> {
         let run = self.read_letter(task).await?.run;
         let mut live = match &run {
             Some(run) => !self.lock(run).await?,
@@ -438,7 +444,7 @@ impl Desk<'_> {
         Ok((self.read_letter(task).await?, live))
     }
 
-    async fn read_letter(&self, task: &TaskId) -> Result<Letter, Fault> {
+    async fn read_letter(&self, task: &TaskId) -> Result<Letter, StatementError> {
         let rows = self.session.query(sql::READ_LETTER, &[&self.tenant.as_str(), &task.as_str()]).await?;
         let row = rows.first().filter(|row| row.get::<_, i16>("status") < 2);
         let row = row.ok_or_else(|| no_letter(task))?;
@@ -447,13 +453,13 @@ impl Desk<'_> {
     }
 
     /// Locks a live run. Returns whether there was none.
-    async fn lock(&self, run: &RunId) -> Result<bool, Fault> {
+    async fn lock(&self, run: &RunId) -> Result<bool, StatementError> {
         let rows = self.session.query(sql::LOCK_RUN, &[&self.tenant.as_str(), &run.as_str()]).await?;
         Ok(rows.is_empty())
     }
 
     /// Dismisses a failed run. Only failed runs are kept longer than others.
-    async fn dismiss(&self, run: &RunId) -> Result<Controlled, Fault> {
+    async fn dismiss(&self, run: &RunId) -> Result<Controlled, StatementError> {
         let live = !self.lock(run).await?;
         let key: [Param<'_>; 2] = [&self.tenant.as_str(), &run.as_str()];
         let ended = self.session.query(sql::LOCK_ENDED_RUN, &key).await?;
@@ -465,7 +471,7 @@ impl Desk<'_> {
     }
 
     /// The run and the runs below it.
-    async fn delete(&self, run: &RunId, letters: bool) -> Result<Controlled, Fault> {
+    async fn delete(&self, run: &RunId, letters: bool) -> Result<Controlled, StatementError> {
         let family: [Param<'_>; 2] = [&self.tenant.as_str(), &run.as_str()];
         let rows = self.session.query(sql::DELETE_LOCK, &family).await?;
         let ended: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
@@ -482,7 +488,7 @@ impl Desk<'_> {
         Ok(Controlled::Done)
     }
 
-    async fn requeue_dead(&self, task: &TaskId) -> Result<(), Fault> {
+    async fn requeue_dead(&self, task: &TaskId) -> Result<(), StatementError> {
         let (letter, live) = self.letter(task).await?;
         let detached = match letter.fate {
             Fate::Handled => return Err(handled_already(task).into()),
@@ -497,7 +503,7 @@ impl Desk<'_> {
         self.unblock_if_last_held(letter.run.as_ref()).await
     }
 
-    async fn unblock_if_last_held(&self, run: Option<&RunId>) -> Result<(), Fault> {
+    async fn unblock_if_last_held(&self, run: Option<&RunId>) -> Result<(), StatementError> {
         if let Some(run) = run {
             let (tenants, runs) = ([self.tenant.as_str()], [run.as_str()]);
             self.session.query(sql::UNBLOCK_HELD, &[&&tenants[..], &&runs[..]]).await?;
@@ -505,7 +511,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    async fn discard_dead(&self, task: &TaskId, message: Option<&Message>) -> Result<(), Fault> {
+    async fn discard_dead(&self, task: &TaskId, message: Option<&Message>) -> Result<(), StatementError> {
         let (letter, _) = self.letter(task).await?;
         if letter.fate == Fate::Handled {
             return Err(no_letter(task));
@@ -519,10 +525,11 @@ impl Desk<'_> {
         Ok(())
     }
 
-    async fn cancel_task(&self, task: &TaskId) -> Result<(), Fault> {
+    async fn cancel_task(&self, task: &TaskId) -> Result<(), StatementError> {
         let rows = self.session.query(sql::TASK_OWNER, &[&self.tenant.as_str(), &task.as_str()]).await?;
-        let row =
-            rows.first().ok_or_else(|| Fault::from(WorldError::NotFound(format!("open task {task}"))))?;
+        let row = rows
+            .first()
+            .ok_or_else(|| StatementError::from(WorldError::NotFound(format!("open task {task}"))))?;
         let owner = row.get::<_, Option<String>>(0).map(RunId);
         if let Some(run) = &owner {
             self.lock(run).await?;

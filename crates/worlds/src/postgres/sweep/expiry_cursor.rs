@@ -13,13 +13,13 @@ const RESCAN_SHARE: i64 = 50;
 /// scans from the beginning find the rest.
 const MARGIN: i64 = 30_000;
 /// The margin while the index is bloated: every sweep reads past all entries within it.
-const MARGIN_IN_ROT: i64 = 1_000;
+const MARGIN_BLOATED: i64 = 1_000;
 /// A sweep slower than this is scanning mostly dead tuples.
-const IN_ROT: Duration = Duration::from_millis(10);
+const BLOATED: Duration = Duration::from_millis(10);
 
 /// Position up to which expired claims were freed. Dead index entries before it are skipped.
 #[derive(Default)]
-pub struct Watermark {
+pub struct ExpiryCursor {
     looked_to: AtomicI64,
     /// World time of the next scan from the beginning.
     rescan_at: AtomicI64,
@@ -31,7 +31,7 @@ pub struct Watermark {
 /// Shortest pause between two searches for dead workers.
 const JUDGE_EVERY: Duration = Duration::from_millis(200);
 
-impl Watermark {
+impl ExpiryCursor {
     pub fn from(&self) -> i64 {
         self.looked_to.load(Ordering::Acquire)
     }
@@ -53,10 +53,10 @@ impl Watermark {
         }
         let before = self.swept_at.swap(now, Ordering::AcqRel);
         // After the clock was set back, the position is useless.
-        if now >= self.rescan_at.load(Ordering::Acquire) || now + MARGIN_IN_ROT < before {
+        if now >= self.rescan_at.load(Ordering::Acquire) || now + MARGIN_BLOATED < before {
             self.looked_to.store(0, Ordering::Release);
         } else if all {
-            let margin = if took > IN_ROT { MARGIN_IN_ROT } else { MARGIN };
+            let margin = if took > BLOATED { MARGIN_BLOATED } else { MARGIN };
             // The position is the end of the sweep before, so every claim is seen twice.
             let seen = if before == 0 { now } else { now.min(before) };
             self.looked_to.store(seen - margin, Ordering::Release);
@@ -83,11 +83,11 @@ mod tests {
 
     #[test]
     fn sweeps_that_follow_each_other_closely_judge_once() {
-        let watermark = Watermark::default();
-        assert!(watermark.is_time_to_judge());
-        assert!(!watermark.is_time_to_judge());
-        *watermark.judged.lock().unwrap() = Instant::now().checked_sub(JUDGE_EVERY);
-        assert!(watermark.is_time_to_judge());
+        let expiry_cursor = ExpiryCursor::default();
+        assert!(expiry_cursor.is_time_to_judge());
+        assert!(!expiry_cursor.is_time_to_judge());
+        *expiry_cursor.judged.lock().unwrap() = Instant::now().checked_sub(JUDGE_EVERY);
+        assert!(expiry_cursor.is_time_to_judge());
     }
 
     const HOUR: i64 = 3_600_000;
@@ -96,48 +96,48 @@ mod tests {
 
     #[test]
     fn sweeps_begin_before_where_the_last_but_one_ended() {
-        let watermark = Watermark::default();
-        watermark.moved((0, HOUR), true, SHORT);
-        assert_eq!(watermark.from(), HOUR - MARGIN);
-        watermark.moved((watermark.from(), HOUR + 1_000), true, SHORT);
-        assert_eq!(watermark.from(), HOUR - MARGIN, "what was locked is seen once more");
-        watermark.moved((watermark.from(), HOUR + 2_000), true, LONG);
-        assert_eq!(watermark.from(), HOUR + 1_000 - MARGIN_IN_ROT);
-        watermark.moved((watermark.from(), HOUR + 3_000), false, LONG);
-        assert_eq!(watermark.from(), HOUR + 1_000 - MARGIN_IN_ROT, "there was more");
+        let expiry_cursor = ExpiryCursor::default();
+        expiry_cursor.moved((0, HOUR), true, SHORT);
+        assert_eq!(expiry_cursor.from(), HOUR - MARGIN);
+        expiry_cursor.moved((expiry_cursor.from(), HOUR + 1_000), true, SHORT);
+        assert_eq!(expiry_cursor.from(), HOUR - MARGIN, "what was locked is seen once more");
+        expiry_cursor.moved((expiry_cursor.from(), HOUR + 2_000), true, LONG);
+        assert_eq!(expiry_cursor.from(), HOUR + 1_000 - MARGIN_BLOATED);
+        expiry_cursor.moved((expiry_cursor.from(), HOUR + 3_000), false, LONG);
+        assert_eq!(expiry_cursor.from(), HOUR + 1_000 - MARGIN_BLOATED, "there was more");
     }
 
     #[test]
     fn a_clock_that_was_set_back_starts_the_search_anew() {
-        let watermark = Watermark::default();
-        watermark.moved((0, HOUR), true, SHORT);
-        watermark.moved((watermark.from(), 1_000), true, SHORT);
-        assert_eq!(watermark.from(), 0, "what runs out now lies before everything looked for");
+        let expiry_cursor = ExpiryCursor::default();
+        expiry_cursor.moved((0, HOUR), true, SHORT);
+        expiry_cursor.moved((expiry_cursor.from(), 1_000), true, SHORT);
+        assert_eq!(expiry_cursor.from(), 0, "what runs out now lies before everything looked for");
     }
 
     #[test]
     fn a_search_from_the_beginning_comes_again_and_later_when_it_took_long() {
-        let watermark = Watermark::default();
-        watermark.moved((0, HOUR), true, SHORT);
-        watermark.moved((watermark.from(), HOUR + RESCAN - 1), true, LONG);
-        assert_ne!(watermark.from(), 0);
-        watermark.moved((watermark.from(), HOUR + RESCAN), true, SHORT);
-        assert_eq!(watermark.from(), 0);
-        watermark.moved((0, HOUR + RESCAN), true, LONG);
-        watermark.moved((watermark.from(), HOUR + 2 * RESCAN), true, SHORT);
-        assert_ne!(watermark.from(), 0);
-        watermark.moved((watermark.from(), HOUR + RESCAN + 100_000), true, SHORT);
-        assert_eq!(watermark.from(), 0);
+        let expiry_cursor = ExpiryCursor::default();
+        expiry_cursor.moved((0, HOUR), true, SHORT);
+        expiry_cursor.moved((expiry_cursor.from(), HOUR + RESCAN - 1), true, LONG);
+        assert_ne!(expiry_cursor.from(), 0);
+        expiry_cursor.moved((expiry_cursor.from(), HOUR + RESCAN), true, SHORT);
+        assert_eq!(expiry_cursor.from(), 0);
+        expiry_cursor.moved((0, HOUR + RESCAN), true, LONG);
+        expiry_cursor.moved((expiry_cursor.from(), HOUR + 2 * RESCAN), true, SHORT);
+        assert_ne!(expiry_cursor.from(), 0);
+        expiry_cursor.moved((expiry_cursor.from(), HOUR + RESCAN + 100_000), true, SHORT);
+        assert_eq!(expiry_cursor.from(), 0);
     }
 
     #[test]
     fn a_search_that_the_server_gave_up_is_not_made_again_at_once() {
-        let watermark = Watermark::default();
-        watermark.gave_up(HOUR, LONG);
-        assert_eq!(watermark.from(), HOUR - MARGIN);
-        watermark.moved((watermark.from(), HOUR + RESCAN), true, LONG);
-        assert_ne!(watermark.from(), 0);
-        watermark.moved((watermark.from(), HOUR + 100_000), true, LONG);
-        assert_eq!(watermark.from(), 0);
+        let expiry_cursor = ExpiryCursor::default();
+        expiry_cursor.gave_up(HOUR, LONG);
+        assert_eq!(expiry_cursor.from(), HOUR - MARGIN);
+        expiry_cursor.moved((expiry_cursor.from(), HOUR + RESCAN), true, LONG);
+        assert_ne!(expiry_cursor.from(), 0);
+        expiry_cursor.moved((expiry_cursor.from(), HOUR + 100_000), true, LONG);
+        assert_eq!(expiry_cursor.from(), 0);
     }
 }

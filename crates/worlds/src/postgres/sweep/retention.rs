@@ -3,9 +3,9 @@
 use rhythm_engine::world::{WorldError, WorldResult};
 
 use crate::postgres::commit::columns::millis;
-use crate::postgres::connection::errors::Fault;
+use crate::postgres::connection::errors::StatementError;
 use crate::postgres::connection::session::Session;
-use crate::postgres::connection::transactions::Office;
+use crate::postgres::connection::transactions::Transactions;
 use crate::postgres::read::rows::count;
 use crate::postgres::sql;
 
@@ -21,8 +21,8 @@ pub enum Duty {
 const SHORT_WAIT: &str = "SET LOCAL lock_timeout = '500ms'";
 
 /// Creates partitions for this month and the next two. Returns how many.
-pub async fn prepare(office: &Office, now: Option<i64>) -> WorldResult<u64> {
-    let made = office
+pub async fn prepare(transactions: &Transactions, now: Option<i64>) -> WorldResult<u64> {
+    let made = transactions
         .run(move |session| async move {
             let session = session.alone().await?;
             session
@@ -45,15 +45,16 @@ pub async fn prepare(office: &Office, now: Option<i64>) -> WorldResult<u64> {
 /// Deletes runs and tasks that ended longer ago than `keep`: whole months where possible, the rest row by
 /// row.
 pub async fn retain(
-    office: &Office,
+    transactions: &Transactions,
     now: Option<i64>,
     (keep, keep_failed): (rhythm_core::Millis, rhythm_core::Millis),
     limit: usize,
 ) -> WorldResult<u64> {
     let (keep, keep_failed) = (millis(keep), millis(keep_failed));
-    let dropped =
-        office.run(move |session| async move { drop_months(&session, now, keep, keep_failed).await }).await;
-    let rows = office
+    let dropped = transactions
+        .run(move |session| async move { drop_months(&session, now, keep, keep_failed).await })
+        .await;
+    let rows = transactions
         .run(move |session| async move {
             let session = session.alone().await?;
             session
@@ -73,7 +74,12 @@ pub async fn retain(
     Ok(quietly(dropped)? + rows)
 }
 
-async fn drop_months(session: &Session, now: Option<i64>, keep: i64, keep_failed: i64) -> Result<u64, Fault> {
+async fn drop_months(
+    session: &Session,
+    now: Option<i64>,
+    keep: i64,
+    keep_failed: i64,
+) -> Result<u64, StatementError> {
     let session = session.alone().await?;
     session
         .transact(async {
@@ -92,7 +98,7 @@ async fn drop_months(session: &Session, now: Option<i64>, keep: i64, keep_failed
 }
 
 /// Takes a duty until the transaction ends. Returns the time, or `None` if another process has the duty.
-pub async fn take(session: &Session, duty: Duty, now: Option<i64>) -> Result<Option<i64>, Fault> {
+pub async fn take(session: &Session, duty: Duty, now: Option<i64>) -> Result<Option<i64>, StatementError> {
     let rows = session.query(sql::TRY_DUTY, &[&(duty as i64), &now]).await?;
     Ok(rows[0].get::<_, bool>(0).then(|| rows[0].get(1)))
 }

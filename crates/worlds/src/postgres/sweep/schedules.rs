@@ -4,13 +4,13 @@ use rhythm_core::Timestamp;
 use rhythm_engine::world::{Control, Controlled, Hint, NewRun, NewTask, Schedule, WorldError};
 
 use crate::postgres::commit::columns::{RunColumns, TaskColumns, json};
-use crate::postgres::connection::errors::Fault;
+use crate::postgres::connection::errors::StatementError;
 use crate::postgres::connection::pipeline::Pipeline;
-use crate::postgres::operate::control::Desk;
+use crate::postgres::operate::control::Operator;
 use crate::postgres::read::rows::from_json;
 use crate::postgres::sql;
 
-pub async fn control(desk: &Desk<'_>, control: &Control) -> Result<(Controlled, Hint), Fault> {
+pub async fn control(desk: &Operator<'_>, control: &Control) -> Result<(Controlled, Hint), StatementError> {
     let quiet = |done| Ok((done, Hint::default()));
     match control {
         Control::PutSchedule(schedule) => {
@@ -60,11 +60,11 @@ pub async fn control(desk: &Desk<'_>, control: &Control) -> Result<(Controlled, 
     }
 }
 
-fn missing(name: &str) -> Fault {
+fn missing(name: &str) -> StatementError {
     WorldError::NotFound(format!("schedule {name}")).into()
 }
 
-async fn lock(desk: &Desk<'_>, name: &String) -> Result<(Schedule, Timestamp), Fault> {
+async fn lock(desk: &Operator<'_>, name: &String) -> Result<(Schedule, Timestamp), StatementError> {
     let params: &[crate::postgres::connection::reconnecting::Param<'_>] =
         &[&desk.tenant.as_str(), name, &desk.now];
     let rows = desk.session.query(sql::LOCK_SCHEDULE, params).await?;
@@ -72,7 +72,7 @@ async fn lock(desk: &Desk<'_>, name: &String) -> Result<(Schedule, Timestamp), F
     Ok((from_json("schedule", row.get(0))?, Timestamp::from_millis(row.get(1))))
 }
 
-async fn put(desk: &Desk<'_>, schedule: &Schedule) -> Result<(), Fault> {
+async fn put(desk: &Operator<'_>, schedule: &Schedule) -> Result<(), StatementError> {
     let next_at = schedule.next_at.map(Timestamp::millis);
     let params: &[crate::postgres::connection::reconnecting::Param<'_>] =
         &[&desk.tenant.as_str(), &schedule.name, &json(schedule), &schedule.paused, &next_at];
@@ -80,7 +80,7 @@ async fn put(desk: &Desk<'_>, schedule: &Schedule) -> Result<(), Fault> {
     Ok(())
 }
 
-async fn start(desk: &Desk<'_>, runs: &[NewRun], tasks: &[NewTask]) -> Result<(), Fault> {
+async fn start(desk: &Operator<'_>, runs: &[NewRun], tasks: &[NewTask]) -> Result<(), StatementError> {
     let mut pipeline = Pipeline::new(desk.session);
     if !runs.is_empty() {
         let mut columns = RunColumns::default();

@@ -8,20 +8,20 @@ use rhythm_engine::world::{Hint, UpkeepReport, WorldResult};
 use tokio_postgres::Row;
 
 use crate::patience::{BEFORE_EXPIRY, Patience};
-use crate::postgres::claim::timer_cursor::{BEGINNING, Storm};
+use crate::postgres::claim::timer_cursor::{BEGINNING, TimerCursor};
 use crate::postgres::commit::columns::millis;
-use crate::postgres::connection::reconnecting::Link;
-use crate::postgres::connection::wakeups::Hints;
+use crate::postgres::connection::reconnecting::ReconnectingClient;
+use crate::postgres::connection::wakeups::WakeupHints;
 use crate::postgres::read::rows::{count, from_json, time_option};
 use crate::postgres::sql;
 use crate::postgres::sweep::clock::Time;
-use crate::postgres::sweep::expiry_cursor::Watermark;
+use crate::postgres::sweep::expiry_cursor::ExpiryCursor;
 
 /// A sweep that fails after this time was too slow for the server.
 const TOO_LONG: Duration = Duration::from_secs(5);
 
 /// Cached count of ready work. Counting reads past dead tuples, which stay in the index while an old snapshot
-/// is open. When that gets slow, the last count is used for a while (`fronts.rs` does the same for claims).
+/// is open. When that gets slow, the last count is used for a while (`ready_cursor.rs` does the same for claims).
 #[derive(Default)]
 pub struct Ready(Mutex<Option<Count>>);
 
@@ -65,10 +65,10 @@ pub struct Swept {
 }
 
 pub async fn sweep(
-    link: &Link,
+    link: &ReconnectingClient,
     time: &Time,
-    hints: &Hints,
-    (watermark, storm, patience, ready): (&Watermark, &Storm, &Patience, &Ready),
+    hints: &WakeupHints,
+    (expiry_cursor, storm, patience, ready): (&ExpiryCursor, &TimerCursor, &Patience, &Ready),
     (most_runs, most_tasks): (usize, usize),
 ) -> WorldResult<Swept> {
     let injected = time.param();
@@ -82,9 +82,9 @@ pub async fn sweep(
     let half = |count: i64, most: usize| count.min(most as i64 / 2);
     let (runs, tasks) =
         (runs.map(|count| half(count, most_runs)), tasks.map(|count| half(count, most_tasks)));
-    let from = watermark.from();
+    let from = expiry_cursor.from();
     let patient = listened >= BEFORE_EXPIRY;
-    let judges = injected.is_some() || watermark.is_time_to_judge();
+    let judges = injected.is_some() || expiry_cursor.is_time_to_judge();
     let place = if injected.is_some() { BEGINNING } else { storm.from() };
     let params: &[crate::postgres::connection::reconnecting::Param<'_>] = &[
         &injected,
@@ -103,14 +103,14 @@ pub async fn sweep(
     let began = Instant::now();
     let rows = link.query(sql::SWEEP, params).await;
     if rows.is_err() && from == 0 && injected.is_none() && began.elapsed() >= TOO_LONG {
-        watermark.gave_up(link.query(sql::CLOCK, &[]).await?[0].get(0), began.elapsed());
+        expiry_cursor.gave_up(link.query(sql::CLOCK, &[]).await?[0].get(0), began.elapsed());
     }
     let rows = rows?;
     let row = &rows[0];
     let now: i64 = row.get("now");
     let judged_by = if injected.is_some() { now } else { patience.judge(now).min(latest) };
     let took = Duration::from_micros(count(row.get("took")));
-    watermark.moved((from, judged_by), row.get("all_late"), took);
+    expiry_cursor.moved((from, judged_by), row.get("all_late"), took);
     let first = row.get::<_, Option<i64>>("first_due").zip(row.get("first_seq"));
     storm.moved(place, first, row.get::<_, Option<i64>>("next_due").is_some_and(|due| due <= now));
     // A sweep during a timer burst may ready one run only, and counts no further than that.
@@ -138,12 +138,12 @@ fn report(row: &Row) -> UpkeepReport {
     }
 }
 
-pub async fn glance(link: &Link, now: Option<i64>) -> WorldResult<UpkeepReport> {
+pub async fn glance(link: &ReconnectingClient, now: Option<i64>) -> WorldResult<UpkeepReport> {
     Ok(report(&link.query(sql::GLANCE, &[&now]).await?[0]))
 }
 
 pub async fn find_stuck(
-    link: &Link,
+    link: &ReconnectingClient,
     now: Option<i64>,
     (idle, limit): (Millis, usize),
 ) -> WorldResult<UpkeepReport> {
@@ -159,7 +159,7 @@ fn at(rows: &[Row]) -> UpkeepReport {
 }
 
 pub async fn mark_unserved(
-    link: &Link,
+    link: &ReconnectingClient,
     now: Option<i64>,
     (idle, limit): (Millis, usize),
 ) -> WorldResult<UpkeepReport> {
@@ -172,7 +172,11 @@ pub async fn mark_unserved(
     Ok(UpkeepReport { changed: count(rows[0].get("changed")), unserved, ..at(&rows) })
 }
 
-pub async fn due_schedules(link: &Link, now: Option<i64>, limit: usize) -> WorldResult<UpkeepReport> {
+pub async fn due_schedules(
+    link: &ReconnectingClient,
+    now: Option<i64>,
+    limit: usize,
+) -> WorldResult<UpkeepReport> {
     let rows = link.query(sql::DUE_SCHEDULES, &[&now, &(limit as i64)]).await?;
     let mut report = at(&rows);
     report.next_schedule = rows.first().and_then(|row| time_option(row, "later"));

@@ -9,7 +9,7 @@ use rhythm_engine::world::{
 };
 use tokio_postgres::Row;
 
-use crate::postgres::connection::reconnecting::{Link, Param};
+use crate::postgres::connection::reconnecting::{Param, ReconnectingClient};
 use crate::postgres::read::rows::event;
 use crate::postgres::sql;
 
@@ -21,7 +21,7 @@ const BATCH: usize = 200;
 /// Sorts after every run id: no id begins with it.
 const LAST: &str = "\u{10ffff}";
 
-pub async fn list(link: &Link, query: ApprovalQuery) -> WorldResult<Page<ApprovalRow>> {
+pub async fn list(link: &ReconnectingClient, query: ApprovalQuery) -> WorldResult<Page<ApprovalRow>> {
     let mut before = match &query.cursor {
         None => (i64::MAX, LAST.to_owned(), i64::MAX),
         Some(text) => read_cursor(text)?,
@@ -54,7 +54,7 @@ pub async fn list(link: &Link, query: ApprovalQuery) -> WorldResult<Page<Approva
 }
 
 pub async fn approval(
-    link: &Link,
+    link: &ReconnectingClient,
     tenant: &TenantId,
     run: &RunId,
     approval: CommandId,
@@ -63,13 +63,21 @@ pub async fn approval(
     Ok(rows.find(|row| row.approval == approval))
 }
 
-async fn of_run(link: &Link, tenant: &TenantId, run: &RunId) -> WorldResult<Vec<(Key, ApprovalRow)>> {
+async fn of_run(
+    link: &ReconnectingClient,
+    tenant: &TenantId,
+    run: &RunId,
+) -> WorldResult<Vec<(Key, ApprovalRow)>> {
     let rows = link.query(sql::APPROVALS_OF_RUN, &[&tenant.as_str(), &run.as_str()]).await?;
     told(link, tenant, &rows).await
 }
 
 /// Adds the escalations and decisions to created approvals.
-async fn told(link: &Link, tenant: &TenantId, rows: &[Row]) -> WorldResult<Vec<(Key, ApprovalRow)>> {
+async fn told(
+    link: &ReconnectingClient,
+    tenant: &TenantId,
+    rows: &[Row],
+) -> WorldResult<Vec<(Key, ApprovalRow)>> {
     let runs: Vec<&str> = rows.iter().map(|row| row.get("run")).collect();
     if runs.is_empty() {
         return Ok(Vec::new());

@@ -6,14 +6,14 @@ use rhythm_engine::world::{Damage, DamageQuery, Page, Stored, WorldError, WorldR
 use tokio_postgres::Row;
 
 use crate::blob_codec::unpack;
-use crate::postgres::connection::reconnecting::Link;
+use crate::postgres::connection::reconnecting::ReconnectingClient;
 use crate::postgres::read::rows::small;
 use crate::postgres::sql;
 
 /// Describes the damage of a row, if there is any.
 type Check = fn(&Row) -> Option<String>;
 
-pub async fn damage(link: &Link, query: &DamageQuery) -> WorldResult<Page<Damage>> {
+pub async fn damage(link: &ReconnectingClient, query: &DamageQuery) -> WorldResult<Page<Damage>> {
     let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
     let bad = |text: &str| WorldError::Invalid(format!("not a cursor: {text}"));
     let cursor = query.cursor.as_deref();

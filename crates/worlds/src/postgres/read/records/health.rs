@@ -2,7 +2,7 @@
 
 use rhythm_engine::world::{Health, WorldResult};
 
-use crate::postgres::connection::reconnecting::Link;
+use crate::postgres::connection::reconnecting::ReconnectingClient;
 use crate::postgres::read::rows::count;
 use crate::postgres::schema;
 use crate::postgres::sql;
@@ -10,7 +10,7 @@ use crate::postgres::sql;
 /// Age in seconds from which an open snapshot is reported, because it keeps dead tuples in all tables.
 const OLD_SNAPSHOT_SECS: i64 = 600;
 
-pub async fn health(link: &Link) -> WorldResult<Health> {
+pub async fn health(link: &ReconnectingClient) -> WorldResult<Health> {
     let rows = link.query(sql::HEALTH, &[]).await?;
     let row = &rows[0];
     let mut findings = Vec::new();

@@ -14,7 +14,7 @@ use tokio_postgres::Row;
 
 use crate::postgres::commit::columns::number;
 use crate::postgres::connection::errors::damaged;
-use crate::postgres::connection::reconnecting::{Link, Param};
+use crate::postgres::connection::reconnecting::{Param, ReconnectingClient};
 use crate::postgres::read::rows::{
     awaiting, blocked, count, event, failure_option, from_json, options, payload, small, state_number,
     task_summary, time, time_option, workflow_kind,
@@ -47,7 +47,7 @@ fn page<T>(
     })
 }
 
-pub async fn runs(link: &Link, query: RunQuery) -> WorldResult<Page<RunSummary>> {
+pub async fn runs(link: &ReconnectingClient, query: RunQuery) -> WorldResult<Page<RunSummary>> {
     let (tag, value) = query.tag.unzip();
     let params: &[Param<'_>] = &[
         &query.tenant.as_str(),
@@ -91,7 +91,7 @@ pub fn run_summary(row: &Row) -> WorldResult<RunSummary> {
     })
 }
 
-pub async fn history(link: &Link, query: HistoryQuery) -> WorldResult<Vec<Event>> {
+pub async fn history(link: &ReconnectingClient, query: HistoryQuery) -> WorldResult<Vec<Event>> {
     let params: &[Param<'_>] = &[
         &query.tenant.as_str(),
         &query.run.as_str(),
@@ -101,7 +101,11 @@ pub async fn history(link: &Link, query: HistoryQuery) -> WorldResult<Vec<Event>
     link.query(sql::HISTORY, params).await?.iter().map(event).collect()
 }
 
-pub async fn attempts(link: &Link, tenant: &TenantId, run: &RunId) -> WorldResult<Vec<AttemptRow>> {
+pub async fn attempts(
+    link: &ReconnectingClient,
+    tenant: &TenantId,
+    run: &RunId,
+) -> WorldResult<Vec<AttemptRow>> {
     let rows = link.query(sql::ATTEMPTS, &[&tenant.as_str(), &run.as_str()]).await?;
     let read = |row: &Row| {
         Ok(AttemptRow {
@@ -117,7 +121,7 @@ pub async fn attempts(link: &Link, tenant: &TenantId, run: &RunId) -> WorldResul
     rows.iter().map(read).collect()
 }
 
-pub async fn tasks(link: &Link, query: TaskQuery) -> WorldResult<Page<TaskSummary>> {
+pub async fn tasks(link: &ReconnectingClient, query: TaskQuery) -> WorldResult<Page<TaskSummary>> {
     let params: &[Param<'_>] = &[
         &query.tenant.as_str(),
         &before(query.cursor.as_deref())?,
@@ -129,12 +133,16 @@ pub async fn tasks(link: &Link, query: TaskQuery) -> WorldResult<Page<TaskSummar
     page(&link.query(sql::LIST_TASKS, params).await?, query.limit, "seq", task_summary)
 }
 
-pub async fn task(link: &Link, tenant: &TenantId, task: &TaskId) -> WorldResult<Option<TaskSummary>> {
+pub async fn task(
+    link: &ReconnectingClient,
+    tenant: &TenantId,
+    task: &TaskId,
+) -> WorldResult<Option<TaskSummary>> {
     let rows = link.query(sql::READ_TASK, &[&tenant.as_str(), &task.as_str()]).await?;
     rows.first().map(task_summary).transpose()
 }
 
-pub async fn dead(link: &Link, query: DeadQuery) -> WorldResult<Page<DeadLetter>> {
+pub async fn dead(link: &ReconnectingClient, query: DeadQuery) -> WorldResult<Page<DeadLetter>> {
     let params: &[Param<'_>] = &[
         &query.tenant.as_str(),
         &before(query.cursor.as_deref())?,
@@ -191,7 +199,11 @@ pub fn dead_letter(row: &Row) -> WorldResult<DeadLetter> {
     })
 }
 
-pub async fn workers(link: &Link, now: Option<i64>, tenant: &TenantId) -> WorldResult<Vec<WorkerRow>> {
+pub async fn workers(
+    link: &ReconnectingClient,
+    now: Option<i64>,
+    tenant: &TenantId,
+) -> WorldResult<Vec<WorkerRow>> {
     let read = |row: &Row| {
         Ok(WorkerRow {
             card: from_json("worker card", row.get("card"))?,
@@ -204,7 +216,11 @@ pub async fn workers(link: &Link, now: Option<i64>, tenant: &TenantId) -> WorldR
     link.query(sql::WORKERS, &[&tenant.as_str(), &now]).await?.iter().map(read).collect()
 }
 
-pub async fn queues(link: &Link, now: Option<i64>, tenant: &TenantId) -> WorldResult<Vec<QueueRow>> {
+pub async fn queues(
+    link: &ReconnectingClient,
+    now: Option<i64>,
+    tenant: &TenantId,
+) -> WorldResult<Vec<QueueRow>> {
     let read = |row: &Row| QueueRow {
         name: row.get("name"),
         paused: row.get("paused"),
@@ -218,7 +234,11 @@ pub async fn queues(link: &Link, now: Option<i64>, tenant: &TenantId) -> WorldRe
     Ok(link.query(sql::QUEUES, &[&tenant.as_str(), &now]).await?.iter().map(read).collect())
 }
 
-pub async fn ready_work(link: &Link, now: Option<i64>, tenant: &TenantId) -> WorldResult<Vec<ReadyWork>> {
+pub async fn ready_work(
+    link: &ReconnectingClient,
+    now: Option<i64>,
+    tenant: &TenantId,
+) -> WorldResult<Vec<ReadyWork>> {
     let read = |row: &Row| {
         let need = match row.get::<_, Option<String>>("kind") {
             Some(kind) => Need::Run { kind: workflow_kind(&kind)?, workflow: row.get("name") },
@@ -232,17 +252,17 @@ pub async fn ready_work(link: &Link, now: Option<i64>, tenant: &TenantId) -> Wor
     Ok(work)
 }
 
-pub async fn schedules(link: &Link, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
+pub async fn schedules(link: &ReconnectingClient, tenant: &TenantId) -> WorldResult<Vec<Schedule>> {
     let rows = link.query(sql::SCHEDULES, &[&tenant.as_str()]).await?;
     rows.iter().map(|row| from_json("schedule", row.get(0))).collect()
 }
 
-pub async fn node_types(link: &Link, tenant: &TenantId) -> WorldResult<Vec<NodeType>> {
+pub async fn node_types(link: &ReconnectingClient, tenant: &TenantId) -> WorldResult<Vec<NodeType>> {
     let rows = link.query(sql::NODE_TYPES, &[&tenant.as_str()]).await?;
     rows.iter().map(|row| from_json("node type", row.get(0))).collect()
 }
 
-pub async fn workflows(link: &Link, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>> {
+pub async fn workflows(link: &ReconnectingClient, tenant: &TenantId) -> WorldResult<Vec<WorkflowRow>> {
     let read = |row: &Row| {
         Ok(WorkflowRow {
             workflow: row.get("workflow"),
@@ -257,7 +277,11 @@ pub async fn workflows(link: &Link, tenant: &TenantId) -> WorldResult<Vec<Workfl
     link.query(sql::WORKFLOWS, &[&tenant.as_str()]).await?.iter().map(read).collect()
 }
 
-pub async fn versions(link: &Link, tenant: &TenantId, workflow: &str) -> WorldResult<Vec<VersionRow>> {
+pub async fn versions(
+    link: &ReconnectingClient,
+    tenant: &TenantId,
+    workflow: &str,
+) -> WorldResult<Vec<VersionRow>> {
     let read = |row: &Row| {
         Ok(VersionRow {
             number: count(row.get("version_number")),

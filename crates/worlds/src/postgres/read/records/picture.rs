@@ -4,7 +4,7 @@ use rhythm_core::{CommandId, RunId, TenantId};
 use rhythm_engine::world::{Picture, TimerRow, WorldResult};
 use tokio_postgres::Row;
 
-use crate::postgres::connection::reconnecting::{Link, Param};
+use crate::postgres::connection::reconnecting::{Param, ReconnectingClient};
 use crate::postgres::read::records::lists::{dead_letter, run_summary};
 use crate::postgres::read::rows::{
     count, failure_option, from_json, message, payload, payload_option, run_row, task_summary, time,
@@ -12,7 +12,11 @@ use crate::postgres::read::rows::{
 };
 use crate::postgres::sql;
 
-pub async fn picture(link: &Link, tenant: &TenantId, run: &RunId) -> WorldResult<Option<Picture>> {
+pub async fn picture(
+    link: &ReconnectingClient,
+    tenant: &TenantId,
+    run: &RunId,
+) -> WorldResult<Option<Picture>> {
     let key: &[Param<'_>] = &[&tenant.as_str(), &run.as_str()];
     let rows = link.query(sql::READ_RUN, key).await?;
     let Some(row) = rows.first() else { return Ok(None) };
