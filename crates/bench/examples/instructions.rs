@@ -16,7 +16,7 @@ use rhythm_core::{
 use rhythm_engine::config::Config;
 use rhythm_engine::drive::HostClock;
 use rhythm_engine::memory::MemoryWorld;
-use rhythm_engine::plan::{Folding, Planned};
+use rhythm_engine::plan::{Built, CommitBuilder};
 use rhythm_engine::process::Process;
 use rhythm_engine::programs::Programs;
 use rhythm_engine::time::WorldTime;
@@ -77,7 +77,7 @@ impl Between {
     }
 
     fn plan(&self) -> CommitItem {
-        let folding = Folding {
+        let folding = CommitBuilder {
             program: &self.flow,
             row: &self.row,
             fence: Fence::Fused,
@@ -89,7 +89,7 @@ impl Between {
             is_long: &|| false,
         };
         match folding.plan(&mut |_| true) {
-            Planned::Commit(plan) => plan.item,
+            Built::Commit(plan) => plan.item,
             _ => panic!("it can be stepped"),
         }
     }

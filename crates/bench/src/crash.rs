@@ -6,9 +6,9 @@ use serde_json::json;
 
 use crate::BenchError;
 use crate::flows::STEPS;
-use crate::ground::Ground;
 use crate::processes::Team;
 use crate::report::{Measured, object};
+use crate::scratch_db::Ground;
 use crate::throughput::Load;
 
 pub async fn measure(ground: &Ground, load: &Load) -> Result<Measured, BenchError> {

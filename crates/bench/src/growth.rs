@@ -12,12 +12,12 @@ use serde_json::{Map, Value, json};
 
 use crate::figures::{Samples, ratio};
 use crate::flows::{FINISHED, SLEEPING, Script};
-use crate::ground::Ground;
 use crate::in_process::{InProcess, client};
 use crate::progress::Progress;
 use crate::report::{Measured, object};
+use crate::scratch_db::Ground;
 use crate::throughput::{self, Load};
-use crate::{BenchError, ground, handler};
+use crate::{BenchError, handler, scratch_db};
 
 const SAMPLES: usize = 200;
 /// Each state is measured so often, in turn with an empty database: machines are not equally fast for minutes. The middle one counts.
@@ -44,7 +44,7 @@ pub async fn measure(
 ) -> Result<Vec<Measured>, BenchError> {
     let world = &ground.open().await?;
     // What fills it and what is measured share a tenant: every index a claim reads begins with it.
-    let tenant = &ground::fresh_tenant();
+    let tenant = &scratch_db::fresh_tenant();
     // A database only ever gets fuller.
     let mut goals = growth.finished.clone();
     goals.sort_unstable();
@@ -81,7 +81,7 @@ async fn in_turn(
     empty: Option<&Arc<dyn World>>,
     load: &Load,
 ) -> Result<(Measured, Option<f64>), BenchError> {
-    let nobody = ground::fresh_tenant();
+    let nobody = scratch_db::fresh_tenant();
     let (mut rounds, mut beside) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         if let Some(empty) = empty {
@@ -123,7 +123,7 @@ async fn calls(
 ) -> Result<Map<String, Value>, BenchError> {
     let here = Caller::new(world, tenant.clone()).await?;
     let there = match empty {
-        Some(empty) => Some(Caller::new(empty, ground::fresh_tenant()).await?),
+        Some(empty) => Some(Caller::new(empty, scratch_db::fresh_tenant()).await?),
         None => None,
     };
     let mut figures = Map::new();

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use crate::BenchError;
 use crate::database;
-use crate::ground::{Ground, fresh_tenant};
 use crate::processes::OwnProcess;
 use crate::report::{Measured, object};
+use crate::scratch_db::{Ground, fresh_tenant};
 use crate::wait::{Look, until};
 
 /// Watches a worker such as an operator would start. `settle` is what it gets before: the server's counters lag by up to

@@ -8,19 +8,19 @@ use rhythm_core::{Actor, TenantId, WorkerId};
 use rhythm_engine::client::Client;
 use rhythm_engine::config::Config;
 use rhythm_engine::drive::{Driver, HostClock, Stopper};
-use rhythm_engine::meter::Written;
-use rhythm_engine::nearby::Nearby;
+use rhythm_engine::local_worker::LocalWorker;
 use rhythm_engine::process::Process;
 use rhythm_engine::programs::Programs;
 use rhythm_engine::time::WorldTime;
 use rhythm_engine::worker::{Handlers, Worker};
 use rhythm_engine::world::World;
+use rhythm_engine::write_stats::Written;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 
 use crate::handler::{self, Noop, Pass};
 use crate::wait::{Look, until};
-use crate::{BenchError, ground};
+use crate::{BenchError, scratch_db};
 
 /// How long running attempts may take to finish when a worker stops.
 pub const PATIENCE: Duration = Duration::from_secs(10);
@@ -39,7 +39,7 @@ pub type Entries = UnboundedReceiver<Instant>;
 impl InProcess {
     /// On a tenant of its own.
     pub async fn start(world: &Arc<dyn World>, concurrency: u32) -> Result<Self, BenchError> {
-        Self::of(world, ground::fresh_tenant(), concurrency).await
+        Self::of(world, scratch_db::fresh_tenant(), concurrency).await
     }
 
     /// On a tenant that may have been there before.
@@ -51,7 +51,7 @@ impl InProcess {
     pub async fn watched(world: &Arc<dyn World>, concurrency: u32) -> Result<(Self, Entries), BenchError> {
         let (entries, entered) = unbounded_channel();
         let noop = Noop { entries: Some(entries), ..Noop::default() };
-        Ok((Self::with(world, ground::fresh_tenant(), concurrency, noop).await?, entered))
+        Ok((Self::with(world, scratch_db::fresh_tenant(), concurrency, noop).await?, entered))
     }
 
     async fn with(
@@ -64,7 +64,7 @@ impl InProcess {
         let (process, driver) = assemble(world.clone(), tenant.clone(), concurrency, noop);
         // What is measured is a worker that is there, not its coming up.
         driver.announce().await?;
-        let (nearby, stopper) = (Arc::<Nearby>::default(), driver.stopper());
+        let (nearby, stopper) = (Arc::<LocalWorker>::default(), driver.stopper());
         nearby.move_in(&driver);
         let driver = tokio::spawn(async move {
             if let Err(error) = driver.run(PATIENCE).await {
@@ -125,7 +125,7 @@ pub fn assemble(
     let mut handlers = Handlers::default();
     handlers.add(handler::PASS, Arc::new(Pass(noop.clone())));
     handlers.add(handler::NAME, Arc::new(noop));
-    let id = WorkerId::new(ground::fresh_name());
+    let id = WorkerId::new(scratch_db::fresh_name());
     let config = Config { tenant, concurrency: concurrency as usize, ..Config::new(id) };
     let time = WorldTime::new(Arc::new(HostClock::default()));
     let process = Arc::new(Process::new(world, config, Programs::default(), time));

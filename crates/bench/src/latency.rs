@@ -12,8 +12,8 @@ use crate::check::lost_runs;
 use crate::figures::Samples;
 use crate::flows::STEPS;
 use crate::in_process::{InProcess, client};
-use crate::probe::{entered, start_latency};
 use crate::report::{Measured, object};
+use crate::single_run::{entered, start_latency};
 
 /// Long enough for a worker to have nothing to do again.
 const PAUSE: Duration = Duration::from_millis(10);

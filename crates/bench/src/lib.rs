@@ -1,6 +1,7 @@
 //! The workloads behind `rhythm bench`. Each measurement stands beside the raw limit of its database, taken in the same
 //! run: a figure means something only beside it. `docs/guide/benchmarks.md` says what each workload measures.
 
+mod bloat;
 mod check;
 mod crash;
 mod database;
@@ -9,7 +10,6 @@ mod fanout;
 mod figures;
 mod flows;
 mod graphs;
-mod ground;
 mod growth;
 mod handler;
 mod idle;
@@ -18,13 +18,13 @@ mod latency;
 mod machine;
 mod many;
 mod markdown;
-mod probe;
 mod processes;
 mod progress;
 mod raw;
 mod report;
-mod rot;
+mod scratch_db;
 mod server;
+mod single_run;
 mod throughput;
 mod timers;
 mod wait;
@@ -32,10 +32,10 @@ mod workload;
 
 pub use error::BenchError;
 pub use graphs::Shapes;
-pub use ground::Ground;
 pub use markdown::{Peer, read_peers, table};
 pub use processes::{WorkerOrders, serve};
 pub use progress::Progress;
 pub use report::{Measured, Report};
+pub use scratch_db::Ground;
 pub use throughput::Load;
 pub use workload::{Bench, Workload};

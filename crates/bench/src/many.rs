@@ -8,10 +8,10 @@ use serde_json::json;
 
 use crate::BenchError;
 use crate::flows::STEPS;
-use crate::ground::Ground;
 use crate::processes::Team;
 use crate::progress::Progress;
 use crate::report::Measured;
+use crate::scratch_db::Ground;
 use crate::throughput::Load;
 
 /// Every number of processes is measured so often, one after the other and all again: machines are not equally fast for minutes. The

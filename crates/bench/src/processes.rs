@@ -13,9 +13,9 @@ use tempfile::TempDir;
 
 use crate::BenchError;
 use crate::check::has_open_runs;
-use crate::ground::{Ground, fresh_tenant};
 use crate::handler::{Noop, Tally};
 use crate::in_process::{PATIENCE, assemble, client};
+use crate::scratch_db::{Ground, fresh_tenant};
 use crate::wait::{Look, until};
 
 /// System time is told in ticks of a hundredth of a second.

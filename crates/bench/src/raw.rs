@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::BenchError;
 use crate::figures::Samples;
-use crate::ground::Ground;
+use crate::scratch_db::Ground;
 
 const BATCH: usize = 100;
 /// What a snapshot, a history row's data and a task's input have in W1, in bytes; a test compares.

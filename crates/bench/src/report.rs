@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::figures::ratio;
-use crate::ground::Ground;
 use crate::raw::RawLimit;
+use crate::scratch_db::Ground;
 
 /// One measurement on one world. Keys that do not apply are null.
 #[derive(Clone, Debug, Serialize, Deserialize)]

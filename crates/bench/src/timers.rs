@@ -11,11 +11,11 @@ use crate::BenchError;
 use crate::check::lost_runs;
 use crate::figures::{Samples, ratio};
 use crate::flows::{DUE, FINISHED, STEPS};
-use crate::ground::Ground;
 use crate::in_process::{Entries, InProcess};
-use crate::probe::start_latency;
 use crate::progress::Progress;
 use crate::report::{Measured, object};
+use crate::scratch_db::Ground;
+use crate::single_run::start_latency;
 use crate::wait::{Look, until};
 
 const CONCURRENCY: u32 = 100;

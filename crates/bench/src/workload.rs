@@ -6,12 +6,12 @@ use serde_json::json;
 
 use crate::figures::ratio;
 use crate::graphs::{self, Shapes};
-use crate::ground::{Ground, fresh_tenant};
 use crate::growth::{self, Growth};
 use crate::progress::Progress;
 use crate::report::{Measured, Report};
+use crate::scratch_db::{Ground, fresh_tenant};
 use crate::throughput::{self, Load};
-use crate::{BenchError, crash, fanout, idle, latency, many, raw, rot, timers};
+use crate::{BenchError, bloat, crash, fanout, idle, latency, many, raw, timers};
 
 /// What to measure, with its sizes.
 #[derive(Clone, Debug)]
@@ -156,7 +156,7 @@ impl Workload {
                 return growth::measure(ground, load, &growth, progress).await;
             }
             Self::Rot { load, seconds: lasting } => {
-                rot::measure(ground, load, seconds(lasting), progress).await?
+                bloat::measure(ground, load, seconds(lasting), progress).await?
             }
             Self::Timers { timers, lead } => {
                 let lead = lead.as_ref().map(seconds);

@@ -15,7 +15,7 @@ mod progress;
 mod scratch;
 mod session;
 mod times;
-mod unified;
+mod unified_diff;
 mod workflow_files;
 
 use std::process::ExitCode;

@@ -31,7 +31,7 @@ fn numbered_codes(source: &str) -> impl Iterator<Item = String> + '_ {
 /// Files with lines such as `pub const TIMEOUT: &str = "TIMEOUT";`: what tasks, programs and requests fail with.
 const FAILURES: [&str; 4] = [
     "crates/core/src/failure.rs",
-    "crates/flow/src/thrown.rs",
+    "crates/flow/src/runtime_error.rs",
     "crates/http/src/codes.rs",
     "crates/sandbox/src/codes.rs",
 ];

@@ -128,7 +128,7 @@ pub async fn a_live_process_keeps_its_claims(stage: &dyn Stage) {
 pub async fn a_silent_worker_is_given_up(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let silent = play.another("silent").await;
-    let promise = WorkerCard { silence: secs(30), ..card("silent") };
+    let promise = WorkerRegistration { silence: secs(30), ..card("silent") };
     silent.world.extend(Extend { card: promise, ..silent.beat_request(vec![]) }).await.unwrap();
     let run = play.start("r").await;
     let id = play.queue(new_task("t")).await;
@@ -180,7 +180,7 @@ pub async fn a_reader_sees_that_a_process_is_gone(stage: &dyn Stage) {
 
 pub async fn a_reader_sees_that_a_worker_is_silent(stage: &dyn Stage) {
     let play = Play::on(stage).await;
-    let promise = WorkerCard { silence: secs(30), ..card("w1") };
+    let promise = WorkerRegistration { silence: secs(30), ..card("w1") };
     play.world.extend(Extend { card: promise, ..play.beat_request(vec![]) }).await.unwrap();
     let live = async || play.world.workers(&play.tenant).await.unwrap()[0].live;
     stage.clock().advance(secs(30));
@@ -194,7 +194,7 @@ pub async fn a_worker_is_listed_while_it_is_there(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let started_at = play.now().await;
     stage.clock().advance(secs(7));
-    let grown = WorkerCard { queues: vec!["mail".to_owned()], concurrency: 9, ..card("w1") };
+    let grown = WorkerRegistration { queues: vec!["mail".to_owned()], concurrency: 9, ..card("w1") };
     let request = Extend { card: grown.clone(), running: 3, ..play.beat_request(vec![]) };
     play.world.extend(request).await.unwrap();
     let workers = play.world.workers(&play.tenant).await.unwrap();

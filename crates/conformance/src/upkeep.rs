@@ -287,7 +287,7 @@ pub async fn ready_runs_nobody_can_step_are_marked(stage: &dyn Stage) {
         ..new_run(id)
     };
     play.create(vec![code("served", "orders"), code("unserved", "bills"), new_run("drill")]).await;
-    let worker = WorkerCard { workflows: vec!["orders".to_owned()], ..card("w1") };
+    let worker = WorkerRegistration { workflows: vec!["orders".to_owned()], ..card("w1") };
     play.world.extend(Extend { card: worker.clone(), ..play.beat_request(vec![]) }).await.unwrap();
     let marked = async |id: &str| play.picture(&id.into()).await.summary.blocked.map(|blocked| blocked.code);
     let mark = async || play.upkeep(Upkeep::MarkUnserved { idle: secs(10), limit: 100 }).await;
@@ -301,7 +301,7 @@ pub async fn ready_runs_nobody_can_step_are_marked(stage: &dyn Stage) {
     assert_eq!(play.world.list_runs(query).await.unwrap().rows.len(), 1);
 
     let workflows = vec!["orders".to_owned(), "bills".to_owned()];
-    let card = WorkerCard { workflows: workflows.clone(), ..worker };
+    let card = WorkerRegistration { workflows: workflows.clone(), ..worker };
     play.world.extend(Extend { card, ..play.beat_request(vec![]) }).await.unwrap();
     mark().await;
     assert_eq!(marked("unserved").await, None);
@@ -311,7 +311,8 @@ pub async fn ready_runs_nobody_can_step_are_marked(stage: &dyn Stage) {
 
 pub async fn runs_with_a_task_nobody_can_do_are_marked(stage: &dyn Stage) {
     let play = Play::on(stage).await;
-    let able = WorkerCard { tasks: vec!["known".into()], queues: vec!["default".into()], ..card("w1") };
+    let able =
+        WorkerRegistration { tasks: vec!["known".into()], queues: vec!["default".into()], ..card("w1") };
     play.world.extend(Extend { card: able.clone(), ..play.beat_request(vec![]) }).await.unwrap();
     for (run, name, queue) in
         [("served", "known", "default"), ("misspelt", "knwon", "default"), ("elsewhere", "known", "far")]
@@ -345,7 +346,7 @@ pub async fn runs_with_a_task_nobody_can_do_are_marked(stage: &dyn Stage) {
     // A pause is a reason of its own, and a new handler helps.
     play.order(Control::PauseQueue { queue: "far".to_owned() }).await;
     let tasks = vec!["known".to_owned(), "knwon".to_owned()];
-    let card = WorkerCard { tasks, ..able };
+    let card = WorkerRegistration { tasks, ..able };
     play.world.extend(Extend { card, ..play.beat_request(vec![]) }).await.unwrap();
     let healed = mark().await;
     assert_eq!((healed.changed, healed.unserved), (2, vec![]));

@@ -18,9 +18,9 @@ pub mod message;
 pub mod payload;
 pub mod program;
 pub mod refers;
-pub mod refold;
 pub mod retry;
 pub mod run;
+pub mod state_at_event;
 pub mod task;
 pub mod time;
 

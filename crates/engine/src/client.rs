@@ -1,11 +1,11 @@
 //! Requests of programs and users: start, signal, cancel, decide, pause, retry, dead letters, schedules. A
 //! call that names a key or id can be repeated safely when its answer was lost.
 
-mod compensating;
-mod deciding;
-mod recovery;
-mod registration;
-mod replaying;
+mod compensate;
+mod decide_approval;
+mod register;
+mod retry_node;
+mod retry_run;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,15 +20,15 @@ use rhythm_core::{
 use crate::definitions::{ReadProgram, graph};
 use crate::error::EngineError;
 use crate::inputs::Schemas;
-use crate::nearby::Nearby;
+use crate::local_worker::LocalWorker;
 use crate::worker::MAX_PAYLOAD_BYTES;
 use crate::world::*;
 
-pub use compensating::TakingBack;
-pub use deciding::{Decide, Decision, Identity};
-pub use recovery::RetryRun;
-pub use registration::Rescheduled;
-pub use replaying::RetryNode;
+pub use compensate::TakingBack;
+pub use decide_approval::{Decide, Decision, Identity};
+pub use register::Rescheduled;
+pub use retry_node::RetryNode;
+pub use retry_run::RetryRun;
 
 /// A handle for callers. Cheap to clone.
 #[derive(Clone)]
@@ -38,7 +38,7 @@ pub struct Client {
     actor: Actor,
     ids: Ids,
     schemas: Arc<Schemas>,
-    nearby: Arc<Nearby>,
+    nearby: Arc<LocalWorker>,
     programs: ReadProgram,
 }
 
@@ -114,7 +114,7 @@ impl Client {
     }
 
     /// Returns this client connected to the worker of the same process.
-    pub fn beside(self, nearby: Arc<Nearby>) -> Self {
+    pub fn beside(self, nearby: Arc<LocalWorker>) -> Self {
         Self { nearby, ..self }
     }
 

@@ -2,9 +2,9 @@
 //! that runs until it is stopped. The driver does all of this through its [`Host`], with `biased` selects, so
 //! that the simulator can replay it. The functions that wait for a client use tokio directly.
 
-mod line;
-mod pace;
 mod patch;
+mod rate_limit;
+mod result_batcher;
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -15,9 +15,9 @@ use rhythm_core::failure::codes;
 use rhythm_core::{Failure, Millis, Payload, RunId, TaskId, TenantId};
 use tokio::sync::{Notify, mpsc, watch};
 
-use self::line::{Line, runs_of};
-use self::pace::Pace;
 pub use self::patch::{Sent, patch_run};
+use self::rate_limit::TokenBucket;
+use self::result_batcher::{ResultBatcher, runs_of};
 use crate::client::{Client, Decide};
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -33,9 +33,9 @@ const WATCH_EVERY: Millis = Millis(100);
 /// The shortest pause between two sweeps while timers fall due all the time.
 const MIN_SWEEP_PAUSE: Millis = Millis(10);
 /// Interval of sweeps while more is due than one sweep takes.
-const SWEEP_IN_STORM: Millis = Millis(50);
+const SWEEP_IN_BURST: Millis = Millis(50);
 /// Number of batch positions among which processes that collide on the same due timers spread.
-const CROWD: u64 = 7;
+const CONTENTION_SLOTS: u64 = 7;
 /// Pause between claims while attempts that may crash their worker are tried one by one.
 const SUSPECT_PAUSE: Millis = Millis(100);
 
@@ -86,12 +86,12 @@ pub struct Driver {
 
 /// State of a timer burst: more timers are due than one sweep takes.
 #[derive(Default)]
-struct Storm {
+struct TimerBurst {
     /// Number of first due timers left to other processes: those that collided move apart.
     skip: usize,
     /// Whether at least a quarter of a batch of due timers could be woken up without a claim.
     wakes_much: bool,
-    pace: Pace,
+    pace: TokenBucket,
 }
 
 /// An attempt under way.
@@ -263,7 +263,7 @@ impl Driver {
 
     async fn upkeep_loop(self: Arc<Self>) {
         let mut backoff = Backoff::new(&*self.host);
-        let mut storm = Storm::default();
+        let mut storm = TimerBurst::default();
         let mut calm_until = 0;
         loop {
             if self.own_millis() < calm_until && self.wake_short().await {
@@ -284,9 +284,9 @@ impl Driver {
                         self.resend().await;
                     }
                     let pause = match kept.more {
-                        true => self.weather(&mut storm).await,
+                        true => self.drain_timer_burst(&mut storm).await,
                         false => {
-                            storm = Storm::default();
+                            storm = TimerBurst::default();
                             calm_until = began.saturating_add(self.process.config.poll.as_u64());
                             Some(self.next_pause())
                         }
@@ -335,8 +335,8 @@ impl Driver {
     /// Drains a timer burst: wakes up and commits one batch of runs after the other, at a limited rate, so
     /// that other work gets time in between. Returns regularly for a sweep, which handles everything else,
     /// with the pause before it; `None` if the world failed.
-    async fn weather(self: &Arc<Self>, storm: &mut Storm) -> Option<Millis> {
-        let until = self.own_millis().saturating_add(SWEEP_IN_STORM.as_u64());
+    async fn drain_timer_burst(self: &Arc<Self>, storm: &mut TimerBurst) -> Option<Millis> {
+        let until = self.own_millis().saturating_add(SWEEP_IN_BURST.as_u64());
         storm.pace.go_on(self.own_millis());
         storm.wakes_much = false;
         // Colliding processes have moved apart by now. Halving brings this one back to the oldest timers
@@ -356,9 +356,9 @@ impl Driver {
                 return None;
             }
             storm.wakes_much = woken.runs * 4 >= line;
-            let short = self.process.world.storm_line();
+            let short = self.process.world.timer_batch_size();
             if woken.stale * 2 > woken.runs {
-                storm.skip = short * self.host.spread(CROWD) as usize;
+                storm.skip = short * self.host.spread(CONTENTION_SLOTS) as usize;
             } else if !storm.wakes_much {
                 storm.skip = 0;
             }
@@ -468,7 +468,7 @@ impl Driver {
         let mut inbox = self.inbox.lock().await;
         let sizes = self.process.config.results;
         let mut fresh = Vec::with_capacity(sizes.most);
-        let mut line = Line::new(sizes);
+        let mut line = ResultBatcher::new(sizes);
         let mut under_way = FuturesUnordered::new();
         loop {
             while let Some(batch) = line.next(self.worker.running()) {

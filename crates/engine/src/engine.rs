@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rhythm_core::message::{Actor, Message, MessageBody, Start, TimerFired};
 use rhythm_core::{Blobs, Blocked, BlockedCode, CommandId, MessageId, Millis, RunId, TenantId, Timestamp};
 
-use crate::breath::Breath;
-use crate::plan::{FOLD_AT_MOST, Folding, Planned};
-use crate::process::{Aftermath, Process, Settled};
+use crate::plan::{Built, CommitBuilder, FOLD_AT_MOST};
+use crate::process::{PendingItem, Process, Settled};
 use crate::programs::Lookup;
 use crate::upkeep::warn;
 use crate::worker::{Attempt, Slots, Turns, Worker};
 use crate::world::*;
+use crate::yield_budget::YieldBudget;
 
 /// After this number of claims without a commit, a run is assumed to crash its engines.
 const MAX_RUN_DELIVERIES: u32 = 5;
@@ -60,7 +60,7 @@ fn without_version(released: &ReleasedRun) -> Option<(RunId, String)> {
 }
 
 enum Verdict {
-    Commit(Box<(CommitItem, Aftermath)>),
+    Commit(Box<(CommitItem, PendingItem)>),
     Release(ReleasedRun),
 }
 
@@ -112,7 +112,7 @@ impl Engine {
         process.time.observe(found.at, asked);
         let mut slots = self.worker.slots_for_new();
         let mut commits = Vec::new();
-        let mut breath = Breath::new(&process.time);
+        let mut breath = YieldBudget::new(&process.time);
         for DueRun { run, timer } in found.runs.into_iter().filter(|due| process.config.serves(&due.run.id)) {
             breath.take().await;
             let woken = woken(run, timer, found.at);
@@ -160,7 +160,7 @@ impl Engine {
         }
         let (mut commits, mut released) = (Vec::new(), Vec::new());
         let mut slots = self.worker.slots_for_new();
-        let mut breath = Breath::new(&self.process.time);
+        let mut breath = YieldBudget::new(&self.process.time);
         for run in claimed {
             breath.take().await;
             let (id, claim) = (run.run.id.clone(), run.claim);
@@ -189,7 +189,7 @@ impl Engine {
     /// known.
     async fn push(
         &self,
-        mut commits: Vec<(CommitItem, Aftermath)>,
+        mut commits: Vec<(CommitItem, PendingItem)>,
         released: Vec<ReleasedRun>,
         slots: Slots<'_>,
         ticked: &mut Ticked,
@@ -282,7 +282,7 @@ impl Engine {
         let mut blobs = Blobs::new();
         loop {
             let is_long = process.time.is_over(FOLD_AT_MOST);
-            let folding = Folding {
+            let folding = CommitBuilder {
                 program: &*program,
                 row: &row,
                 fence,
@@ -294,9 +294,9 @@ impl Engine {
                 is_long: &is_long,
             };
             match folding.plan(claim) {
-                Planned::Idle => return Ok(release(ReleaseOutcome::Idle { arrived: row.arrived })),
-                Planned::Unsteppable(detail) => return Ok(release(aside(detail))),
-                Planned::NeedBlobs(wanted) => {
+                Built::Idle => return Ok(release(ReleaseOutcome::Idle { arrived: row.arrived })),
+                Built::Unsteppable(detail) => return Ok(release(aside(detail))),
+                Built::NeedBlobs(wanted) => {
                     let mut more = Blobs::new();
                     let loaded = process.load_blobs(&wanted, &mut more).await;
                     if let Err(error) = loaded {
@@ -307,7 +307,7 @@ impl Engine {
                     }
                     blobs.extend(more);
                 }
-                Planned::Commit(plan) => {
+                Built::Commit(plan) => {
                     let why = "a value that the run refers to is missing";
                     let instead = if plan.item.blobs.is_empty() { None } else { folding.end_at_once(why) };
                     let (item, mut after) = process.prepare(*plan, &row).await?;

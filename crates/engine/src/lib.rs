@@ -6,7 +6,6 @@
 
 pub mod approval_link;
 pub mod artifacts;
-mod breath;
 mod children;
 pub mod client;
 pub mod config;
@@ -17,9 +16,8 @@ pub mod error;
 pub mod explain;
 pub mod host;
 pub mod inputs;
+pub mod local_worker;
 pub mod memory;
-pub mod meter;
-pub mod nearby;
 pub mod origins;
 pub mod patches;
 pub mod plan;
@@ -37,3 +35,5 @@ pub mod versions;
 pub mod whereabouts;
 pub mod worker;
 pub mod world;
+pub mod write_stats;
+mod yield_budget;

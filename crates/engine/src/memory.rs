@@ -180,7 +180,7 @@ impl World for MemoryWorld {
     }
 
     // Requests are almost free here; only the pause between sweeps takes time.
-    fn storm_line(&self) -> usize {
+    fn timer_batch_size(&self) -> usize {
         50
     }
 

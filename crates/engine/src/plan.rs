@@ -25,7 +25,7 @@ pub const MAX_DEPTH: usize = 20;
 pub const FOLD_AT_MOST: Millis = Millis(20);
 
 /// Result of folding.
-pub enum Planned {
+pub enum Built {
     /// No waiting message can be consumed now.
     Idle,
     Commit(Box<Plan>),
@@ -44,7 +44,7 @@ pub struct Plan {
 }
 
 /// One run about to be stepped.
-pub struct Folding<'a> {
+pub struct CommitBuilder<'a> {
     pub program: &'a dyn Program,
     pub row: &'a RunRow,
     pub fence: Fence,
@@ -58,9 +58,9 @@ pub struct Folding<'a> {
     pub is_long: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl Folding<'_> {
+impl CommitBuilder<'_> {
     /// Folds as many messages as one commit may carry. `claim` decides which new tasks to claim at once.
-    pub fn plan(&self, claim: &mut dyn FnMut(&TaskSpec) -> bool) -> Planned {
+    pub fn plan(&self, claim: &mut dyn FnMut(&TaskSpec) -> bool) -> Built {
         let mut sheet = Sheet::new(self.row, self.fence, self.commit.clone());
         let mut waiting: VecDeque<Message> = order_for_start(self.messages.to_vec()).into();
         let mut fold = Fold::new(self.program, self.row.facts());
@@ -79,7 +79,7 @@ impl Folding<'_> {
             }));
             match step {
                 Ok(Ok(Advance::Advanced(advanced))) => sheet.add(self.row, message, *advanced, claim),
-                Ok(Ok(Advance::NeedBlobs(wanted))) => return Planned::NeedBlobs(wanted),
+                Ok(Ok(Advance::NeedBlobs(wanted))) => return Built::NeedBlobs(wanted),
                 Ok(Err(error)) => return self.give_up(error.to_string()),
                 Err(panic) => {
                     let detail = format!("the step panicked: {}", panic_text(&*panic));
@@ -91,13 +91,13 @@ impl Folding<'_> {
             }
         }
         if sheet.item.consumed.is_empty() {
-            return Planned::Idle;
+            return Built::Idle;
         }
         let settled = fold.settle(&mut sheet.state);
         sheet.blobs.extend(settled);
         let (before, after) = (self.row.state.snapshot.as_ref(), sheet.state.snapshot.as_ref());
         if let Err(error) = refers::new_in_snapshot(self.program, before, after, &mut sheet.refs) {
-            return Planned::Unsteppable(error.to_string());
+            return Built::Unsteppable(error.to_string());
         }
         let fused = self.fence == Fence::Fused;
         let more = self.more || next_consumable(&waiting, &sheet.state).is_some();
@@ -105,10 +105,10 @@ impl Folding<'_> {
     }
 }
 
-impl Folding<'_> {
+impl CommitBuilder<'_> {
     /// The program cannot step this run. A message that ends the run is still applied, without the program.
-    fn give_up(&self, detail: String) -> Planned {
-        self.end_at_once(&detail).map_or(Planned::Unsteppable(detail), Planned::Commit)
+    fn give_up(&self, detail: String) -> Built {
+        self.end_at_once(&detail).map_or(Built::Unsteppable(detail), Built::Commit)
     }
 
     /// The run ends because somebody asked for it, and nothing else that waits for it is consumed.
@@ -119,7 +119,7 @@ impl Folding<'_> {
         let Advance::Advanced(advanced) = ended else { return None };
         sheet.add(self.row, end.clone(), *advanced, &mut |_| false);
         match sheet.finish(self.row, false, false) {
-            Planned::Commit(plan) if plan.item.end.is_some() => Some(plan),
+            Built::Commit(plan) if plan.item.end.is_some() => Some(plan),
             _ => None,
         }
     }
@@ -273,7 +273,7 @@ impl Sheet {
         self.item.deliveries.push(Delivery { to: to.clone(), message });
     }
 
-    fn finish(mut self, row: &RunRow, fused: bool, more: bool) -> Planned {
+    fn finish(mut self, row: &RunRow, fused: bool, more: bool) -> Built {
         self.item.more = more || (fused && asks_anew(&row.state.awaiting, &self.state.awaiting));
         if let (Some(parent), Some(end)) = (&row.parent, &self.item.end) {
             let body = answer_to_parent(parent.child, end.clone());
@@ -291,7 +291,7 @@ impl Sheet {
                 refuse_child(&mut self.item, &child, failure);
             }
         }
-        Planned::Commit(Box::new(Plan { item: self.item, children: self.children, blobs: self.blobs }))
+        Built::Commit(Box::new(Plan { item: self.item, children: self.children, blobs: self.blobs }))
     }
 }
 
@@ -317,8 +317,8 @@ pub fn plan_change(
     let (old, new) = (row.state.snapshot.as_ref(), sheet.state.snapshot.as_ref());
     refers::new_in_snapshot(after, old, new, &mut sheet.refs)?;
     match sheet.finish(row, false, true) {
-        Planned::Commit(plan) => Ok(*plan),
-        Planned::Idle | Planned::NeedBlobs(_) | Planned::Unsteppable(_) => {
+        Built::Commit(plan) => Ok(*plan),
+        Built::Idle | Built::NeedBlobs(_) | Built::Unsteppable(_) => {
             unreachable!("a finished sheet is a commit")
         }
     }

@@ -12,12 +12,12 @@ use rhythm_core::{BlobRef, Blobs, Blocked, BlockedCode, CommitId, Message, Milli
 use crate::children::{new_child, pin};
 use crate::config::Config;
 use crate::inputs::Schemas;
-use crate::meter::Meter;
 use crate::origins::Origins;
 use crate::plan::{Plan, refuse_child};
 use crate::programs::Programs;
 use crate::time::{Agenda, WorldTime};
 use crate::world::*;
+use crate::write_stats::WriteStats;
 
 /// Timers up to this length wake their run without a sweep.
 const SHORT: Millis = Millis(100);
@@ -30,7 +30,7 @@ pub struct Process {
     pub schemas: Schemas,
     pub time: WorldTime,
     pub agenda: Agenda,
-    pub meter: Meter,
+    pub meter: WriteStats,
     origins: Origins,
     commits: AtomicU64,
     asks: AtomicU64,
@@ -45,12 +45,12 @@ const MOST_STORED_AGAIN: u8 = 20;
 #[derive(Clone)]
 pub struct Batch {
     pub commit: Arc<Commit>,
-    pub after: Vec<Aftermath>,
+    pub after: Vec<PendingItem>,
 }
 
 /// Follow-up of one item.
 #[derive(Clone)]
-pub struct Aftermath {
+pub struct PendingItem {
     /// The run as the item found it.
     pub row: Arc<RunRow>,
     /// Messages of the results in a fused item. If the item is stale, they go through the inbox.
@@ -64,9 +64,9 @@ pub struct Aftermath {
 }
 
 /// An item, its follow-up, and the hashes of its missing blobs.
-type Refused = (CommitItem, Aftermath, Vec<String>);
+type Refused = (CommitItem, PendingItem, Vec<String>);
 
-impl Aftermath {
+impl PendingItem {
     fn of(row: &Arc<RunRow>) -> Self {
         let (told, stored) = (Vec::new(), Arc::new(Contents::new()));
         Self { row: row.clone(), told, stored, stored_again: 0, instead: None }
@@ -95,7 +95,7 @@ impl Process {
             schemas: Schemas::default(),
             time,
             agenda,
-            meter: Meter::default(),
+            meter: WriteStats::default(),
             origins: Origins::default(),
             commits: AtomicU64::new(0),
             asks: AtomicU64::new(0),
@@ -118,7 +118,7 @@ impl Process {
     }
 
     /// Stores the blobs the commit needs and pins the versions of children.
-    pub async fn prepare(&self, plan: Plan, row: &Arc<RunRow>) -> WorldResult<(CommitItem, Aftermath)> {
+    pub async fn prepare(&self, plan: Plan, row: &Arc<RunRow>) -> WorldResult<(CommitItem, PendingItem)> {
         let Plan { mut item, children, blobs } = plan;
         for (blob, content) in &blobs {
             self.world.put_blob(&self.config.tenant, blob, content).await?;
@@ -132,7 +132,7 @@ impl Process {
                 Err(failure) => refuse_child(&mut item, &child, failure),
             }
         }
-        Ok((item, Aftermath { stored: Arc::new(blobs), ..Aftermath::of(row) }))
+        Ok((item, PendingItem { stored: Arc::new(blobs), ..PendingItem::of(row) }))
     }
 
     /// Loads the blobs a step asked for and adds them to `blobs`.
@@ -145,7 +145,12 @@ impl Process {
     }
 
     /// Builds a commit of this process from items, released claims and follow-ups.
-    pub fn batch(&self, items: Vec<CommitItem>, released: Vec<ReleasedRun>, after: Vec<Aftermath>) -> Batch {
+    pub fn batch(
+        &self,
+        items: Vec<CommitItem>,
+        released: Vec<ReleasedRun>,
+        after: Vec<PendingItem>,
+    ) -> Batch {
         let commit = Commit {
             tenant: self.config.tenant.clone(),
             worker: self.config.worker.clone(),
@@ -211,7 +216,7 @@ impl Process {
     async fn push_again(
         &self,
         item: CommitItem,
-        mut after: Aftermath,
+        mut after: PendingItem,
         missing: &[String],
     ) -> WorldResult<Vec<Settled>> {
         let stored = after.stored.clone();

@@ -17,7 +17,7 @@ use rhythm_core::message::{ChildFailed, Message, MessageBody, TaskFailed};
 use rhythm_core::payload::Contents;
 use rhythm_core::program::RunFacts;
 use rhythm_core::refers::{self, Refs};
-use rhythm_core::refold::{Open, Past};
+use rhythm_core::state_at_event::{Open, Past};
 use rhythm_core::{Actor, CommitId, Failure, MessageId, Millis, Payload, RunId, TaskSpec, Version};
 
 use crate::children::{new_child, pin};

@@ -1,15 +1,15 @@
 //! Background duties, one file each, safe to run in every process at once. A tick runs the due ones.
 
 mod blobs;
-mod overdue;
-mod prepare;
+mod expired_tasks;
+mod no_worker;
+mod partitions;
 mod retention;
 mod schedules;
 mod stuck;
 mod sweep;
-mod unserved;
 
-pub(crate) use unserved::warn;
+pub(crate) use no_worker::warn;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,7 +56,7 @@ pub struct Upkeep {
 
 /// Result of a tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct TickReport {
     pub runs_ready: bool,
     pub tasks_ready: bool,
     /// Whether more of the same work is due right now.
@@ -70,8 +70,8 @@ impl Upkeep {
 
     /// Runs the duties that are due. If one fails, the others still run, and the error is returned.
     /// `beside_wakes`: [`Engine::wake`](crate::engine::Engine::wake) handles many of the due timers.
-    pub async fn tick(&self, beside_wakes: bool) -> WorldResult<Kept> {
-        let mut kept = Kept::default();
+    pub async fn tick(&self, beside_wakes: bool) -> WorldResult<TickReport> {
+        let mut kept = TickReport::default();
         let mut failed = None;
         for duty in DUTIES {
             if !self.is_due(duty) {
@@ -87,12 +87,12 @@ impl Upkeep {
                     self.note_schedule(fired.as_ref().copied().unwrap_or_default());
                     fired.map(|_| ())
                 }
-                Duty::Overdue => overdue::run(process).await,
-                Duty::Unserved => unserved::run(process).await,
+                Duty::Overdue => expired_tasks::run(process).await,
+                Duty::Unserved => no_worker::run(process).await,
                 Duty::Stuck => stuck::run(process).await,
                 Duty::Retention => retention::run(process).await,
                 Duty::Blobs => blobs::run(process).await,
-                Duty::Prepare => prepare::run(process).await,
+                Duty::Prepare => partitions::run(process).await,
             };
             let took = self.process.time.own_millis().saturating_sub(began);
             self.lock().insert(duty, (began, took));
@@ -102,7 +102,7 @@ impl Upkeep {
             }
         }
         match failed {
-            Some(error) if kept == Kept::default() => Err(error),
+            Some(error) if kept == TickReport::default() => Err(error),
             _ => Ok(kept),
         }
     }
@@ -139,12 +139,12 @@ impl Upkeep {
             // The driver decides when to call; every tick sweeps.
             Duty::Sweep => Millis::ZERO,
             Duty::Schedules => schedules::EVERY,
-            Duty::Overdue => overdue::EVERY,
-            Duty::Unserved => unserved::EVERY,
+            Duty::Overdue => expired_tasks::EVERY,
+            Duty::Unserved => no_worker::EVERY,
             Duty::Stuck => stuck::EVERY,
             Duty::Retention => retention::EVERY,
             Duty::Blobs => blobs::EVERY,
-            Duty::Prepare => prepare::EVERY,
+            Duty::Prepare => partitions::EVERY,
         };
         let looks_at_everything = matches!(duty, Duty::Unserved | Duty::Stuck);
         let rest = if looks_at_everything { took.saturating_mul(SHARE) } else { 0 };

@@ -4,10 +4,10 @@
 
 mod context;
 mod handler;
+mod report;
 mod running;
-mod settle;
 mod slots;
-mod watch;
+mod timeouts;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,9 +17,9 @@ use rhythm_core::{Millis, RunId, TaskId};
 
 pub use context::{Cancellation, TaskContext};
 pub use handler::{Handler, Handlers};
-pub use settle::{Finished, MAX_PAYLOAD_BYTES, last_word};
+pub use report::{Finished, MAX_PAYLOAD_BYTES, last_word};
 pub use slots::Slots;
-pub use watch::Watch;
+pub use timeouts::Watch;
 
 use self::running::{Running, RunningTasks};
 use crate::process::{Process, Settled};
@@ -29,7 +29,7 @@ use crate::world::*;
 pub struct Worker {
     process: Arc<Process>,
     handlers: Handlers,
-    card: WorkerCard,
+    card: WorkerRegistration,
     running: Mutex<RunningTasks>,
     /// Slots that requests in flight may use.
     reserved: Mutex<slots::Reserved>,
@@ -108,7 +108,7 @@ impl Worker {
     /// Creates a worker with these handlers. `host` and `pid` are shown to operators.
     pub fn new(process: Arc<Process>, handlers: Handlers, host: String, pid: u32) -> Self {
         let config = &process.config;
-        let card = WorkerCard {
+        let card = WorkerRegistration {
             id: config.worker.clone(),
             host,
             pid,

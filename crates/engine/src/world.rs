@@ -122,7 +122,7 @@ pub trait World: Records {
     /// Batch size during a timer burst: how many runs, and how many tasks, become ready or wake up together.
     /// Other work waits behind one batch, so the size is the smallest that still spreads the fixed cost of a
     /// claim and a commit.
-    fn storm_line(&self) -> usize;
+    fn timer_batch_size(&self) -> usize;
 
     /// Performs one background duty. Safe to run in every process at once.
     async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport>;

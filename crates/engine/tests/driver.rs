@@ -9,8 +9,8 @@ use rhythm_core::{Actor, Failure, Millis, Payload, RunId, Status, TaskId, Tenant
 use rhythm_engine::client::{Client, EnqueueTask, StartRun};
 use rhythm_engine::config::Config;
 use rhythm_engine::drive::{Driver, HostClock, wait_for_run, wait_for_task};
+use rhythm_engine::local_worker::LocalWorker;
 use rhythm_engine::memory::MemoryWorld;
-use rhythm_engine::nearby::Nearby;
 use rhythm_engine::process::Process;
 use rhythm_engine::programs::Programs;
 use rhythm_engine::time::WorldTime;
@@ -146,7 +146,7 @@ async fn a_storm_of_timers_is_weathered() {
     let plan = json!({"steps": [{"sleep": "300ms"}, {"task": {"name": "echo", "input": 1}}]});
     theatre.client.register("main", WorkflowKind::Drill, &plan.to_string()).await.unwrap();
     let start = StartRun { workflow: "main".into(), ..StartRun::default() };
-    let runs = theatre.client.start_runs(vec![start; 5 * theatre.memory.storm_line()]).await.unwrap();
+    let runs = theatre.client.start_runs(vec![start; 5 * theatre.memory.timer_batch_size()]).await.unwrap();
     let running = tokio::spawn(async move { driver.run(Duration::from_secs(5)).await });
     for run in runs {
         assert_eq!(wait_for_run(&theatre.client, &run).await.unwrap().summary.status, Status::Completed);
@@ -280,7 +280,7 @@ async fn a_handler_that_blocks_its_thread_does_not_stop_the_others() {
 #[tokio::test]
 async fn a_run_started_beside_its_idle_worker_begins_with_its_first_step() {
     let theatre = Theatre::new();
-    let nearby = Arc::<Nearby>::default();
+    let nearby = Arc::<LocalWorker>::default();
     let beside =
         Theatre { client: theatre.client.clone().beside(nearby.clone()), memory: theatre.memory.handle() };
     let plan = json!({"steps": [{"task": {"name": "echo"}}]});

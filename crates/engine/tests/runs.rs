@@ -158,7 +158,7 @@ async fn timers_wake_runs_up_and_are_never_early() {
 #[tokio::test]
 async fn a_storm_is_taken_by_short_lines_and_by_long_ones_when_it_is_late() {
     let rig = Rig::new();
-    let line = rig.memory.storm_line();
+    let line = rig.memory.timer_batch_size();
     rig.register("main", json!({"steps": [{"sleep": "10s"}]})).await;
     for _ in 0..3 * line {
         rig.start_named("main").await;
@@ -177,7 +177,7 @@ async fn a_storm_is_taken_by_short_lines_and_by_long_ones_when_it_is_late() {
 #[tokio::test]
 async fn what_a_sweep_leaves_of_a_storm_is_woken_up_line_by_line() {
     let rig = Rig::new();
-    let line = rig.memory.storm_line();
+    let line = rig.memory.timer_batch_size();
     rig.register("main", json!({"steps": [{"sleep": "10s"}]})).await;
     let mut runs = Vec::new();
     for _ in 0..3 * line {

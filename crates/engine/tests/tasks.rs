@@ -578,8 +578,8 @@ impl World for Forgetful {
     fn wakeups(&self) -> Wakeups {
         self.inner.wakeups()
     }
-    fn storm_line(&self) -> usize {
-        self.inner.storm_line()
+    fn timer_batch_size(&self) -> usize {
+        self.inner.timer_batch_size()
     }
     async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {
         self.inner.upkeep(request).await

@@ -24,7 +24,7 @@ pub mod numbers;
 pub mod operators;
 pub mod option;
 pub mod parser;
-pub mod thrown;
+pub mod runtime_error;
 pub mod token;
 pub mod tree;
 pub mod value;

@@ -11,7 +11,7 @@ mod text;
 
 pub use arguments::Call;
 
-use super::thrown::Evaluated;
+use super::runtime_error::Evaluated;
 
 /// One function.
 #[derive(Clone, Copy, Debug)]

@@ -62,7 +62,7 @@ const NODE: u64 = 16;
 
 /// Counts what one transition uses up.
 #[derive(Clone, Debug)]
-pub struct Meter {
+pub struct WriteStats {
     steps: u64,
     /// Bytes that may still be looked at.
     work: u64,
@@ -72,13 +72,13 @@ pub struct Meter {
     output: u64,
 }
 
-impl Default for Meter {
+impl Default for WriteStats {
     fn default() -> Self {
         Self { steps: MAX_STEPS, work: MAX_WORK, fresh: 0, output: 0 }
     }
 }
 
-impl Meter {
+impl WriteStats {
     /// One statement.
     pub fn step(&mut self) -> Result<(), Limit> {
         self.fresh = 0;
@@ -125,14 +125,14 @@ mod tests {
 
     #[test]
     fn a_million_steps_pass_and_the_next_does_not() {
-        let mut meter = Meter::default();
+        let mut meter = WriteStats::default();
         assert!((0..MAX_STEPS).all(|_| meter.step().is_ok()));
         assert_eq!(meter.step(), Err(Limit::Steps));
     }
 
     #[test]
     fn what_one_statement_allocates_is_bounded_and_the_next_starts_anew() {
-        let mut meter = Meter::default();
+        let mut meter = WriteStats::default();
         meter.allocate(MAX_VALUE_BYTES).unwrap();
         assert_eq!(meter.allocate(1), Err(Limit::Memory));
         meter.step().unwrap();
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn long_work_is_bounded_however_few_the_statements_are() {
-        let mut meter = Meter::default();
+        let mut meter = WriteStats::default();
         assert_eq!(meter.scan(u64::MAX), Err(Limit::Work));
         assert_eq!(meter.node(), Err(Limit::Work));
     }

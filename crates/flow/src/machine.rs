@@ -9,6 +9,7 @@ mod evaluate;
 mod execute;
 mod failure;
 mod gathered;
+mod gc;
 mod group;
 mod handle;
 mod keep;
@@ -21,10 +22,9 @@ mod options;
 mod read;
 mod session;
 mod settled;
+mod snapshot_json;
 mod start;
-mod stored;
 mod stored_map;
-mod sweep;
 mod take_over;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,8 +40,8 @@ use rhythm_core::program::{Program, ProgramError, Progress, Session, Snapshot, S
 
 use super::code::{Code, Index};
 use super::library::{self, Function};
-use super::limits::Meter;
-use super::thrown::{Stop, codes};
+use super::limits::WriteStats;
+use super::runtime_error::{Stop, codes};
 use super::value::Value;
 
 pub(super) use handle::Kind;
@@ -172,7 +172,7 @@ struct Machine<'a> {
     flow: &'a Flow,
     input: StepInput<'a>,
     memory: Memory,
-    meter: Meter,
+    meter: WriteStats,
     /// Weight of everything in slots.
     live: u64,
     loaded: Loaded,
@@ -215,7 +215,7 @@ impl<'a> Machine<'a> {
             flow,
             input,
             memory,
-            meter: Meter::default(),
+            meter: WriteStats::default(),
             live: 0,
             loaded: Loaded::default(),
             settled: settled::Read::default(),

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::json::{Handles, write_plain};
-use super::limits::Meter;
-use super::thrown::{Evaluated, codes, throw, type_error};
+use super::limits::WriteStats;
+use super::runtime_error::{Evaluated, codes, throw, type_error};
 use super::value::{Number, Value, equal};
 
 /// Operators that take both sides; `&&`, `||` and `??` may leave out their right side and are not among them.
@@ -45,7 +45,7 @@ impl Operator {
         }
     }
 
-    pub fn apply(self, left: &Value, right: &Value, meter: &mut Meter) -> Evaluated {
+    pub fn apply(self, left: &Value, right: &Value, meter: &mut WriteStats) -> Evaluated {
         match self {
             Self::Add => add(left, right, meter),
             Self::Sub => self.arithmetic(left, right, Number::minus),
@@ -100,7 +100,7 @@ fn number_error<T>(operator: Operator, left: Number, right: Number) -> Evaluated
     throw(codes::NUMBER_ERROR, format!("{left} {} {right} is {why}", operator.sign()))
 }
 
-fn add(left: &Value, right: &Value, meter: &mut Meter) -> Evaluated {
+fn add(left: &Value, right: &Value, meter: &mut WriteStats) -> Evaluated {
     match (left, right) {
         (Value::Number(a), Value::Number(b)) => match a.plus(*b) {
             Some(sum) => Ok(Value::Number(sum)),
@@ -125,7 +125,7 @@ fn add(left: &Value, right: &Value, meter: &mut Meter) -> Evaluated {
 }
 
 /// Equality, paid for by the smaller side: the comparison ends where that one does.
-pub fn same(left: &Value, right: &Value, meter: &mut Meter) -> Evaluated<bool> {
+pub fn same(left: &Value, right: &Value, meter: &mut WriteStats) -> Evaluated<bool> {
     if let Some(handle) = [left, right].into_iter().find(|side| matches!(side, Value::Handle(_))) {
         return type_error(format!("{} cannot be compared", handle.described()));
     }
@@ -146,7 +146,7 @@ pub fn negate(operand: &Value) -> Evaluated {
 }
 
 /// How a value reads inside a string: text as it is, lists and objects as JSON.
-pub fn text_of(value: &Value, meter: &mut Meter) -> Evaluated<Arc<str>> {
+pub fn text_of(value: &Value, meter: &mut WriteStats) -> Evaluated<Arc<str>> {
     Ok(match value {
         Value::Text(text) => text.clone(),
         Value::Null => Arc::from("null"),
@@ -176,12 +176,12 @@ pub fn text_of(value: &Value, meter: &mut Meter) -> Evaluated<Arc<str>> {
 mod tests {
     use super::*;
     use crate::json::read;
-    use crate::thrown::Stop;
+    use crate::runtime_error::Stop;
 
     fn apply(operator: Operator, left: &str, right: &str) -> String {
         let (left, right) = (read(left).unwrap(), read(right).unwrap());
-        match operator.apply(&left, &right, &mut Meter::default()) {
-            Ok(value) => text_of(&value, &mut Meter::default()).unwrap().to_string(),
+        match operator.apply(&left, &right, &mut WriteStats::default()) {
+            Ok(value) => text_of(&value, &mut WriteStats::default()).unwrap().to_string(),
             Err(Stop::Thrown(error)) => error.code.to_string(),
             Err(stop) => panic!("{stop:?}"),
         }
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn strings_cannot_grow_beyond_the_limit() {
         let mut text = Value::text("x".repeat(1 << 20));
-        let mut meter = Meter::default();
+        let mut meter = WriteStats::default();
         let stop = loop {
             meter.step().unwrap();
             match Operator::Add.apply(&text, &text, &mut meter) {

@@ -12,7 +12,7 @@ use rhythm_core::message::{Actor, Cancel, Message, Start, TaskCompleted, TaskFai
 use rhythm_core::payload::Blobs;
 use rhythm_core::payload::Payload;
 use rhythm_core::program::RunFacts;
-use rhythm_core::refold::*;
+use rhythm_core::state_at_event::*;
 use rhythm_core::time::Timestamp;
 use rhythm_flow::{Defaults, Flow, compile, parse};
 

@@ -1,6 +1,7 @@
 //! The interpreter of graphs: a snapshot in, one message applied, tokens moved until every node waits or none is left, a
 //! snapshot out. Consuming tokens, the result of a node and what it emits are always one transition.
 
+mod adopt_patch;
 mod aggregate;
 mod approval;
 mod child;
@@ -16,9 +17,7 @@ mod look;
 mod memory;
 mod outcome;
 mod parallel;
-mod patching;
 mod plan;
-mod recount;
 mod route;
 mod session;
 mod take_over;
@@ -26,6 +25,7 @@ mod token;
 mod typed;
 mod undo;
 mod values;
+mod verify_tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -54,9 +54,9 @@ pub use inspect::{TakenBack, Waiting, WaitingFor};
 pub use memory::FORMAT;
 use memory::{Memory, Stage, Visit, Wait};
 use plan::Plan;
-pub use recount::{Miscount, recount};
 use session::GraphSession;
 use values::{Moved, ValueId};
+pub use verify_tokens::{Miscount, recount};
 
 /// Codes a graph's runs end with, besides `node_failed:<id>`.
 pub mod codes {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rhythm_core::{Actor, TenantId};
-use rhythm_engine::nearby::Nearby;
+use rhythm_engine::local_worker::LocalWorker;
 use rhythm_engine::world::{Clock, World};
 use rhythm_worlds::{DEFAULT_URL, OpenOptions};
 
@@ -17,7 +17,7 @@ pub struct Rhythm {
     world: Arc<dyn World>,
     tenant: TenantId,
     actor: Actor,
-    nearby: Arc<Nearby>,
+    nearby: Arc<LocalWorker>,
 }
 
 /// How to open a world; see [`Rhythm::builder`].

@@ -9,7 +9,7 @@ use rhythm_core::{Actor, Millis, RunId, TaskDefaults, TenantId, WorkerId};
 use rhythm_engine::client::{Client, fresh_id};
 use rhythm_engine::config::Config;
 use rhythm_engine::drive::{Driver, HostClock, Stopper};
-use rhythm_engine::nearby::Nearby;
+use rhythm_engine::local_worker::LocalWorker;
 use rhythm_engine::process::Process;
 use rhythm_engine::programs::Programs;
 use rhythm_engine::time::WorldTime;
@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[must_use = "a worker does nothing until it is started"]
 pub struct WorkerBuilder {
     world: Arc<dyn World>,
-    nearby: Arc<Nearby>,
+    nearby: Arc<LocalWorker>,
     config: Config,
     queues: Vec<(String, usize)>,
     handlers: Handlers,
@@ -48,7 +48,7 @@ pub struct RunningWorker {
 }
 
 impl WorkerBuilder {
-    pub(crate) fn new(world: Arc<dyn World>, tenant: TenantId, nearby: Arc<Nearby>) -> Self {
+    pub(crate) fn new(world: Arc<dyn World>, tenant: TenantId, nearby: Arc<LocalWorker>) -> Self {
         let host = host_name();
         let id = WorkerId::new(format!("{host}-{}-{}", std::process::id(), short_id()));
         let config = Config { tenant, ..Config::new(id) };

@@ -12,12 +12,12 @@ pub mod codes;
 mod error;
 mod here;
 mod pool;
-mod reading;
 mod request;
 mod sandbox;
+mod syntax_check;
 
 pub use error::{Limit, SandboxError};
 pub use pool::{Launch, Pool};
-pub use reading::read_program;
 pub use request::{JqCall, ProgramCall, Request};
 pub use sandbox::{Apart, Sandbox};
+pub use syntax_check::read_program;

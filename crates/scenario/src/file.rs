@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::expectation::Expectation;
-use crate::ordered::Ordered;
+use crate::ordered_json::Ordered;
 use crate::script::{Answer, moment};
 
 /// Values of a file may stand within each other this deep: far more than any workflow may, so that what is too deep for

@@ -7,13 +7,13 @@
 
 mod expectation;
 mod file;
-mod notes;
-mod ordered;
+mod inline_patches;
+mod lint;
+mod node_stub;
+mod ordered_json;
 mod outcome;
-mod riding;
 mod script;
 pub mod stage;
-mod stand_in;
 mod suite;
 
 pub use expectation::Expectation;

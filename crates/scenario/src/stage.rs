@@ -30,11 +30,11 @@ use rhythm_graph::Graph;
 use rhythm_sandbox::{Sandbox, read_program};
 
 use crate::file::{Scenario, Subject};
-use crate::notes;
+use crate::inline_patches::{InlinePatches, Rides};
+use crate::lint;
+use crate::node_stub::Cast;
 use crate::outcome::{Call, Outcome, Rejection};
-use crate::riding::{Rides, Riding};
 use crate::script::{Script, payload, seconds};
-use crate::stand_in::Cast;
 use graph::Graphs;
 use people::Said;
 
@@ -292,7 +292,7 @@ impl Stage {
             Ok(defined) => defined,
             Err(refused) => return Ok(Err(rejections(refused))),
         };
-        self.notes.extend(notes::of_compiler(subject, &defined.remarks));
+        self.notes.extend(lint::of_compiler(subject, &defined.remarks));
         self.cast.replace(&mut defined.definition);
         if !named && subject.kind == WorkflowKind::Graph {
             let graph: Option<Graph> = serde_json::from_slice(&defined.definition.compiled).ok();
@@ -483,7 +483,7 @@ fn engine(place: &Place, cast: &Arc<Cast>, rides: &Arc<Rides>) -> Engine {
         let program = cast.program(definition)?;
         Ok(match rides.nodes().is_empty() {
             true => Arc::new(program),
-            false => Arc::new(Riding { program, rides: rides.clone() }),
+            false => Arc::new(InlinePatches { program, rides: rides.clone() }),
         })
     });
     let process = Arc::new(Process::new(place.world.clone(), config, programs, time));

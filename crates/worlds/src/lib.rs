@@ -1,9 +1,9 @@
 //! Rhythm's backends. Each passes the conformance suite of `rhythm-engine`; none looks inside a snapshot.
 
 mod blob_codec;
+mod clock_jump;
 mod migrations;
 mod open;
-mod patience;
 pub mod postgres;
 pub mod sqlite;
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use postgres_stage::{Database, sql};
 use rhythm_core::{Actor, Millis, TenantId, WorkerId};
 use rhythm_engine::world::{
-    Control, ControlRequest, Extend, Records, Upkeep, WorkerCard, World, WorldError, WorldResult,
+    Control, ControlRequest, Extend, Records, Upkeep, WorkerRegistration, World, WorldError, WorldResult,
 };
 use rhythm_worlds::postgres::{PostgresOptions, PostgresWorld};
 use tokio_postgres::Client;
@@ -134,7 +134,7 @@ async fn heartbeats_do_not_wait_for_reads_though_there_is_one_connection() {
 }
 
 fn beat() -> Extend {
-    let card = WorkerCard {
+    let card = WorkerRegistration {
         id: WorkerId("w".to_owned()),
         host: "here".to_owned(),
         pid: 1,

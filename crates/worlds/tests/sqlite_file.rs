@@ -353,7 +353,7 @@ async fn idle_claims_and_heartbeats_of_others_wake_nobody_up() {
     let (mine, theirs) = (place.open(), place.open());
     let mut wakeups = mine.wakeups();
     claim(&theirs).await;
-    let card = WorkerCard {
+    let card = WorkerRegistration {
         id: "w2".into(),
         host: "here".into(),
         pid: 1,
@@ -477,7 +477,7 @@ async fn people_find_views_with_readable_times() {
 async fn hold_a_claim_until_killed() {
     let world =
         SqliteWorld::open(std::env::var("RHYTHM_TEST_FILE").unwrap(), SqliteOptions::default()).unwrap();
-    let card = WorkerCard {
+    let card = WorkerRegistration {
         id: "w1".into(),
         host: "here".into(),
         pid: std::process::id(),

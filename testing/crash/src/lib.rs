@@ -3,14 +3,14 @@
 
 pub mod client_log;
 pub mod cluster;
-pub mod crowd;
 pub mod faulty_disk;
-pub mod forgetful;
 pub mod lab;
 pub mod ledger;
 pub mod listing;
 pub mod load;
-pub mod losses;
+pub mod load_processes;
+pub mod lost_ack_world;
+pub mod lost_acks;
 pub mod oracle;
 pub mod points;
 pub mod preload;

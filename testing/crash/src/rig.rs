@@ -7,7 +7,7 @@ use rhythm_proxy::Proxy;
 use crate::cluster::Cluster;
 use crate::lab::{Lab, LabResult, Launch, On, Setup};
 use crate::ledger::{Manners, What};
-use crate::losses;
+use crate::lost_acks;
 use crate::wait::until;
 
 /// Fields are dropped in this order: processes go before their database.
@@ -40,7 +40,7 @@ impl Rig {
 
     /// A way to the database that can be disturbed.
     pub async fn proxy(&self) -> LabResult<Proxy> {
-        Ok(Proxy::postgres_with_kinds(self.cluster.address(), fastrand::u64(..), losses::KINDS).await?)
+        Ok(Proxy::postgres_with_kinds(self.cluster.address(), fastrand::u64(..), lost_acks::KINDS).await?)
     }
 
     /// How a process is started behind a proxy.

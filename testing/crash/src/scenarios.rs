@@ -9,14 +9,14 @@ mod disk_full;
 mod disk_slow;
 mod duplicates;
 mod half_open;
-mod herd;
 mod lost_commits;
 mod partitions;
 mod pinned_snapshot;
 mod poison;
+mod random_kills;
 mod restarts;
 mod slow_network;
-mod storm;
+mod thundering_herd;
 mod timers;
 mod whole_restart;
 mod zombies;
@@ -54,7 +54,7 @@ macro_rules! scenarios {
 }
 
 scenarios! {
-    storm "F2" BOTH,
+    random_kills "F2" BOTH,
     restarts "F4" POSTGRES,
     backends "F5" POSTGRES,
     lost_commits "F6" BOTH,
@@ -62,7 +62,7 @@ scenarios! {
     half_open "F13" POSTGRES,
     slow_network "F14" POSTGRES,
     clock "F15" BOTH,
-    herd "F26" POSTGRES,
+    thundering_herd "F26" POSTGRES,
     pinned_snapshot "F27" POSTGRES,
     commit_points "F1" BOTH,
     zombies "F3" BOTH,

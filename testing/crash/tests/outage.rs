@@ -10,8 +10,8 @@ use rhythm_engine::world::*;
 
 const HOLD: Millis = Millis(300);
 
-fn card(id: &str) -> WorkerCard {
-    WorkerCard {
+fn card(id: &str) -> WorkerRegistration {
+    WorkerRegistration {
         id: WorkerId::new(id),
         host: "here".into(),
         pid: 1,

@@ -30,8 +30,8 @@ use rhythm_core::message::MessageBody;
 use rhythm_core::{RunId, TaskId, Timestamp};
 use rhythm_engine::world::*;
 
+use crate::executor::{NOBODY, Owner};
 use crate::graphs::COMPENSATOR;
-use crate::kernel::{NOBODY, Owner};
 use crate::network::Luck;
 use once::Once;
 

@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use crate::checks::Objection;
 use crate::dice::Dice;
+use crate::executor::Owner;
 use crate::faults::Fault;
-use crate::kernel::Owner;
 use crate::network::Network;
 use crate::workload::{Act, Action};
 
@@ -99,7 +99,7 @@ impl Caller {
                         network.kernel.kill(owner);
                     }
                 };
-                self.network.kernel.spawn(crate::kernel::NOBODY, Box::pin(assassin));
+                self.network.kernel.spawn(crate::executor::NOBODY, Box::pin(assassin));
             }
             self.until_known(&action.act).await;
             self.log.next_action.fetch_add(1, Ordering::SeqCst);

@@ -11,10 +11,10 @@ use rhythm_graph::condition::SANDBOX_TASK;
 use serde_json::{Value, json};
 
 use crate::dice::Dice;
+use crate::executor::Owner;
 use crate::faults::Fault;
 use crate::fnv::Fnv;
 use crate::graphs::COMPENSATOR;
-use crate::kernel::Owner;
 use crate::network::Network;
 
 /// Names with a handler. Their inputs, or the configs of their nodes, say how long they take (`ms`) and how many attempts

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use rhythm_sim::case::{Case, Kept};
 use rhythm_sim::faults::Fault;
-use rhythm_sim::floors;
+use rhythm_sim::minimums;
 use rhythm_sim::shrink::{shrink, story};
 use rhythm_sim::sim::{Outcome, simulate};
 
@@ -221,8 +221,8 @@ fn report(totals: &Totals, seeds: u64, took: Duration, arguments: &Arguments) ->
     }
     let completed = totals.statuses.get("completed").copied().unwrap_or_default();
     let (transitions, faults) = (totals.transitions, totals.faults.clone());
-    let seen = floors::Seen { seeds, transitions, faults, completed, collected: totals.collected };
-    match floors::hold(&seen) {
+    let seen = minimums::Seen { seeds, transitions, faults, completed, collected: totals.collected };
+    match minimums::hold(&seen) {
         Ok(()) => ExitCode::SUCCESS,
         Err(missing) => {
             println!("\nINVALID: {missing}. What does not happen proves nothing.");

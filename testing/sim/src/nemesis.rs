@@ -11,9 +11,9 @@ use rhythm_engine::world::{Clock, World};
 
 use crate::client::{Caller, ClientLog, client_on};
 use crate::dice::Dice;
+use crate::executor::{Kernel, NOBODY, Owner};
 use crate::faults::Fault;
 use crate::handlers::Ledger;
-use crate::kernel::{Kernel, NOBODY, Owner};
 use crate::network::Network;
 use crate::process::{Setup, boot};
 use crate::sim_world::SimWorld;

@@ -15,9 +15,9 @@ use tokio::sync::oneshot;
 use crate::checks::{Applied, Checks, Moment, Objection};
 use crate::collector::Stored;
 use crate::dice::Dice;
+use crate::executor::{Kernel, NOBODY, Owner};
 use crate::faults::{Fault, Faults};
-use crate::former::Formers;
-use crate::kernel::{Kernel, NOBODY, Owner};
+use crate::stale_release::Formers;
 use crate::trace::Trace;
 
 /// A request that is not answered comes back as unavailable after this time.

@@ -12,14 +12,14 @@ use rhythm_engine::error::EngineError;
 use rhythm_engine::memory::MemoryWorld;
 use rhythm_engine::world::{Clock, LetterStatus, Upkeep, Wakeups, World as _};
 
-use crate::caretaker::Caretaker;
 use crate::case::Case;
 use crate::checks::{Checks, Fold, Objection, Seen, Sketch, View, Violation};
 use crate::client::{ClientLog, client_on};
 use crate::collector::{collect_all, keep_collecting};
 use crate::dice::Dice;
+use crate::drain::Caretaker;
+use crate::executor::{Executor, NOBODY, Rest, panic_text};
 use crate::faults::{Fault, Faults};
-use crate::kernel::{Executor, NOBODY, Rest, panic_text};
 use crate::listing;
 use crate::nemesis::{Doors, Nemesis, WorldClock};
 use crate::network::Network;

@@ -10,9 +10,9 @@ use rhythm_engine::world::*;
 use rhythm_graph::NodeType;
 
 use crate::checks::Applied;
-use crate::former;
-use crate::kernel::Owner;
+use crate::executor::Owner;
 use crate::network::{Call, Network};
+use crate::stale_release;
 
 pub struct SimWorld {
     network: Arc<Network>,
@@ -165,7 +165,7 @@ impl World for SimWorld {
             |world, request| world.claim_runs(request),
             |request, answer| { Some(Applied::ClaimRuns(request, answer)) }
         )?;
-        former::give_back_again(&self.network, &self.world, by, &claimed);
+        stale_release::give_back_again(&self.network, &self.world, by, &claimed);
         Ok(claimed)
     }
 
@@ -245,7 +245,7 @@ impl World for SimWorld {
     }
 
     // Short, so that a few timers are a storm. Not where worlds are compared: which of those due a sweep takes first is their own.
-    fn storm_line(&self) -> usize {
+    fn timer_batch_size(&self) -> usize {
         if self.network.has_faults() { 3 } else { 50 }
     }
 

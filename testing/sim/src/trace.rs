@@ -4,9 +4,9 @@
 use std::fmt::{Debug, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::executor::{Kernel, NOBODY, Owner};
 use crate::faults::Fault;
 use crate::fnv::Fnv;
-use crate::kernel::{Kernel, NOBODY, Owner};
 
 pub struct Trace {
     kernel: Kernel,

@@ -8,7 +8,7 @@ use std::process::Command;
 use rhythm_core::EventData;
 use rhythm_sim::case::{Case, Kept};
 use rhythm_sim::faults::Fault;
-use rhythm_sim::floors;
+use rhythm_sim::minimums;
 use rhythm_sim::shrink::{shrink, story};
 use rhythm_sim::sim::{Outcome, simulate};
 
@@ -55,8 +55,8 @@ fn stretch(from: u64) -> (BTreeMap<Fault, u64>, BTreeMap<&'static str, u64>) {
     eprintln!("{SEEDS} seeds: {transitions} transitions, {all} faults, runs {statuses:?}, seen {tally:?}");
     let completed = statuses.get("completed").copied().unwrap_or_default();
     let collected = tally.get("blob collected").copied().unwrap_or_default();
-    let seen = floors::Seen { seeds: SEEDS, transitions, faults, completed, collected };
-    floors::hold(&seen).unwrap();
+    let seen = minimums::Seen { seeds: SEEDS, transitions, faults, completed, collected };
+    minimums::hold(&seen).unwrap();
     (seen.faults, tally)
 }
 

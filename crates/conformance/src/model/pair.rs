@@ -95,10 +95,10 @@ impl Pair {
         self.stage.clock().set(to);
     }
 
-    pub fn card(&self, who: Who) -> WorkerCard {
+    pub fn card(&self, who: Who) -> WorkerRegistration {
         let card = card(WORKERS[who.worker].0);
         let last = who.worker == WORKERS.len() - 1;
-        WorkerCard { silence: if last { SILENCE } else { card.silence }, ..card }
+        WorkerRegistration { silence: if last { SILENCE } else { card.silence }, ..card }
     }
 
     /// Sends a plain heartbeat. It is also a write, so both worlds store the time.

@@ -121,8 +121,8 @@ pub fn blocked(code: BlockedCode) -> Blocked {
     Blocked { code, since: Timestamp(1_000), detail: "as the test says".to_owned() }
 }
 
-pub fn card(worker: &str) -> WorkerCard {
-    WorkerCard {
+pub fn card(worker: &str) -> WorkerRegistration {
+    WorkerRegistration {
         id: worker.into(),
         host: "stage".to_owned(),
         pid: 1,

@@ -1,7 +1,7 @@
 //! Failures that only another version of the flow repairs: names the version and the command.
 
 use rhythm_core::{Status, WorkflowKind};
-use rhythm_flow::thrown::codes;
+use rhythm_flow::runtime_error::codes;
 
 use super::Reason;
 use crate::client::Client;

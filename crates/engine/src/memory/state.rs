@@ -181,7 +181,7 @@ pub struct Letter {
 }
 
 pub struct Worker {
-    pub card: WorkerCard,
+    pub card: WorkerRegistration,
     pub handle: u64,
     pub started_at: Timestamp,
     pub beat_at: Timestamp,

@@ -20,8 +20,8 @@ impl State {
             match request {
                 Upkeep::Sweep { runs, tasks } => {
                     let (ready_runs, ready_tasks) = self.tenant(&id).ready(now);
-                    report.changed += self.fire_timers(&id, room_beside(ready_runs, *runs), now);
-                    report.changed += self.ready_delayed(&id, room_beside(ready_tasks, *tasks), now);
+                    report.changed += self.fire_timers(&id, sweep_quota(ready_runs, *runs), now);
+                    report.changed += self.ready_delayed(&id, sweep_quota(ready_tasks, *tasks), now);
                     report.changed += self.free_claims(&id, now);
                 }
                 Upkeep::Retain { keep, keep_failed, limit } => {
@@ -295,10 +295,11 @@ impl Tenant {
 
     /// Returns the runs that were marked, with the reason, and the number of unmarked runs.
     fn mark_unserved(&mut self, idle: Millis, limit: usize, now: Timestamp) -> (Vec<(RunId, String)>, u64) {
-        let cards: Vec<&WorkerCard> = self.workers.values().map(|worker| &worker.card).collect();
+        let cards: Vec<&WorkerRegistration> = self.workers.values().map(|worker| &worker.card).collect();
         let steps = |row: &RunRow| {
-            let able =
-                |card: &&WorkerCard| card.kinds.contains(&row.kind) || card.workflows.contains(&row.workflow);
+            let able = |card: &&WorkerRegistration| {
+                card.kinds.contains(&row.kind) || card.workflows.contains(&row.workflow)
+            };
             cards.iter().any(able)
         };
         let does = |task: &super::state::Task| {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rhythm_core::event::{Event, EventData};
 use rhythm_core::failure::codes;
-use rhythm_core::refold::Open;
+use rhythm_core::state_at_event::Open;
 use rhythm_core::{CommandId, RunId, TaskId};
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use rhythm_core::fold::{Divergence, End};
 use rhythm_core::lineage::{ByVersion, Lineage, versions};
 use rhythm_core::program::RunFacts;
-use rhythm_core::refold::{Past, refold, up_to};
+use rhythm_core::state_at_event::{Past, refold, up_to};
 use rhythm_core::{BlobRef, Blobs, Event, EventData, RunId};
 use thiserror::Error;
 

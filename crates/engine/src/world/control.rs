@@ -322,7 +322,7 @@ pub fn not_begun(run: &RunId) -> WorldError {
 /// Returns how many more items a sweep may make ready when `ready` are ready already. The quota keeps the
 /// queue near `limit` in a timer burst, so that other work is not stuck behind it. It is at least 1 % of
 /// `limit`: the ready items may need a worker that never comes.
-pub fn room_beside(ready: usize, limit: usize) -> usize {
+pub fn sweep_quota(ready: usize, limit: usize) -> usize {
     limit.saturating_sub(ready).max(limit.div_ceil(100))
 }
 
@@ -331,7 +331,7 @@ pub fn room_beside(ready: usize, limit: usize) -> usize {
 pub enum Upkeep {
     /// A world's regular duty, every second: due timers, delayed tasks and delayed starts become ready;
     /// claims of dead, silent (past their own heartbeat timeout) or expired holders are freed; the report
-    /// says whether there is work. `runs` and `tasks` limit how many are ready afterwards (`room_beside`). A
+    /// says whether there is work. `runs` and `tasks` limit how many are ready afterwards (`sweep_quota`). A
     /// sweep does not look for live runs that lost their place in the run queue.
     Sweep { runs: usize, tasks: usize },
     /// Removes runs and tasks that ended longer than `keep` ago. Worlds that delete rows one by one remove at

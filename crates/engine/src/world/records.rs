@@ -17,7 +17,7 @@ use super::artifacts::{ArtifactRow, TagMove, WorkflowPatch};
 use super::control::Schedule;
 use super::error::WorldResult;
 use super::runs::{Parent, RunRow};
-use super::tasks::WorkerCard;
+use super::tasks::WorkerRegistration;
 
 #[async_trait]
 pub trait Records: Send + Sync {
@@ -350,7 +350,7 @@ pub struct DeadLetter {
 /// A registered worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkerRow {
-    pub card: WorkerCard,
+    pub card: WorkerRegistration,
     pub started_at: Timestamp,
     pub beat_at: Timestamp,
     pub running: u32,
@@ -375,7 +375,7 @@ pub enum Need {
 
 impl Need {
     /// Whether this worker can do the work.
-    pub fn is_met_by(&self, card: &WorkerCard) -> bool {
+    pub fn is_met_by(&self, card: &WorkerRegistration) -> bool {
         match self {
             Self::Run { kind, workflow } => card.kinds.contains(kind) || card.workflows.contains(workflow),
             Self::Task { queue, name } => card.queues.contains(queue) && card.tasks.contains(name),

@@ -144,7 +144,7 @@ pub enum Finish {
 
 /// A worker's description of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorkerCard {
+pub struct WorkerRegistration {
     pub id: WorkerId,
     pub host: String,
     pub pid: u32,
@@ -163,7 +163,7 @@ pub struct WorkerCard {
 pub struct Extend {
     pub tenant: TenantId,
     /// Registers the worker if it is new or was given up since.
-    pub card: WorkerCard,
+    pub card: WorkerRegistration,
     pub running: u32,
     pub hold: Millis,
     pub tasks: Vec<Beat>,

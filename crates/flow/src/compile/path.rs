@@ -7,7 +7,7 @@ use super::scope::Binding;
 use super::{Compiled, Compiler};
 use crate::code::{Access, Fault, Index, Node};
 use crate::library;
-use crate::thrown::short;
+use crate::runtime_error::short;
 use crate::tree::*;
 
 /// What a name means that every program is given.

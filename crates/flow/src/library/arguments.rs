@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{Body, Function};
-use crate::limits::Meter;
-use crate::thrown::{Evaluated, codes, throw, wrong_argument};
+use crate::limits::WriteStats;
+use crate::runtime_error::{Evaluated, codes, throw, wrong_argument};
 use crate::value::{List, Number, Object, Value};
 
 pub struct Call<'a> {
@@ -12,7 +12,7 @@ pub struct Call<'a> {
     /// What a method is called on.
     pub receiver: Value,
     pub arguments: Vec<Value>,
-    pub meter: &'a mut Meter,
+    pub meter: &'a mut WriteStats,
 }
 
 impl Function {

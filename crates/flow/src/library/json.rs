@@ -2,7 +2,7 @@
 
 use super::Call;
 use crate::json::{Handles, ReadError, read, write_plain};
-use crate::thrown::{Evaluated, codes, throw, wrong_argument};
+use crate::runtime_error::{Evaluated, codes, throw, wrong_argument};
 
 pub fn parse(call: &mut Call<'_>) -> Evaluated {
     let text = call.text(0)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Call;
 use crate::operators::{same, text_of};
-use crate::thrown::{Evaluated, codes, short, throw, type_error};
+use crate::runtime_error::{Evaluated, codes, short, throw, type_error};
 use crate::value::{Number, Value, fingerprint};
 
 /// Lists are taken apart, other values appended.

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::Call;
-use crate::thrown::Evaluated;
+use crate::runtime_error::Evaluated;
 use crate::value::Value;
 
 pub fn floor(call: &mut Call<'_>) -> Evaluated {

@@ -1,7 +1,7 @@
 //! `Object`.
 
 use super::Call;
-use crate::thrown::Evaluated;
+use crate::runtime_error::Evaluated;
 use crate::value::{List, Object, Value};
 
 pub fn keys(call: &mut Call<'_>) -> Evaluated {

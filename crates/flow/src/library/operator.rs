@@ -2,7 +2,7 @@
 
 use super::Call;
 use crate::operators::{Operator, undecided};
-use crate::thrown::Evaluated;
+use crate::runtime_error::Evaluated;
 use crate::value::Value;
 
 macro_rules! operators {

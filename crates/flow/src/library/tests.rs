@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::json::{Handles, read, write_plain};
-use crate::limits::Meter;
-use crate::thrown::{Stop, codes};
+use crate::limits::WriteStats;
+use crate::runtime_error::{Stop, codes};
 use crate::value::Value;
 
 /// Calls `name` (a method when there is a receiver) with JSON arguments; gives JSON, or a thrown code.
@@ -15,7 +15,7 @@ fn call(receiver: &str, name: &str, arguments: &str) -> String {
         _ => function(name),
     };
     let Value::List(arguments) = read(&format!("[{arguments}]")).unwrap() else { unreachable!() };
-    let mut meter = Meter::default();
+    let mut meter = WriteStats::default();
     let function = function.unwrap_or_else(|| panic!("no {name}"));
     let mut call = Call { function, receiver, arguments: arguments.items().to_vec(), meter: &mut meter };
     match call.run() {
@@ -174,7 +174,7 @@ fn objects_and_json() {
 fn nothing_long_runs_for_free() {
     let long = format!("[{}0]", "0,".repeat(400_000));
     let mut rounds = 0;
-    let mut meter = Meter::default();
+    let mut meter = WriteStats::default();
     let Value::List(list) = read(&long).unwrap() else { unreachable!() };
     let stop = loop {
         meter.step().unwrap();

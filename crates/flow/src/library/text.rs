@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Call;
-use crate::thrown::Evaluated;
+use crate::runtime_error::Evaluated;
 use crate::value::Value;
 
 /// The string itself and its only argument, paid for.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Machine;
 use crate::code::{Access, Index, Node};
 use crate::library::{self, Body, Call, Function};
-use crate::thrown::{Evaluated, codes, short, throw, type_error};
+use crate::runtime_error::{Evaluated, codes, short, throw, type_error};
 use crate::value::{Kept, Object, Value};
 
 impl Machine<'_> {

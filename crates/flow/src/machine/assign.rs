@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Machine;
 use super::access::{key_cost, no_input, no_item, no_property};
 use crate::code::{Access, Index, Node, Part};
-use crate::limits::Meter;
-use crate::thrown::{Evaluated, codes, short, throw, type_error};
+use crate::limits::WriteStats;
+use crate::runtime_error::{Evaluated, codes, short, throw, type_error};
 use crate::value::{Kept, Shape, Value};
 
 /// Where to go inside a value.
@@ -197,7 +197,7 @@ impl Machine<'_> {
 
 /// Writes at the end of the path. A new key, or the place right behind a list's end, may be written; everything
 /// before the last key must be there.
-fn write(target: &mut Value, keys: &[Key], value: Value, meter: &mut Meter) -> Evaluated<()> {
+fn write(target: &mut Value, keys: &[Key], value: Value, meter: &mut WriteStats) -> Evaluated<()> {
     let Some((key, rest)) = keys.split_first() else {
         *target = value;
         return Ok(());

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Machine;
 use super::handle::{Kind, Manner, State};
-use crate::thrown::{Evaluated, codes};
+use crate::runtime_error::{Evaluated, codes};
 use crate::value::{ErrorValue, Value};
 
 /// What is needed to start a child later, or once more.

@@ -7,7 +7,7 @@ use super::Machine;
 use super::access::key_cost;
 use crate::code::{Fault, Index, Node};
 use crate::operators::{self, Operator};
-use crate::thrown::{Evaluated, codes, short, throw};
+use crate::runtime_error::{Evaluated, codes, short, throw};
 use crate::value::{List, Object, Value};
 
 impl Machine<'_> {

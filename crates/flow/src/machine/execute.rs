@@ -7,7 +7,7 @@ use rhythm_core::program::Progress;
 use super::Machine;
 use crate::code::{Index, Next, Step, Walk};
 use crate::limits::{Limit, MAX_VALUE_BYTES};
-use crate::thrown::{Evaluated, Stop, codes, throw, type_error};
+use crate::runtime_error::{Evaluated, Stop, codes, throw, type_error};
 use crate::value::{ErrorValue, List, Number, Value};
 
 /// What a step comes to.

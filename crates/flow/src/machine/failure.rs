@@ -7,7 +7,7 @@ use rhythm_core::payload::{BlobRef, Payload};
 
 use super::Machine;
 use crate::json::Handles;
-use crate::thrown::{Evaluated, codes, type_error};
+use crate::runtime_error::{Evaluated, codes, type_error};
 use crate::value::{ErrorValue, Number, Object, Value};
 
 impl Machine<'_> {

@@ -11,7 +11,7 @@ use super::Machine;
 use super::keep::{Keeper, segment_bytes};
 use super::settled::room;
 use crate::json::{ReadError, read_stored, write_stored};
-use crate::thrown::{Evaluated, type_error};
+use crate::runtime_error::{Evaluated, type_error};
 use crate::value::{Kept, List, Part, Shape, Value};
 
 /// `[place, value]` of every item that has ended.

@@ -12,7 +12,7 @@ use super::child::Now;
 use super::handle::{Group, Handle, Kind, Outcome, State};
 use super::message::report;
 use crate::library::Combinator;
-use crate::thrown::{Evaluated, codes};
+use crate::runtime_error::{Evaluated, codes};
 use crate::value::{ErrorValue, List, Object, Value};
 
 impl Machine<'_> {

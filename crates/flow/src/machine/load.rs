@@ -9,7 +9,7 @@ use rhythm_core::payload::{BlobRef, Payload};
 use super::Machine;
 use crate::json::{Handles, ReadError, read, read_stored, write_plain};
 use crate::limits::{Limit, MAX_VALUE_BYTES};
-use crate::thrown::{Evaluated, Stop, codes, type_error, wrong_argument};
+use crate::runtime_error::{Evaluated, Stop, codes, type_error, wrong_argument};
 use crate::value::{ErrorValue, Kept, List, Located, Object, Part, Shape, Value, assemble};
 
 impl Machine<'_> {

@@ -6,7 +6,7 @@ use rhythm_core::payload::Payload;
 use super::Machine;
 use crate::json::Handles;
 use crate::operators::text_of;
-use crate::thrown::Evaluated;
+use crate::runtime_error::Evaluated;
 use crate::value::{List, Value};
 
 /// A line shows this much; what was cut is in its data.

@@ -18,7 +18,7 @@ use super::keep::Keeper;
 use super::memory::Memory;
 use super::message::report;
 use super::options::{Options, at_once};
-use crate::thrown::{Evaluated, Stop, codes, short, wrong_argument};
+use crate::runtime_error::{Evaluated, Stop, codes, short, wrong_argument};
 use crate::value::{ErrorValue, List, Object, Value};
 
 /// Items open at a time, unless the call says otherwise.

@@ -10,7 +10,7 @@ use rhythm_core::time::Timestamp;
 use super::handle::{Handle, Kind, State};
 use super::keep::Keeper;
 use super::settled::Segment;
-use super::{Flow, stored};
+use super::{Flow, snapshot_json};
 use crate::limits::Limit;
 use crate::numbers::Numbers;
 use crate::value::Value;
@@ -86,7 +86,7 @@ impl Memory {
         if !(OLDEST..=FORMAT).contains(&snapshot.format) {
             return Err(ProgramError::UnknownFormat { found: snapshot.format, known: FORMAT });
         }
-        let mut memory = stored::read(flow, snapshot.open()?)?;
+        let mut memory = snapshot_json::read(flow, snapshot.open()?)?;
         let mut known = BTreeSet::new();
         memory.each_blob(&mut |blob| {
             known.insert(blob.hash.clone());
@@ -99,7 +99,7 @@ impl Memory {
     }
 
     pub fn save(&self, flow: &Flow) -> Snapshot {
-        Snapshot::seal(FORMAT, stored::write(flow, self))
+        Snapshot::seal(FORMAT, snapshot_json::write(flow, self))
     }
 
     /// The same, and remembers that the history was told when it is large.
@@ -181,7 +181,7 @@ pub fn is_same(flow: &Flow, folded: &Snapshot, stored: &Snapshot) -> bool {
     }
     folded.forget_what_is_new();
     stored.forget_what_is_new();
-    stored::write(flow, &folded) == stored::write(flow, &stored)
+    snapshot_json::write(flow, &folded) == snapshot_json::write(flow, &stored)
 }
 
 /// Moves an outcome out of the snapshot if it is large.

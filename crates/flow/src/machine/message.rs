@@ -12,7 +12,7 @@ use rhythm_core::program::Progress;
 use super::Machine;
 use super::handle::{Handle, Kind, Outcome, State};
 use super::memory::{Stage, Thrown};
-use crate::thrown::{Evaluated, codes, throw};
+use crate::runtime_error::{Evaluated, codes, throw};
 use crate::value::{ErrorValue, Object, Value};
 
 impl Machine<'_> {

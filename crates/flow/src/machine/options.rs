@@ -10,7 +10,7 @@ use super::Machine;
 use super::handle::Manner;
 use crate::limits::MAX_VALUE_DEPTH;
 use crate::option::{Choice, RETRIES, WORK, written};
-use crate::thrown::{Evaluated, Stop, short, wrong_argument};
+use crate::runtime_error::{Evaluated, Stop, short, wrong_argument};
 use crate::value::{Number, Object, Value};
 
 /// What a number without a unit means.

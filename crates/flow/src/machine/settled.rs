@@ -11,7 +11,7 @@ use super::handle::{Handle, Outcome, State};
 use super::keep::Keeper;
 use super::memory::Memory;
 use crate::json::{read_stored, write_stored};
-use crate::thrown::{Evaluated, type_error};
+use crate::runtime_error::{Evaluated, type_error};
 use crate::value::{Bulk, Number, Value};
 
 /// A byte of a value's weight takes at most this many in a snapshot.

@@ -17,7 +17,7 @@ use crate::json::Handles;
 use crate::library::{Combinator, Effect, Function};
 use crate::limits::Limit;
 use crate::option::{Choice, LABEL, WHEN};
-use crate::thrown::{Evaluated, short, wrong_argument};
+use crate::runtime_error::{Evaluated, short, wrong_argument};
 use crate::value::{Object, Value};
 
 /// What a call of `Timer.delay`, `Signal.next` or `Signal.when` may say.

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::gathered::Gathered;
 use super::handle::Manner;
 use super::map::Map;
-use super::stored::{Entries, put};
+use super::snapshot_json::{Entries, put};
 use crate::json::{Stored, write_stored, write_text};
 use crate::numbers::Numbers;
 use crate::value::Value;

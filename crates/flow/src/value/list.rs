@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Bulk, Value};
-use crate::limits::{Limit, Meter};
+use crate::limits::{Limit, WriteStats};
 
 #[derive(Clone, Debug)]
 pub struct List(Arc<Items>);
@@ -63,8 +63,8 @@ impl List {
     pub fn change<E: From<Limit>>(
         &mut self,
         place: usize,
-        meter: &mut Meter,
-        change: impl FnOnce(&mut Value, &mut Meter) -> Result<(), E>,
+        meter: &mut WriteStats,
+        change: impl FnOnce(&mut Value, &mut WriteStats) -> Result<(), E>,
     ) -> Option<Result<(), E>> {
         if place >= self.len() {
             return None;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Bulk, Value};
-use crate::limits::{Limit, Meter};
+use crate::limits::{Limit, WriteStats};
 
 /// Objects with more keys than this have an index.
 const INDEXED: usize = 12;
@@ -76,7 +76,7 @@ impl Object {
     }
 
     /// Adds a key that is not there yet.
-    pub fn add(&mut self, key: Arc<str>, value: Value, meter: &mut Meter) -> Result<(), Limit> {
+    pub fn add(&mut self, key: Arc<str>, value: Value, meter: &mut WriteStats) -> Result<(), Limit> {
         if self.is_shared() {
             meter.allocate(64 * self.len() as u64)?;
         }
@@ -91,8 +91,8 @@ impl Object {
     pub fn change<E: From<Limit>>(
         &mut self,
         key: &str,
-        meter: &mut Meter,
-        change: impl FnOnce(&mut Value, &mut Meter) -> Result<(), E>,
+        meter: &mut WriteStats,
+        change: impl FnOnce(&mut Value, &mut WriteStats) -> Result<(), E>,
     ) -> Option<Result<(), E>> {
         let place = self.0.place(key)?;
         if self.is_shared()

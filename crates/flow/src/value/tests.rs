@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::limits::{Limit, MAX_VALUE_BYTES, MAX_VALUE_DEPTH, Meter};
+use crate::limits::{Limit, MAX_VALUE_BYTES, MAX_VALUE_DEPTH, WriteStats};
 
 fn list(items: Vec<Value>) -> Value {
     Value::List(List::new(items).unwrap())
@@ -14,7 +14,7 @@ fn object(fields: &[(&str, Value)]) -> Value {
     Value::Object(Object::new(fields).unwrap())
 }
 
-fn set(value: &mut Value, _: &mut Meter) -> Result<(), Limit> {
+fn set(value: &mut Value, _: &mut WriteStats) -> Result<(), Limit> {
     *value = Value::integer(1);
     Ok(())
 }
@@ -47,7 +47,7 @@ fn nesting_is_stopped_at_the_limit_exactly() {
 
 #[test]
 fn replacing_a_member_keeps_the_bulk_exact() {
-    let mut meter = Meter::default();
+    let mut meter = WriteStats::default();
     let deep = list(vec![list(vec![list(vec![])])]);
     let mut outer = List::new(vec![deep, Value::Handle(1), list(vec![])]).unwrap();
     assert_eq!(outer.bulk().depth, 4);
@@ -66,14 +66,14 @@ fn writing_to_a_copy_leaves_the_original_alone() {
     let mut copy = List::new(vec![Value::Null]).unwrap();
     let original = copy.clone();
     copy.push(Value::Null).unwrap();
-    copy.change(0, &mut Meter::default(), set).unwrap().unwrap();
+    copy.change(0, &mut WriteStats::default(), set).unwrap().unwrap();
     assert_eq!((original.len(), copy.len()), (1, 2));
     assert!(matches!(original.items()[0], Value::Null));
 }
 
 #[test]
 fn keys_keep_the_order_of_their_first_writing_however_many_there_are() {
-    let mut meter = Meter::default();
+    let mut meter = WriteStats::default();
     let numbered = |number: i64| (Arc::from(format!("k{number}")), Value::integer(number));
     let twice = [(Arc::from("k7"), Value::Null)];
     let mut fields = Object::new((1..50).rev().map(numbered).chain(twice)).unwrap();

@@ -38,11 +38,11 @@ impl PrintHandler for Nowhere {
 }
 
 /// Looks at what a program has taken before each of its statements.
-struct Meter {
+struct WriteStats {
     most_bytes: usize,
 }
 
-impl<'a, 'e: 'a> BeforeStmtFuncDyn<'a, 'e> for Meter {
+impl<'a, 'e: 'a> BeforeStmtFuncDyn<'a, 'e> for WriteStats {
     fn call<'v>(
         &mut self,
         _: FileSpanRef<'_>,
@@ -75,7 +75,7 @@ pub(super) fn evaluate(call: &ProgramCall, max_memory_mb: u64) -> Result<Json, S
     evaluator.set_print_handler(&Nowhere);
     evaluator.set_max_callstack_size(MAX_CALLS).map_err(SandboxError::crashed)?;
     let meter: Box<dyn BeforeStmtFuncDyn<'_, '_>> =
-        Box::new(Meter { most_bytes: max_memory_mb as usize * MIB });
+        Box::new(WriteStats { most_bytes: max_memory_mb as usize * MIB });
     evaluator.before_stmt_for_dap(meter.into());
     evaluator.extra = Some(&ticks);
     evaluator.eval_module(ast, &globals()).map_err(|error| failed(&error, &unrolled))?;

@@ -13,7 +13,7 @@ use rhythm_syntax::did_you_mean::closest;
 
 use super::{Act, Hint, Played, Stage};
 use crate::file::Scenario;
-use crate::notes;
+use crate::lint;
 use crate::outcome::{Call, Ending, Fault, Outcome, value};
 use crate::script::ANY;
 
@@ -67,7 +67,7 @@ impl Stage {
             let mut known = self.graphs.nodes;
             known.extend(self.rides.own().iter().cloned());
             known.extend(outcome.calls.iter().map(|Call(name, _)| name.clone()));
-            notes.extend(notes::about(scenario, &known));
+            notes.extend(lint::about(scenario, &known));
             let left = self.rides.nodes().into_iter().filter(|node| known.contains(node));
             notes.extend(left.map(|node| format!("patches: {node} had no result that one could ride on")));
         }
@@ -76,7 +76,7 @@ impl Stage {
                 notes.push(note);
             }
         }
-        notes.extend(notes::expects_nothing(scenario));
+        notes.extend(lint::expects_nothing(scenario));
         let mut hints = self.hints;
         hints.extend(unanswered);
         Ok(Played { outcome, histories, notes, hints })

@@ -160,8 +160,8 @@ fn too_late() -> Failure {
     Failure::permanent(codes::DEADLINE_EXCEEDED, message)
 }
 
-fn card() -> WorkerCard {
-    WorkerCard {
+fn card() -> WorkerRegistration {
+    WorkerRegistration {
         id: WorkerId::new(WORKER),
         host: String::new(),
         pid: 0,

@@ -6,8 +6,8 @@ use rhythm_engine::error::EngineError;
 use rhythm_engine::world::*;
 
 use super::{Stage, Way};
+use crate::node_stub::called;
 use crate::outcome::Call;
-use crate::stand_in::called;
 
 impl Stage {
     /// Reads what was written since the last look.

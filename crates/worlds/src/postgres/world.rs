@@ -9,7 +9,7 @@ use rhythm_core::{Actor, BlobRef, TenantId, Timestamp, Version};
 use rhythm_engine::world::*;
 
 use crate::blob_codec;
-use crate::patience::Patience;
+use crate::clock_jump::ClockJumpGuard;
 use crate::postgres::claim::claims;
 use crate::postgres::claim::heartbeat;
 use crate::postgres::claim::ready_cursor;
@@ -36,7 +36,7 @@ use crate::postgres::sweep::clock::Time;
 use crate::postgres::sweep::expiry_cursor::ExpiryCursor;
 use crate::postgres::sweep::retention;
 use crate::postgres::sweep::upkeep;
-use crate::postgres::sweep::upkeep::Ready;
+use crate::postgres::sweep::upkeep::CachedCount;
 
 /// Retries while opening. Few, so that a wrong server is reported soon.
 const TRIES: u32 = 3;
@@ -44,7 +44,7 @@ const OPENING: Duration = Duration::from_secs(2);
 
 /// Runs, and tasks, that become ready or are woken up together during a timer burst. A commit has a fixed
 /// cost, and other requests run beside it: a smaller number would hardly shorten their wait.
-const STORM_LINE: usize = 32;
+const TIMER_BATCH_SIZE: usize = 32;
 
 /// Options for opening a world.
 #[derive(Clone)]
@@ -101,8 +101,8 @@ pub struct PostgresWorld {
     storm: TimerCursor,
     /// Like `storm`, for `find_due`, which skips timers that only sweeps may fire.
     woken: TimerCursor,
-    ready: Ready,
-    patience: Patience,
+    ready: CachedCount,
+    patience: ClockJumpGuard,
     lock_key: i64,
     _pulse: Liveness,
 }
@@ -165,8 +165,8 @@ impl PostgresWorld {
             expiry_cursor: ExpiryCursor::default(),
             storm: TimerCursor::default(),
             woken: TimerCursor::default(),
-            ready: Ready::default(),
-            patience: Patience::default(),
+            ready: CachedCount::default(),
+            patience: ClockJumpGuard::default(),
             time,
             hints,
             lock_key,
@@ -286,8 +286,8 @@ impl World for PostgresWorld {
         self.hints.subscribe()
     }
 
-    fn storm_line(&self) -> usize {
-        STORM_LINE
+    fn timer_batch_size(&self) -> usize {
+        TIMER_BATCH_SIZE
     }
 
     async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {

@@ -9,7 +9,7 @@ use rhythm_engine::world::{
 use rusqlite::{ToSql, params};
 
 use super::definitions;
-use super::ending;
+use super::end_run;
 use super::history;
 use super::inbox::Target;
 use super::rows::place;
@@ -22,7 +22,7 @@ pub fn commit(tx: &Tx<'_>, request: &Commit) -> WorldResult<Committed> {
     let by = Committer { tx, request, until: tx.now.plus(request.hold) };
     let outcomes = request.items.iter().map(|item| by.commit(item)).collect::<WorldResult<_>>()?;
     for released in &request.released {
-        ending::release(tx, &request.tenant, &request.worker, released)?;
+        end_run::release(tx, &request.tenant, &request.worker, released)?;
     }
     Ok(Committed { at: tx.now, outcomes })
 }
@@ -119,7 +119,7 @@ impl Committer<'_> {
         }
         let arrived = self.give_back(item, &run)?;
         if let Some(end) = &item.end {
-            ending::end(tx, run.key, end, item.failed_by.as_ref())?;
+            end_run::end(tx, run.key, end, item.failed_by.as_ref())?;
         }
         Ok(CommitOutcome::Done(Done { revision: run.revision + 1, arrived, claimed }))
     }

@@ -1,6 +1,6 @@
 //! Operator requests, one file for each kind of object.
 
-mod dead;
+mod dead_letters;
 mod delete;
 mod node_types;
 mod request;

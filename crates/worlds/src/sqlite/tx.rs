@@ -11,14 +11,14 @@ use rusqlite::params;
 use super::clock::WorldClock;
 use super::liveness::Marks;
 use super::sql::{Sql, int, sql};
-use crate::patience::Patience;
+use crate::clock_jump::ClockJumpGuard;
 
 /// The state of a handle that transactions use.
 pub struct Handle {
     pub id: String,
     pub marks: Marks,
     pub clock: WorldClock,
-    pub patience: Patience,
+    pub patience: ClockJumpGuard,
 }
 
 impl Handle {

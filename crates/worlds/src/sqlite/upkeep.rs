@@ -1,11 +1,11 @@
 //! Background duties, one file each; safe to run in every process at once.
 
 mod blobs;
-mod duties;
-mod retain;
+mod dispatch;
+mod retention;
+mod stuck_runs;
 mod sweep;
-mod watch;
 
 pub use blobs::look as look_at_blobs;
-pub use duties::{Found, stuck_candidates, upkeep, waiting_kinds};
-pub use retain::forget_run;
+pub use dispatch::{Found, stuck_candidates, upkeep, waiting_kinds};
+pub use retention::forget_run;

@@ -14,19 +14,19 @@ use super::clock::WorldClock;
 use super::connect::{Access, Place};
 use super::liveness::{self, Mark, Marks};
 use super::readers::Readers;
-use super::turnstile::Turnstile;
 use super::tx::Handle;
+use super::write_queue::WriteQueue;
 use super::writer::Writer;
 use super::{
-    artifacts, claim_runs, claim_tasks, commit, connect, control, definitions, extend, inbox, records, runs,
-    schema, tasks, upkeep,
+    artifacts, claim_runs, claim_tasks, commit, connect, control, definitions, heartbeat, inbox, records,
+    runs, schema, tasks, upkeep,
 };
 use crate::blob_codec;
-use crate::patience::Patience;
+use crate::clock_jump::ClockJumpGuard;
 
 /// Runs, and tasks, that become ready or are woken up together during a timer burst. Few, because a
 /// transaction has a small fixed cost, and other requests wait for the one under way.
-const STORM_LINE: usize = 16;
+const TIMER_BATCH_SIZE: usize = 16;
 
 /// Options for opening a database.
 pub struct SqliteOptions {
@@ -91,10 +91,10 @@ impl SqliteWorld {
             id: mark.handle.clone(),
             marks: Marks::of(&place),
             clock: WorldClock::new(options.clock),
-            patience: Patience::default(),
+            patience: ClockJumpGuard::default(),
         });
         let wakeups = Arc::new(WakeupSenders::default());
-        let writer = Writer::start(connection, Turnstile::of(&place), handle.clone(), wakeups.clone())?;
+        let writer = Writer::start(connection, WriteQueue::of(&place), handle.clone(), wakeups.clone())?;
         let readers = Readers::new(place, options.busy_timeout);
         Ok(Self { writer, readers, handle, wakeups, _mark: Some(mark) })
     }
@@ -110,7 +110,7 @@ impl SqliteWorld {
             id: liveness::fresh_id(),
             marks: Marks::of(&place),
             clock: WorldClock::new(options.clock),
-            patience: Patience::default(),
+            patience: ClockJumpGuard::default(),
         });
         let writer = Writer::absent(&connection, &handle, &place.to_string())?;
         let readers = Readers::new(place, options.busy_timeout);
@@ -177,7 +177,7 @@ impl World for SqliteWorld {
     }
 
     async fn extend(&self, request: Extend) -> WorldResult<Extended> {
-        self.writer.write(move |tx| extend::extend(tx, &request)).await
+        self.writer.write(move |tx| heartbeat::extend(tx, &request)).await
     }
 
     async fn control(&self, request: ControlRequest) -> WorldResult<Controlled> {
@@ -202,8 +202,8 @@ impl World for SqliteWorld {
         self.wakeups.subscribe()
     }
 
-    fn storm_line(&self) -> usize {
-        STORM_LINE
+    fn timer_batch_size(&self) -> usize {
+        TIMER_BATCH_SIZE
     }
 
     async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {

@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 
 use super::errors;
 use super::sql::{Prepared, Sql, sql};
-use super::turnstile::Turnstile;
 use super::tx::{Handle, Tx, WorldRow};
+use super::write_queue::WriteQueue;
 
 /// Largest number of requests in one transaction.
 const BATCH: usize = 500;
@@ -48,7 +48,7 @@ enum Request {
 impl Writer {
     pub fn start(
         connection: Connection,
-        turnstile: Turnstile,
+        turnstile: WriteQueue,
         handle: Arc<Handle>,
         wakeups: Arc<WakeupSenders>,
     ) -> WorldResult<Self> {
@@ -199,7 +199,7 @@ enum Undone {
 /// State of the writer thread.
 struct Writing<'c> {
     connection: &'c Connection,
-    turnstile: Turnstile,
+    turnstile: WriteQueue,
     prepared: Prepared<'c>,
     handle: Arc<Handle>,
     wakeups: Arc<WakeupSenders>,

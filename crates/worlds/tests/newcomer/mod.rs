@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rhythm_core::{Millis, TenantId};
-use rhythm_engine::world::{Extend, Upkeep, WorkerCard, World};
+use rhythm_engine::world::{Extend, Upkeep, WorkerRegistration, World};
 
 const SILENCE: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -37,7 +37,7 @@ pub async fn judges_by_what_it_heard<W: World>(old: &dyn World, open: impl Async
 }
 
 fn beat() -> Extend {
-    let card = WorkerCard {
+    let card = WorkerRegistration {
         id: "worker".into(),
         host: "here".into(),
         pid: 1,

@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::Parser;
 use rhythm::{Actor, Client, EngineError, Error, Rhythm, TenantId};
 use rhythm_crash::client_log::{self, Answer, Call, ClientLog};
-use rhythm_crash::forgetful;
 use rhythm_crash::load::{perform, script};
+use rhythm_crash::lost_ack_world;
 use rhythm_crash::process::die_with_parent;
 use rhythm_crash::wait::PATIENCE;
 
@@ -37,7 +37,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     die_with_parent()?;
     let arguments = Arguments::parse();
     let opened = open(&arguments.world).await?;
-    let world = forgetful::from_environment(opened.world().clone())?;
+    let world = lost_ack_world::from_environment(opened.world().clone())?;
     let rhythm = Rhythm::on(world, TenantId::default(), Actor("crash-client".to_owned()));
     let client = rhythm.client();
     let known = client_log::read(&arguments.log)?;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use clap::Parser;
 use rhythm::{Actor, Rhythm, TaskContext, TaskError, TenantId};
-use rhythm_crash::forgetful;
 use rhythm_crash::ledger::{Entry, What};
+use rhythm_crash::lost_ack_world;
 use rhythm_crash::process::die_with_parent;
 use rhythm_crash::receipt::{Gate, Illness, Receipt, Work};
 use serde::Serialize;
@@ -71,7 +71,7 @@ fn play() -> Result<(), Box<dyn std::error::Error>> {
 
 async fn serve(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let opened = Rhythm::open(&arguments.world).await?;
-    let world = forgetful::from_environment(opened.world().clone())?;
+    let world = lost_ack_world::from_environment(opened.world().clone())?;
     let rhythm = Rhythm::on(world, TenantId::default(), Actor("crash-worker".to_owned()));
     let recorder = arguments.recorder;
     let handler = move |context: TaskContext, input: Value| {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::cluster::Victims;
-use crate::crowd::Crowd;
 use crate::lab::{LabResult, Launch, On, Scale};
+use crate::load_processes::Crowd;
 use crate::report::Report;
 use crate::rig::{Rig, next_beginning};
 use crate::wait::{PATIENCE, wall_millis};

@@ -12,10 +12,10 @@ use rhythm_engine::client::NewSchedule;
 use rhythm_engine::world::{Control, ControlRequest};
 
 use crate::cluster::{Cluster, open_folder};
-use crate::crowd::{Crowd, repeated};
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::ledger::{Line, Manners, What};
 use crate::listing;
+use crate::load_processes::{Crowd, repeated};
 use crate::process::Process;
 use crate::report::Report;
 use crate::rig::{Rig, next_beginning};

@@ -5,10 +5,10 @@
 use rhythm_engine::world::{TaskState, TaskSummary};
 
 use crate::cluster::{Cluster, open_folder};
-use crate::crowd::{Crowd, close};
 use crate::faulty_disk::FaultyDisk;
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::listing;
+use crate::load_processes::{Crowd, close};
 use crate::report::Report;
 use crate::rig::{Rig, next_beginning};
 use crate::tracer;

@@ -3,8 +3,8 @@
 
 use crate::client_log;
 use crate::cluster::Cluster;
-use crate::crowd::Crowd;
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
+use crate::load_processes::Crowd;
 use crate::report::Report;
 use crate::rig::Rig;
 use crate::small_disk::SmallDisk;

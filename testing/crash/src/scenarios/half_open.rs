@@ -3,8 +3,8 @@
 
 use rhythm_proxy::Faults;
 
-use crate::crowd::Crowd;
 use crate::lab::{LabResult, Launch, On, Scale, Setup};
+use crate::load_processes::Crowd;
 use crate::report::Report;
 use crate::rig::{Rig, next_beginning};
 use crate::wait::{PATIENCE, until, wall_millis};

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use rhythm_proxy::{Cut, Faults, Proxy};
 
-use crate::crowd::Crowd;
-use crate::forgetful;
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::ledger::Manners;
-use crate::losses::{self, Losses, TRANSITIONS};
+use crate::load_processes::Crowd;
+use crate::lost_ack_world;
+use crate::lost_acks::{self, Losses, TRANSITIONS};
 use crate::report::Report;
 use crate::rig::Rig;
 use crate::wait::until;
@@ -52,7 +52,7 @@ async fn on_postgres(report: &mut Report, (wanted, ended): (u64, u64)) -> LabRes
     for proxy in [&workers, &clients] {
         proxy.set(Faults { cut_commits: Some(CUT), ..Faults::default() });
     }
-    let cut = || losses::cut(&[&workers, &clients]);
+    let cut = || lost_acks::cut(&[&workers, &clients]);
     wait_for(report, wanted, || transitions(&cut())).await;
     for proxy in [&workers, &clients] {
         proxy.set(Faults::default());
@@ -66,13 +66,13 @@ async fn on_postgres(report: &mut Report, (wanted, ended): (u64, u64)) -> LabRes
 async fn on_sqlite(report: &mut Report, (wanted, ended): (u64, u64)) -> LabResult<Losses> {
     let lab = Lab::open(Setup { manners: Manners::DEDUPES, ..Setup::new(On::Sqlite) }).await?;
     let tally = lab.folder().join("forgotten");
-    let environment = forgetful::environment(CHANCE, &tally);
+    let environment = lost_ack_world::environment(CHANCE, &tally);
     let worker = Launch { environment: environment.clone(), ..Launch::fast() };
     let client = Launch { environment, pause: 20, ..Launch::fast() };
     let crowd = Crowd::start(&lab, &[worker.clone(), worker], &[client.clone(), client])?;
-    wait_for(report, wanted, || transitions(&forgetful::lost(&tally))).await;
+    wait_for(report, wanted, || transitions(&lost_ack_world::lost(&tally))).await;
     crowd.finish(&lab, report, ended).await?;
-    Ok(forgetful::lost(&tally))
+    Ok(lost_ack_world::lost(&tally))
 }
 
 /// Waits until so many were lost, and says how far it is.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use rhythm_proxy::{Faults, Flow, Proxy};
 
-use crate::crowd::{Crowd, repeated};
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::ledger::{Entry, What};
+use crate::load_processes::{Crowd, repeated};
 use crate::report::Report;
 use crate::rig::{Rig, next_beginning};
 use crate::wait::{PATIENCE, until, wall_millis};

@@ -9,10 +9,10 @@ use rhythm::{EnqueueTask, Payload, TaskId, TaskOptions, TaskState, codes};
 use rhythm_core::task::MAX_DELIVERIES;
 use serde_json::json;
 
-use crate::crowd::close;
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::ledger::{Line, What};
 use crate::listing;
+use crate::load_processes::close;
 use crate::process::Process;
 use crate::receipt::Illness;
 use crate::report::Report;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use rhythm_proxy::{Delay, Faults, Stall};
 
-use crate::crowd::Crowd;
 use crate::lab::{LabResult, Launch, On, Scale};
+use crate::load_processes::Crowd;
 use crate::report::Report;
 use crate::rig::{Rig, next_beginning};
 use crate::wait::PATIENCE;

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use rhythm::{Millis, RunId, StartRun, Status, Timestamp, WorkflowKind};
 use serde_json::json;
 
-use crate::crowd::come_to_rest;
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::ledger::What;
 use crate::listing;
+use crate::load_processes::come_to_rest;
 use crate::oracle::examine_some;
 use crate::report::Report;
 use crate::wait::{PATIENCE, until};

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::crowd::close;
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::ledger::{Line, Manners, What};
+use crate::load_processes::close;
 use crate::process::Process;
 use crate::recovery::{Kill, recoveries};
 use crate::report::Report;

@@ -49,8 +49,8 @@ mod tests {
     use super::*;
     use crate::client::{ClientLog, client_on};
     use crate::dice::Dice;
+    use crate::executor::Executor;
     use crate::faults::Faults;
-    use crate::kernel::Executor;
     use crate::trace::Trace;
 
     struct Still;

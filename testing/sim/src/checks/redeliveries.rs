@@ -10,7 +10,7 @@ use rhythm_core::{BlockedCode, RunId, TaskId};
 use rhythm_engine::world::*;
 
 use super::{Applied, Check, Moment, Objection};
-use crate::kernel::Owner;
+use crate::executor::Owner;
 
 /// A run claimed more often than this without a commit may be set aside.
 const MAX_RUN_DELIVERIES: u32 = 5;

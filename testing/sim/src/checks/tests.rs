@@ -19,8 +19,8 @@ use rhythm_engine::world::*;
 
 use super::*;
 use crate::client::{Acknowledged as Told, ClientLog};
+use crate::executor::Owner;
 use crate::handlers::Ledger;
-use crate::kernel::Owner;
 
 mod graphs;
 mod kept;

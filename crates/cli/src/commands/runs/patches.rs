@@ -9,7 +9,7 @@ use crate::errors::CliResult;
 use crate::output::{Words, short};
 use crate::session::Session;
 use crate::times::{exact, relative};
-use crate::unified;
+use crate::unified_diff;
 
 /// List the patches a run has considered: who sent each, why, and what became of it
 #[derive(Debug, Args)]
@@ -80,8 +80,10 @@ async fn show(session: &Session, link: Link) -> CliResult {
     let patch = loaded(session, link.patch).await?;
     let (from, to) = (format!("before patch {}", patch.number), format!("after patch {}", patch.number));
     let pretty = |value| serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
-    let diff =
-        link.after.as_ref().map(|after| unified::diff((&from, &pretty(&link.before)), (&to, &pretty(after))));
+    let diff = link
+        .after
+        .as_ref()
+        .map(|after| unified_diff::diff((&from, &pretty(&link.before)), (&to, &pretty(after))));
     if session.out.is_json() {
         return session.out.json(&json!({ "patch": patch, "diff": diff }));
     }
@@ -98,7 +100,7 @@ async fn show(session: &Session, link: Link) -> CliResult {
         ("operations", patch.operations.text().unwrap_or_default().to_owned()),
     ])?;
     match diff {
-        Some(diff) => unified::tell(&session.out, &diff),
+        Some(diff) => unified_diff::tell(&session.out, &diff),
         None => session.out.line("it cannot be applied to the document the run had"),
     }
 }

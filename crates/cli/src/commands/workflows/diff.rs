@@ -11,7 +11,7 @@ use crate::config::Settings;
 use crate::errors::{CliError, CliResult};
 use crate::input;
 use crate::session::Session;
-use crate::{unified, workflow_files};
+use crate::{unified_diff, workflow_files};
 
 /// Show what changed between two versions of a workflow, or between a version and a file
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ impl Diff {
         let to = side(&session, workflow, to).await?;
         let (from, to) = in_one_form(from, to);
         let diff = TextDiff::from_lines(&from.source, &to.source);
-        let unified = unified::diff((&from.name, &from.source), (&to.name, &to.source));
+        let unified = unified_diff::diff((&from.name, &from.source), (&to.name, &to.source));
         if session.out.is_json() {
             let changed =
                 |tag: ChangeTag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
@@ -54,7 +54,7 @@ impl Diff {
         if unified.is_empty() {
             return session.out.line(format!("{} and {} are the same", from.name, to.name));
         }
-        unified::tell(&session.out, &unified)
+        unified_diff::tell(&session.out, &unified)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::errors::CliResult;
 use crate::output::{Words, short};
 use crate::session::Session;
 use crate::times::{exact, relative};
-use crate::unified;
+use crate::unified_diff;
 
 /// List the patches of a workflow: who made each, why, and between which versions
 #[derive(Debug, Args)]
@@ -75,7 +75,7 @@ async fn show(session: &Session, workflow: &str, patch: WorkflowPatch) -> CliRes
         let text = serde_json::to_string_pretty(&document_of(&definition)?).unwrap_or_default() + "\n";
         sides.push((format!("{workflow} {}", short_version(version)), text));
     }
-    let diff = unified::diff((&sides[0].0, &sides[0].1), (&sides[1].0, &sides[1].1));
+    let diff = unified_diff::diff((&sides[0].0, &sides[0].1), (&sides[1].0, &sides[1].1));
     if session.out.is_json() {
         return session.out.json(&json!({ "patch": patch, "diff": diff }));
     }
@@ -87,5 +87,5 @@ async fn show(session: &Session, workflow: &str, patch: WorkflowPatch) -> CliRes
         ("tag", patch.tag.clone().unwrap_or_default()),
         ("operations", patch.operations.text().unwrap_or_default().to_owned()),
     ])?;
-    unified::tell(&session.out, &diff)
+    unified_diff::tell(&session.out, &diff)
 }

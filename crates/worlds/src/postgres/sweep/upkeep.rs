@@ -7,7 +7,7 @@ use rhythm_core::{Millis, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::{Hint, UpkeepReport, WorldResult};
 use tokio_postgres::Row;
 
-use crate::patience::{BEFORE_EXPIRY, Patience};
+use crate::clock_jump::{BEFORE_EXPIRY, ClockJumpGuard};
 use crate::postgres::claim::timer_cursor::{BEGINNING, TimerCursor};
 use crate::postgres::commit::columns::millis;
 use crate::postgres::connection::reconnecting::ReconnectingClient;
@@ -23,7 +23,7 @@ const TOO_LONG: Duration = Duration::from_secs(5);
 /// Cached count of ready work. Counting reads past dead tuples, which stay in the index while an old snapshot
 /// is open. When that gets slow, the last count is used for a while (`ready_cursor.rs` does the same for claims).
 #[derive(Default)]
-pub struct Ready(Mutex<Option<Count>>);
+pub struct CachedCount(Mutex<Option<Count>>);
 
 #[derive(Clone, Copy)]
 struct Count {
@@ -37,7 +37,7 @@ const CHEAP: Duration = Duration::from_millis(3);
 const SHARE: u32 = 50;
 const AT_MOST: Duration = Duration::from_secs(10);
 
-impl Ready {
+impl CachedCount {
     /// Returns the cached counts, or `None` when it is time to count.
     fn known(&self) -> (Option<i64>, Option<i64>) {
         let count = *self.lock();
@@ -68,13 +68,13 @@ pub async fn sweep(
     link: &ReconnectingClient,
     time: &Time,
     hints: &WakeupHints,
-    (expiry_cursor, storm, patience, ready): (&ExpiryCursor, &TimerCursor, &Patience, &Ready),
+    (expiry_cursor, storm, patience, ready): (&ExpiryCursor, &TimerCursor, &ClockJumpGuard, &CachedCount),
     (most_runs, most_tasks): (usize, usize),
 ) -> WorldResult<Swept> {
     let injected = time.param();
-    let (latest, listened) = match injected {
+    let (latest, observed_for) = match injected {
         Some(_) => (i64::MAX, i64::MAX),
-        None => (patience.limit(), patience.listened()),
+        None => (patience.limit(), patience.observed_for()),
     };
     // With an injected test clock, count every time: the cache is for production only.
     let (runs, tasks) = if injected.is_some() { (None, None) } else { ready.known() };
@@ -83,7 +83,7 @@ pub async fn sweep(
     let (runs, tasks) =
         (runs.map(|count| half(count, most_runs)), tasks.map(|count| half(count, most_tasks)));
     let from = expiry_cursor.from();
-    let patient = listened >= BEFORE_EXPIRY;
+    let patient = observed_for >= BEFORE_EXPIRY;
     let judges = injected.is_some() || expiry_cursor.is_time_to_judge();
     let place = if injected.is_some() { BEGINNING } else { storm.from() };
     let params: &[crate::postgres::connection::reconnecting::Param<'_>] = &[
@@ -91,7 +91,7 @@ pub async fn sweep(
         &(most_runs as i64),
         &from,
         &latest,
-        &listened,
+        &observed_for,
         &patient,
         &runs,
         &tasks,
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn what_took_long_to_count_is_not_counted_again_at_once() {
-        let ready = Ready::default();
+        let ready = CachedCount::default();
         ready.counted(1, 2, CHEAP);
         assert_eq!(ready.known(), (None, None));
         ready.counted(3, 4, Duration::from_secs(1));

@@ -4,7 +4,7 @@ use rhythm_core::TenantId;
 use rhythm_engine::world::{Control, ControlRequest, Controlled, WorldError, WorldResult};
 use rusqlite::params;
 
-use super::{dead, delete, node_types, runs, schedules};
+use super::{dead_letters, delete, node_types, runs, schedules};
 use crate::sqlite::artifacts;
 use crate::sqlite::sql::sql;
 use crate::sqlite::tasks;
@@ -48,8 +48,10 @@ pub fn control(tx: &Tx<'_>, request: &ControlRequest) -> WorldResult<Controlled>
             Ok(if is_new { Controlled::Done } else { Controlled::Unchanged })
         }
         Control::DismissRun { run } => runs::dismiss(tx, tenant, run, actor),
-        Control::RequeueDead { task } => dead::requeue(tx, tenant, task, actor),
-        Control::DiscardDead { task, message } => dead::discard(tx, tenant, task, message.as_ref(), actor),
+        Control::RequeueDead { task } => dead_letters::requeue(tx, tenant, task, actor),
+        Control::DiscardDead { task, message } => {
+            dead_letters::discard(tx, tenant, task, message.as_ref(), actor)
+        }
         Control::CancelTask { task } => match tasks::cancel(tx, tenant, task)? {
             true => Ok(Controlled::Done),
             false => Err(WorldError::NotFound(format!("open task {task}"))),

@@ -9,7 +9,7 @@ use rhythm_engine::world::{
 };
 use rusqlite::params;
 
-use super::dead;
+use super::dead_letters;
 use super::request::changed_if;
 use crate::sqlite::commit::write_first;
 use crate::sqlite::definitions;
@@ -187,7 +187,7 @@ fn go_on(tx: &Tx<'_>, tenant: &TenantId, key: i64, actor: &Actor, wish: &Reopeni
     // Letters that failed the run lose that mark.
     tx.run(sql!("dead", "forget_failed"), params![key])?;
     for task in wish.requeue {
-        dead::revive(tx, tenant, task, dead::Revival::Attached, actor)?;
+        dead_letters::revive(tx, tenant, task, dead_letters::Revival::Attached, actor)?;
     }
     unblock_if_last_held(tx, key)?;
     for message in wish.redeliver {
@@ -307,7 +307,7 @@ fn reopenable(tx: &Tx<'_>, tenant: &TenantId, run: &RunId, wish: &Reopening<'_>)
         }
     }
     for task in wish.requeue {
-        dead::letter(tx, tenant, task)?;
+        dead_letters::letter(tx, tenant, task)?;
     }
     Ok(key)
 }

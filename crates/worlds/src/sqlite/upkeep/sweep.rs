@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 
 use rhythm_core::message::{Actor, Message, MessageBody};
 use rhythm_core::{MessageId, Millis, TaskId, TenantId, Timestamp};
-use rhythm_engine::world::{WorldResult, room_beside};
+use rhythm_engine::world::{WorldResult, sweep_quota};
 use rusqlite::params;
 
-use crate::patience::BEFORE_EXPIRY;
+use crate::clock_jump::BEFORE_EXPIRY;
 use crate::sqlite::claim_runs::ready_what_is_due;
 use crate::sqlite::inbox::Target;
 use crate::sqlite::runs::make_ready;
@@ -26,7 +26,7 @@ pub fn sweep(tx: &Tx<'_>, runs: usize, tasks: usize) -> WorldResult<u64> {
     }
     let room = |limit, count| {
         let ready = tx.number(count, params![size(limit)])?;
-        WorldResult::Ok(room_beside(ready as usize, limit))
+        WorldResult::Ok(sweep_quota(ready as usize, limit))
     };
     let room_for_tasks = room(tasks, sql!("upkeep", "count_ready_tasks"))?;
     let delayed = tx.run(sql!("upkeep", "ready_delayed"), params![tx.now.millis(), size(room_for_tasks)])?;
@@ -72,16 +72,16 @@ fn fire_timers(tx: &Tx<'_>, limit: usize) -> WorldResult<u64> {
 fn free_claims(tx: &Tx<'_>) -> WorldResult<u64> {
     let now = tx.now.millis();
     let patience = &tx.handle.patience;
-    let (by, listened) = match tx.handle.clock.is_injected() {
+    let (by, observed_for) = match tx.handle.clock.is_injected() {
         true => (now, i64::MAX),
-        false => (patience.judge(now), patience.listened()),
+        false => (patience.judge(now), patience.observed_for()),
     };
     let (mut tasks, mut runs) = (Vec::new(), 0);
-    if listened >= BEFORE_EXPIRY {
+    if observed_for >= BEFORE_EXPIRY {
         tasks = tx.all(sql!("upkeep", "free_expired_tasks"), params![by, now], freed)?;
         runs = tx.run(sql!("upkeep", "free_expired_runs"), params![by])?;
     }
-    for (tenant, worker) in give_up_workers(tx, Timestamp(by), Millis(listened.unsigned_abs()))? {
+    for (tenant, worker) in give_up_workers(tx, Timestamp(by), Millis(observed_for.unsigned_abs()))? {
         tasks.extend(tx.all(sql!("upkeep", "free_tasks_of"), params![tenant, worker, now], freed)?);
         runs += tx.run(sql!("upkeep", "free_runs_of"), params![tenant, worker])?;
     }
@@ -124,7 +124,7 @@ fn worker(row: &mut Columns<'_>) -> rusqlite::Result<Worker> {
 
 /// Removes the rows of workers whose process is dead or that were silent too long. A silence counts only as
 /// far as this process has watched it.
-fn give_up_workers(tx: &Tx<'_>, by: Timestamp, listened: Millis) -> WorldResult<Vec<(String, String)>> {
+fn give_up_workers(tx: &Tx<'_>, by: Timestamp, observed_for: Millis) -> WorldResult<Vec<(String, String)>> {
     let mut looked: HashMap<String, bool> = HashMap::from([(tx.handle.id.clone(), true)]);
     let mut gone = Vec::new();
     let mut dead: HashSet<String> = HashSet::new();
@@ -133,7 +133,7 @@ fn give_up_workers(tx: &Tx<'_>, by: Timestamp, listened: Millis) -> WorldResult<
         let alive = *looked.entry(row.handle.clone()).or_insert_with(|| marks.is_alive(&row.handle));
         let missing_since = if alive { None } else { Some(row.missing_since.unwrap_or(by)) };
         let is_dead = missing_since.is_some_and(|since| by.since(since) >= GRACE);
-        if is_dead || by.since(row.beat_at).min(listened) > row.silence {
+        if is_dead || by.since(row.beat_at).min(observed_for) > row.silence {
             tx.run(sql!("extend", "leave"), params![row.tenant, row.worker, row.handle])?;
             if is_dead {
                 dead.insert(row.handle);

@@ -17,7 +17,7 @@ const GRACE: Duration = Duration::from_secs(15);
 pub const BEFORE_EXPIRY: i64 = GRACE.as_millis() as i64;
 
 #[derive(Debug)]
-pub struct Patience {
+pub struct ClockJumpGuard {
     since: Instant,
     seen: Mutex<Option<Seen>>,
 }
@@ -39,15 +39,15 @@ struct Moment {
     own: Instant,
 }
 
-impl Default for Patience {
+impl Default for ClockJumpGuard {
     fn default() -> Self {
         Self { since: Instant::now(), seen: Mutex::default() }
     }
 }
 
-impl Patience {
+impl ClockJumpGuard {
     /// Milliseconds for which this process has watched the world.
-    pub fn listened(&self) -> i64 {
+    pub fn observed_for(&self) -> i64 {
         i64::try_from(self.since.elapsed().as_millis()).unwrap_or(i64::MAX)
     }
 
@@ -102,7 +102,7 @@ mod tests {
 
     /// Reads the world's time at a given second.
     fn looks() -> impl Fn(u64, i64) -> i64 {
-        let (patience, start) = (Patience::default(), Instant::now());
+        let (patience, start) = (ClockJumpGuard::default(), Instant::now());
         move |seconds, world| patience.judge_at(Moment { world, own: start + Duration::from_secs(seconds) })
     }
 

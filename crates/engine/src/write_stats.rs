@@ -6,7 +6,7 @@ use crate::world::{Commit, CommitOutcome, Committed};
 
 /// Counters of what one process has written.
 #[derive(Debug, Default)]
-pub struct Meter {
+pub struct WriteStats {
     commits: AtomicU64,
     items: AtomicU64,
     ended: AtomicU64,
@@ -27,7 +27,7 @@ pub struct Written {
     pub sweeps: u64,
 }
 
-impl Meter {
+impl WriteStats {
     pub(crate) fn count(&self, commit: &Commit, committed: &Committed) {
         let outcomes = commit.items.iter().zip(&committed.outcomes);
         let done = outcomes.filter(|(_, outcome)| matches!(outcome, CommitOutcome::Done(_)));

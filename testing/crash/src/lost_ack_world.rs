@@ -12,7 +12,7 @@ use rhythm_core::{BlobRef, CommandId, RunId, TaskId, TenantId, Timestamp};
 use rhythm_engine::world::*;
 use rhythm_graph::NodeType;
 
-use crate::losses::{BEATS, CALLS, CLAIMS, Losses, OTHERS, RESULTS, TRANSITIONS};
+use crate::lost_acks::{BEATS, CALLS, CLAIMS, Losses, OTHERS, RESULTS, TRANSITIONS};
 
 const CHANCE: &str = "RHYTHM_LAB_FORGETS";
 const TALLY: &str = "RHYTHM_LAB_FORGOTTEN";
@@ -116,8 +116,8 @@ impl World for Forgetful {
     fn wakeups(&self) -> Wakeups {
         self.inner.wakeups()
     }
-    fn storm_line(&self) -> usize {
-        self.inner.storm_line()
+    fn timer_batch_size(&self) -> usize {
+        self.inner.timer_batch_size()
     }
     async fn upkeep(&self, request: Upkeep) -> WorldResult<UpkeepReport> {
         self.inner.upkeep(request).await

@@ -12,11 +12,11 @@ use rhythm_core::task::MAX_DELIVERIES;
 use rhythm_core::{Blobs, Failure, MessageId, OnExhausted, Payload, RunId, Timestamp, WorkerId};
 
 use super::{Attempt, Cancellation, TURN, Turns, Worker};
-use crate::breath::Breath;
-use crate::plan::{FOLD_AT_MOST, Folding, Planned, panic_text};
-use crate::process::Aftermath;
+use crate::plan::{Built, CommitBuilder, FOLD_AT_MOST, panic_text};
+use crate::process::PendingItem;
 use crate::programs::Lookup;
 use crate::world::*;
+use crate::yield_budget::YieldBudget;
 
 /// Inputs and outputs above this size are refused.
 pub const MAX_PAYLOAD_BYTES: u64 = 32 * 1024 * 1024;
@@ -140,7 +140,7 @@ impl Worker {
             }
         }
         let (mut items, mut after) = (Vec::new(), Vec::new());
-        let mut breath = Breath::new(&self.process.time);
+        let mut breath = YieldBudget::new(&self.process.time);
         for (run, finished) in by_run {
             breath.take().await;
             // A result must not get lost: if fusing fails, it goes through the inbox.
@@ -197,7 +197,7 @@ impl Worker {
         run: &RunId,
         messages: &[Message],
         slots: &mut super::Slots<'_>,
-    ) -> WorldResult<Option<(CommitItem, Aftermath)>> {
+    ) -> WorldResult<Option<(CommitItem, PendingItem)>> {
         let Some(row) = self.lock_rows().get(run).map(|cached| cached.row.clone()) else { return Ok(None) };
         let process = &self.process;
         let found = process.programs.load(&*process.world, &row.tenant, &row.workflow, &row.version).await?;
@@ -208,7 +208,7 @@ impl Worker {
         let mut blobs = Blobs::new();
         let plan = loop {
             let is_long = process.time.is_over(FOLD_AT_MOST);
-            let folding = Folding {
+            let folding = CommitBuilder {
                 program: &*program,
                 row: &row,
                 fence: Fence::Fused,
@@ -220,10 +220,10 @@ impl Worker {
                 is_long: &is_long,
             };
             match folding.plan(&mut |task| slots.take(task)) {
-                Planned::Commit(plan) => break plan,
-                Planned::NeedBlobs(wanted) => process.load_blobs(&wanted, &mut blobs).await?,
+                Built::Commit(plan) => break plan,
+                Built::NeedBlobs(wanted) => process.load_blobs(&wanted, &mut blobs).await?,
                 // The engine that claims the run reports the problem.
-                Planned::Idle | Planned::Unsteppable(_) => return Ok(None),
+                Built::Idle | Built::Unsteppable(_) => return Ok(None),
             }
         };
         Ok(Some(process.prepare(*plan, &row).await?))

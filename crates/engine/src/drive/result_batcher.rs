@@ -10,7 +10,7 @@ use crate::config::Batches;
 use crate::worker::Finished;
 
 /// Results of one process that wait to be sent.
-pub struct Line {
+pub struct ResultBatcher {
     sizes: Batches,
     /// Results that can be sent, in order of arrival.
     free: VecDeque<Finished>,
@@ -19,7 +19,7 @@ pub struct Line {
     under_way: usize,
 }
 
-impl Line {
+impl ResultBatcher {
     pub fn new(sizes: Batches) -> Self {
         Self { sizes, free: VecDeque::new(), behind: HashMap::new(), under_way: 0 }
     }
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn results_of_a_run_wait_for_those_before_them() {
-        let mut line = Line::new(SIZES);
+        let mut line = ResultBatcher::new(SIZES);
         line.add([result(1, Some("a")), result(2, Some("b"))]);
         let first = line.next(MANY).unwrap();
         assert_eq!(ids(&first), ["1", "2"]);
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_batch_goes_beside_others_only_when_it_is_large_and_they_are_few() {
-        let mut line = Line::new(SIZES);
+        let mut line = ResultBatcher::new(SIZES);
         line.add([result(0, None)]);
         assert_eq!(line.next(MANY).unwrap().len(), 1, "nobody waits for company");
         line.add((1..SIZES.beside as u64).map(|task| result(task, None)));
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_waits_for_the_run_it_shares() {
-        let mut line = Line::new(SIZES);
+        let mut line = ResultBatcher::new(SIZES);
         line.add((0..SIZES.most as u64).map(|task| result(task, Some("a"))));
         line.add((0..SIZES.beside as u64).map(|task| result(1_000 + task, Some("a"))));
         let first = line.next(MANY).unwrap();
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn whoever_has_little_in_hand_sends_one_batch_at_a_time() {
-        let mut line = Line::new(SIZES);
+        let mut line = ResultBatcher::new(SIZES);
         line.add((0..200).map(|task| result(task, None)));
         assert_eq!(line.next(299).unwrap().len(), 200);
         line.add((0..99).map(|task| result(task, None)));

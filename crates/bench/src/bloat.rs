@@ -6,10 +6,10 @@ use serde_json::json;
 
 use crate::figures::ratio;
 use crate::flows::STEPS;
-use crate::ground::Ground;
 use crate::in_process::InProcess;
 use crate::progress::Progress;
 use crate::report::{Measured, object};
+use crate::scratch_db::Ground;
 use crate::throughput::Load;
 use crate::{BenchError, database};
 

@@ -3,17 +3,17 @@
 use rhythm_engine::world::{Upkeep, UpkeepReport, WorldResult};
 use rusqlite::params;
 
-use super::{blobs, retain, sweep, watch};
+use super::{blobs, retention, stuck_runs, sweep};
 use crate::sqlite::sql::{size, sql};
 use crate::sqlite::tx::Tx;
 
-pub use watch::{stuck_candidates, waiting_kinds};
+pub use stuck_runs::{stuck_candidates, waiting_kinds};
 
 /// Results that were read beside the writer; the transaction checks them again.
 #[derive(Default)]
 pub struct Found {
     pub stuck: Vec<i64>,
-    pub waiting: Vec<watch::TaskKind>,
+    pub waiting: Vec<stuck_runs::TaskKind>,
     pub blobs: Vec<blobs::Looked>,
 }
 
@@ -22,15 +22,15 @@ pub fn upkeep(tx: &Tx<'_>, duty: &Upkeep, found: &Found) -> WorldResult<UpkeepRe
     match duty {
         Upkeep::Sweep { runs, tasks } => report.changed = sweep::sweep(tx, *runs, *tasks)?,
         Upkeep::Retain { keep, keep_failed, limit } => {
-            report.changed = retain::retain(tx, *keep, *keep_failed, *limit)?
+            report.changed = retention::retain(tx, *keep, *keep_failed, *limit)?
         }
         // There are no partitions to prepare.
         Upkeep::Prepare => {}
         Upkeep::FindStuck { idle, limit } => {
-            report.stuck = watch::report_stuck(tx, *idle, *limit, &found.stuck)?;
+            report.stuck = stuck_runs::report_stuck(tx, *idle, *limit, &found.stuck)?;
         }
         Upkeep::MarkUnserved { idle, limit } => {
-            let unserved = watch::mark_unserved(tx, *idle, *limit, &found.waiting)?;
+            let unserved = stuck_runs::mark_unserved(tx, *idle, *limit, &found.waiting)?;
             report.changed = unserved.unmarked + unserved.marked.len() as u64;
             report.unserved = unserved.marked;
         }

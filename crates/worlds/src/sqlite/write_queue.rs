@@ -21,7 +21,7 @@ const IN_LINE: u32 = 5;
 const OPEN_FOR: Duration = Duration::from_secs(5);
 
 /// This handle's access to turns.
-pub struct Turnstile {
+pub struct WriteQueue {
     locks: Option<Locks>,
     patience: Duration,
     open_until: Option<Instant>,
@@ -45,7 +45,7 @@ impl Drop for Turn {
     }
 }
 
-impl Turnstile {
+impl WriteQueue {
     /// Opens the lock files. A database in memory has one writer and needs no turns. Without the files there
     /// are no turns.
     pub fn of(place: &Place) -> Self {
@@ -99,11 +99,11 @@ fn lock(file: &File, patience: Duration) -> bool {
 mod tests {
     use super::*;
 
-    fn turnstiles() -> (tempfile::TempDir, Turnstile, Turnstile) {
+    fn turnstiles() -> (tempfile::TempDir, WriteQueue, WriteQueue) {
         let folder = tempfile::tempdir().unwrap();
         let place = Place::File(folder.path().join("a.db"));
         std::fs::create_dir(super::folder(&place).unwrap()).unwrap();
-        let (one, other) = (Turnstile::of(&place), Turnstile::of(&place));
+        let (one, other) = (WriteQueue::of(&place), WriteQueue::of(&place));
         (folder, one, other)
     }
 
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn who_comes_later_stands_behind_the_first_in_line() {
         let (folder, mut busy, mut other) = turnstiles();
-        let later = Turnstile::of(&Place::File(folder.path().join("a.db"))).locks.unwrap();
+        let later = WriteQueue::of(&Place::File(folder.path().join("a.db"))).locks.unwrap();
         let turn = busy.pass();
         other.patience = Duration::from_secs(60);
         let waiting = std::thread::spawn(move || other.pass().0.is_some());
@@ -163,7 +163,7 @@ mod tests {
         let turn = first.pass();
         other.patience = Duration::from_millis(200);
         // Another writer is first in line, for longer than a turn may take.
-        let before = Turnstile::of(&place).locks.unwrap();
+        let before = WriteQueue::of(&place).locks.unwrap();
         assert!(lock(&before.first_in_line, Duration::from_secs(60)));
         let waiting = std::thread::spawn(move || other.pass().0.is_some());
         // Longer than the limit for a turn, shorter than the limit for the queue.

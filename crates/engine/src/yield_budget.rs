@@ -9,12 +9,12 @@ use crate::time::WorldTime;
 const LENGTH: Millis = Millis(10);
 
 /// Yields the thread when the loop has run for 10 ms.
-pub struct Breath<'a> {
+pub struct YieldBudget<'a> {
     time: &'a WorldTime,
     since: u64,
 }
 
-impl<'a> Breath<'a> {
+impl<'a> YieldBudget<'a> {
     pub fn new(time: &'a WorldTime) -> Self {
         Self { time, since: time.own_millis() }
     }
@@ -42,7 +42,7 @@ mod tests {
     fn others_have_their_turn_after_a_while_and_not_before() {
         let counter = Arc::new(Counter::default());
         let time = WorldTime::new(counter.clone());
-        let mut breath = Breath::new(&time);
+        let mut breath = YieldBudget::new(&time);
         let mut waits = |own: u64| {
             counter.0.store(own, Ordering::SeqCst);
             let mut taken = std::pin::pin!(breath.take());

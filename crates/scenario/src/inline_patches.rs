@@ -54,12 +54,12 @@ impl Rides {
 }
 
 /// A graph whose results may bring patches along.
-pub struct Riding {
+pub struct InlinePatches {
     pub program: GraphProgram,
     pub rides: Arc<Rides>,
 }
 
-impl Program for Riding {
+impl Program for InlinePatches {
     fn step(&self, input: StepInput<'_>) -> Result<Step, ProgramError> {
         let mut before = Before::default();
         loop {
@@ -128,7 +128,7 @@ fn join(first: Transition, then: Transition) -> Transition {
     }
 }
 
-impl Riding {
+impl InlinePatches {
     /// What came of it all: those that were applied do not ride again.
     fn whole(&self, before: Before, last: Transition) -> Step {
         self.rides.left().retain(|(number, _)| !before.applied.contains(number));

@@ -10,12 +10,12 @@ const MADE_UP: Millis = Millis(50);
 
 /// Rate limit of one timer burst.
 #[derive(Default)]
-pub struct Pace {
+pub struct TokenBucket {
     /// When the next batch may go, in microseconds of the process's own counter.
     next: Option<u64>,
 }
 
-impl Pace {
+impl TokenBucket {
     /// Starts or resumes the burst at this time of the process's own counter.
     pub fn go_on(&mut self, now: u64) {
         let earliest = now.saturating_sub(MADE_UP.as_u64()) * 1_000;
@@ -42,7 +42,7 @@ mod tests {
     /// `sweep` ms runs every 50 ms.
     fn length(runs: usize, line: u64, sweep: u64) -> u64 {
         const LINE: usize = 32;
-        let mut pace = Pace::default();
+        let mut pace = TokenBucket::default();
         let (mut now, mut left) = (10_000, runs);
         loop {
             now += sweep;
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_standstill_is_not_made_up_for() {
-        let mut pace = Pace::default();
+        let mut pace = TokenBucket::default();
         pace.go_on(1_000);
         pace.woke(37);
         assert_eq!(pace.pause(1_000), Millis(10));

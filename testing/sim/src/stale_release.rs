@@ -6,8 +6,8 @@ use std::sync::{Arc, PoisonError};
 use rhythm_core::{Blocked, BlockedCode, Millis, RunId, TenantId, Timestamp, WorkerId};
 use rhythm_engine::world::*;
 
+use crate::executor::{NOBODY, Owner};
 use crate::faults::Fault;
-use crate::kernel::{NOBODY, Owner};
 use crate::network::Network;
 use crate::sim_world::COMMIT;
 

@@ -9,7 +9,7 @@ use rhythm_core::{
 };
 
 use super::Client;
-use super::replaying::RetryNode;
+use super::retry_node::RetryNode;
 use crate::error::EngineError;
 use crate::programs::Programs;
 use crate::travel::{new_task, past};

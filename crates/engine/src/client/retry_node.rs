@@ -6,7 +6,7 @@ use rhythm_graph::machine::{WaitingFor, codes};
 use serde_json::{Value, json};
 
 use super::Client;
-use super::recovery::again;
+use super::retry_run::again;
 use crate::error::EngineError;
 use crate::patches::{PatchRun, preview, program_of, unreadable};
 use crate::world::*;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rhythm_core::{Millis, RunId, TenantId, Timestamp, WorkflowKind};
-use rhythm_engine::world::{WorkerCard, WorldResult, unserved_run, unserved_task};
+use rhythm_engine::world::{WorkerRegistration, WorldResult, unserved_run, unserved_task};
 use rusqlite::params;
 
 use crate::sqlite::claim_runs::ready_programs;
@@ -111,11 +111,11 @@ impl Marked {
 /// The cards of each tenant's workers.
 struct Crew<'t, 'c> {
     tx: &'t Tx<'c>,
-    cards: HashMap<String, Vec<WorkerCard>>,
+    cards: HashMap<String, Vec<WorkerRegistration>>,
 }
 
 impl Crew<'_, '_> {
-    fn cards(&mut self, tenant: &str) -> WorldResult<&[WorkerCard]> {
+    fn cards(&mut self, tenant: &str) -> WorldResult<&[WorkerRegistration]> {
         if !self.cards.contains_key(tenant) {
             let cards = self.tx.all(sql!("watch", "cards"), params![tenant], |row| row.json())?;
             self.cards.insert(tenant.to_owned(), cards);
@@ -124,7 +124,7 @@ impl Crew<'_, '_> {
     }
 
     fn steps(&mut self, tenant: &str, kind: WorkflowKind, workflow: &str) -> WorldResult<bool> {
-        let listed = |card: &WorkerCard| card.workflows.iter().any(|listed| listed == workflow);
+        let listed = |card: &WorkerRegistration| card.workflows.iter().any(|listed| listed == workflow);
         Ok(self.cards(tenant)?.iter().any(|card| card.kinds.contains(&kind) || listed(card)))
     }
 
@@ -132,7 +132,7 @@ impl Crew<'_, '_> {
     /// tasks wait.
     fn does(&mut self, tenant: &str, queue: &str, name: &str) -> WorldResult<bool> {
         let lists = |names: &[String], wanted: &str| names.iter().any(|name| name == wanted);
-        let able = |card: &WorkerCard| lists(&card.queues, queue) && lists(&card.tasks, name);
+        let able = |card: &WorkerRegistration| lists(&card.queues, queue) && lists(&card.tasks, name);
         if self.cards(tenant)?.iter().any(able) {
             return Ok(true);
         }

@@ -12,13 +12,13 @@ use crate::world::{Definition, NewRun, WorldResult};
 
 /// Shared by the clients and the worker of one process; empty until a worker starts.
 #[derive(Default)]
-pub struct Nearby {
+pub struct LocalWorker {
     worker: Mutex<Option<Weak<Driver>>>,
     /// Current versions of workflows, as last read.
     seen: Mutex<HashMap<(TenantId, String), Arc<Definition>>>,
 }
 
-impl Nearby {
+impl LocalWorker {
     /// Connects the worker of this process.
     pub fn move_in(&self, driver: &Arc<Driver>) {
         *lock(&self.worker) = Some(Arc::downgrade(driver));

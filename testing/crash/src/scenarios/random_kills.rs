@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::crowd::{Crowd, close};
 use crate::lab::{Lab, LabResult, Launch, On, Scale, Setup};
 use crate::ledger::{Manners, What};
+use crate::load_processes::{Crowd, close};
 use crate::process::Process;
 use crate::recovery::{Kill, recoveries};
 use crate::report::Report;
