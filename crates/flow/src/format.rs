@@ -28,7 +28,7 @@ use super::parser::parse;
 use super::tree::{Comment, File};
 use doc::Doc;
 
-/// The formatted text, or why there is none: a file with syntax errors is left to its author.
+/// Returns the formatted text. Fails for a file with syntax errors, which is left as it is.
 pub fn format(source: &str) -> Result<String, Vec<Diagnostic>> {
     let parsed = parse(source);
     let errors: Vec<_> = parsed.diagnostics.into_iter().filter(|d| d.severity == Severity::Error).collect();
@@ -42,12 +42,12 @@ fn layout(source: &str, file: &File) -> String {
 
 struct Formatter<'a> {
     source: &'a str,
-    /// In the order of the source.
+    /// Comments in source order.
     comments: &'a [Comment],
 }
 
 impl Formatter<'_> {
-    /// What was written, whatever it is.
+    /// Keeps the source of a span unchanged.
     fn verbatim(&self, span: Span) -> Doc {
         Doc::verbatim(span.text(self.source))
     }
