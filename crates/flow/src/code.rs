@@ -38,7 +38,7 @@ pub struct Code {
     pub functions: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slots: Vec<Slot>,
-    /// Where several cover a step, the innermost comes first.
+    /// Of several handlers that cover a step, the innermost comes first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handlers: Vec<Handler>,
     /// Defaults for tasks from the front matter.

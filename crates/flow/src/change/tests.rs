@@ -1,4 +1,4 @@
-//! Where a run of one program may continue in another version.
+//! The steps at which a run of one program may continue in another version.
 
 use rhythm_core::event::Event;
 use rhythm_core::failure::Failure;

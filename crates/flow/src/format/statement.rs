@@ -14,7 +14,7 @@ use crate::tree::{
     Place as Access, Statement, StatementKind, Target, Unary, Walk,
 };
 
-/// What precedes a list of statements.
+/// The text before a list of statements.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum After {
     Nothing,

@@ -1,4 +1,4 @@
-//! Sources the parser accepts and refuses. How errors look to a user is in the snapshots of `render`.
+//! Sources the parser accepts and refuses. The snapshots of `rendered` show the errors as a user sees them.
 
 use super::*;
 use crate::tree::*;
