@@ -45,9 +45,9 @@ use wait::Offence;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Warnings are errors.
+    /// Treats warnings as errors.
     pub strict: bool,
-    /// Form of failures in this file, from its front matter.
+    /// Whether awaiting a failed task throws or gives a value, as the front matter sets it.
     pub failures: Failures,
     /// Reports only errors and names that are certainly unknown. Used for a file with syntax errors, where
     /// the part that could not be read would cause false warnings.

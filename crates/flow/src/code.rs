@@ -29,7 +29,7 @@ pub struct Code {
     pub format: u32,
     /// A run's position is an index into this list.
     pub steps: Vec<Step>,
-    /// Where each step comes from.
+    /// Source position of each step.
     pub places: Vec<Place>,
     /// A node refers only to earlier nodes.
     pub nodes: Vec<Node>,

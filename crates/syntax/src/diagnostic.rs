@@ -75,7 +75,7 @@ impl Diagnostic {
     }
 }
 
-/// Returns a piece of source for use in a title: on one line and at most 40 characters.
+/// Returns a piece of source for use in a title: escaped to one line, and cut after 40 characters.
 pub fn excerpt(text: &str) -> String {
     const SHOWN: usize = 40;
     let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();

@@ -22,7 +22,7 @@ impl Machine<'_> {
         if let Some(map) = self.map_of(number) {
             self.item_settled(map, number, state)?;
             self.memory.clock += 1;
-            // The map is older than its items, and still open: nothing else has settled.
+            // An open map decides no group. A settled one is older than its items: the pass starts at it.
             if self.memory.handles.get(&map).is_none_or(Handle::is_open) {
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! The JSON form of [`Memory`]:
+//! The JSON form of `Memory`:
 //! `{"format":1,"position":3,"wait":2,"commands":2,"locals":{"order":..},"handles":{"2":{"task":"ship","step":3}}}`.
 //! Fields with their default value are left out, so most snapshots have a few hundred bytes. Many similar
 //! handles are written as one, see [`super::crowd`].

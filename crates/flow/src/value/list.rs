@@ -1,4 +1,4 @@
-//! Lists.
+//! List values: shared, and copied on the first write.
 
 use std::sync::Arc;
 
