@@ -8,7 +8,7 @@ use crate::arbitrary::{self, Flavour};
 use crate::tree::*;
 
 /// The parts of a program that formatting must keep: comments, and the tree without spans and round brackets.
-/// Where brackets matter, their removal changes the shape of the tree around them.
+/// Removing a bracket that matters changes the shape of the tree, so the comparison still finds it.
 #[derive(Debug, PartialEq)]
 struct Essence {
     comments: Vec<String>,
