@@ -318,8 +318,8 @@ impl EventData {
         tagged[self.kind().len() + 4..tagged.len() - 1].to_owned()
     }
 
-    /// Builds the row content from [`Self::kind`] and [`Self::to_json`]. Fails for an unknown type and for data
-    /// that does not fit the type.
+    /// Builds the row content from [`Self::kind`] and [`Self::to_json`]. Fails for an unknown type and for
+    /// data that does not fit the type.
     pub fn from_parts(kind: &str, data: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(&format!("{{\"{kind}\":{data}}}"))
     }

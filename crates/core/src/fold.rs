@@ -10,14 +10,14 @@
 //! | any other | step | step | step | step | step |
 //!
 //! - cancelled: the run ends cancelled at once. record: only the history row is written.
-//! - cancel: everything the run had started is cancelled. it insists: see [`insists`].
+//! - cancel: everything the run had started is cancelled. it insists: `at_once`, or its sender is not a run.
 //! - give up: [`Program::give_up`] may compensate; then the run fails with `DEADLINE_EXCEEDED`.
 //! - it catches it: see [`Program::catches_deadline`].
 //! - 1: fails with `DEADLINE_EXCEEDED` if `at_once`, or if it insists and is the second request; else record.
 //! - 2: record in a grace period. Else step if it catches it, or fail at once; open work is kept for a step.
 //!
-//! A step that completes or fails ends a cancelling run as cancelled, unless its deadline passed first. A step
-//! whose snapshot is above [`SNAPSHOT_MAX_BYTES`] gives up with `LIMIT_EXCEEDED`.
+//! A step that completes or fails ends a cancelling run as cancelled, unless its deadline passed first. A
+//! step whose snapshot is above [`SNAPSHOT_MAX_BYTES`] gives up with `LIMIT_EXCEEDED`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
