@@ -49,6 +49,7 @@ pub struct SignalSpec {
     pub payload: Payload,
 }
 
+/// A command of a program. Tasks, timers and children are numbered by the program and answered by messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {

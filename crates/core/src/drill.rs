@@ -23,6 +23,7 @@ impl Drill {
         Ok(Self { plan })
     }
 
+    /// Returns the program of a plan.
     pub fn new(plan: Plan) -> Self {
         Self { plan }
     }

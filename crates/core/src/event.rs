@@ -92,20 +92,23 @@ event_types! {
     NodeEmitted(NodeToken) = "node_emitted",
     ApprovalCreated(ApprovalCreated) = "approval_created",
     ApprovalEscalated(ApprovalEscalated) = "approval_escalated",
-    /// A decision by a message, or by the run itself when the wait timed out.
+    /// A decision by a message, or by the run itself when the wait timed out or was called off.
     ApprovalDecided(ApprovalDecided) = "approval_decided",
     ConditionEvaluated(ConditionEvaluated) = "condition_evaluated",
     Warning(Warning) = "warning",
 }
 
+/// Content of a row without data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nothing {}
 
+/// The run completed with this output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completed {
     pub output: Payload,
 }
 
+/// The run failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failed {
     pub failure: Failure,
@@ -128,6 +131,7 @@ pub struct Reopened {
     pub deadline: Option<Millis>,
 }
 
+/// The run requested a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepScheduled {
     pub task: CommandId,
@@ -142,6 +146,7 @@ pub struct StepScheduled {
     pub input: Payload,
 }
 
+/// An attempt of a task failed; the next one starts at `next_at`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepRetrying {
     pub task: CommandId,
@@ -150,6 +155,7 @@ pub struct StepRetrying {
     pub next_at: Timestamp,
 }
 
+/// The run started a timer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimerScheduled {
     pub timer: CommandId,
@@ -159,6 +165,7 @@ pub struct TimerScheduled {
     pub label: Option<String>,
 }
 
+/// The run began to wait for a signal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignalRequested {
     pub name: String,
@@ -167,6 +174,7 @@ pub struct SignalRequested {
     pub label: Option<String>,
 }
 
+/// The run sent a signal to another run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignalSent {
     pub signal: CommandId,
@@ -174,12 +182,14 @@ pub struct SignalSent {
     pub name: String,
 }
 
+/// A group of commands that run in parallel started or completed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     pub group: CommandId,
     pub members: Vec<CommandId>,
 }
 
+/// The run started a child.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildStarted {
     pub child: CommandId,
@@ -196,6 +206,7 @@ pub struct ChildStarted {
     pub input: Payload,
 }
 
+/// A named point in the history, set by the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {
     pub name: String,
@@ -203,6 +214,7 @@ pub struct Marker {
     pub data: Payload,
 }
 
+/// A log line of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Log {
     pub message: String,
@@ -210,6 +222,7 @@ pub struct Log {
     pub data: Payload,
 }
 
+/// The run was forked from another one, whose history up to `at_seq` it starts with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forked {
     pub from: RunId,
@@ -269,6 +282,7 @@ pub struct PatchRefused {
     pub message: String,
 }
 
+/// The run asked people for a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalCreated {
     pub approval: CommandId,
@@ -294,6 +308,7 @@ pub struct ApprovalEscalated {
     pub approvers: Vec<String>,
 }
 
+/// A condition of a node was evaluated. `reason` says why it could not be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConditionEvaluated {
     pub node: String,
@@ -303,6 +318,7 @@ pub struct ConditionEvaluated {
     pub reason: String,
 }
 
+/// A warning for operators. It does not change the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     pub code: String,

@@ -85,10 +85,12 @@ impl Failure {
         Self { retryable: false, ..Self::new(code, message) }
     }
 
+    /// Returns a failure with the code `CANCELLED`, which is not retried.
     pub fn cancelled(message: impl Into<String>) -> Self {
         Self::permanent(codes::CANCELLED, message)
     }
 
+    /// Returns the failure with this number of attempts.
     pub fn with_attempts(self, attempts: u32) -> Self {
         Self { attempts, ..self }
     }

@@ -13,7 +13,8 @@
 //! - cancel: everything the run had started is cancelled. it insists: `at_once`, or its sender is not a run.
 //! - give up: [`Program::give_up`] may compensate; then the run fails with `DEADLINE_EXCEEDED`.
 //! - it catches it: see [`Program::catches_deadline`].
-//! - 1: fails with `DEADLINE_EXCEEDED` if `at_once`, or if it insists and is the second request; else record.
+//! - 1: fails with `DEADLINE_EXCEEDED` if `at_once`, or if it insists and is the second request; else record
+//!   and count it as the first.
 //! - 2: record in a grace period. Else step if it catches it, or fail at once; open work is kept for a step.
 //!
 //! A step that completes or fails ends a cancelling run as cancelled, unless its deadline passed first. A
@@ -305,6 +306,7 @@ pub struct Fold<'a> {
 const WORTH_A_SESSION: usize = 2;
 
 impl<'a> Fold<'a> {
+    /// Returns a fold for one commit of a run.
     pub fn new(program: &'a dyn Program, facts: RunFacts) -> Self {
         Self { program, facts, session: None, made: Blobs::new() }
     }

@@ -62,6 +62,7 @@ impl<'a> Lineage<'a> {
         &self.facts
     }
 
+    /// Returns the program that steps the next message.
     pub fn program(&self) -> &'a dyn Program {
         self.now
     }

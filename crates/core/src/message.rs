@@ -14,14 +14,17 @@ use crate::time::Timestamp;
 pub struct Actor(pub String);
 
 impl Actor {
+    /// Returns the actor of the engine and the world.
     pub fn system() -> Self {
         Self("system".to_owned())
     }
 
+    /// Returns the actor of messages that a run sends.
     pub fn run(run: &RunId) -> Self {
         Self(format!("run:{run}"))
     }
 
+    /// Returns whether a run caused it.
     pub fn is_run(&self) -> bool {
         self.0.starts_with("run:")
     }
@@ -40,11 +43,13 @@ pub struct Message {
     pub body: MessageBody,
 }
 
+/// The run starts with this input. The first message of every run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
     pub input: Payload,
 }
 
+/// A task completed in this attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskCompleted {
     pub task: CommandId,
@@ -52,35 +57,41 @@ pub struct TaskCompleted {
     pub output: Payload,
 }
 
+/// A task failed for good: no attempt is left, or the failure is not retried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskFailed {
     pub task: CommandId,
     pub failure: Failure,
 }
 
+/// A timer of the run fired.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimerFired {
     pub timer: CommandId,
 }
 
+/// A signal arrived from outside or from another run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignalReceived {
     pub name: String,
     pub payload: Payload,
 }
 
+/// A child of the run completed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildCompleted {
     pub child: CommandId,
     pub output: Payload,
 }
 
+/// A child of the run failed or was cancelled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildFailed {
     pub child: CommandId,
     pub failure: Failure,
 }
 
+/// A request to cancel the run. The program may clean up before the run ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cancel {
     pub reason: String,
@@ -91,11 +102,13 @@ pub struct Cancel {
 }
 
 impl Cancel {
+    /// Returns a request that leaves time for clean-up.
     pub fn because(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), at_once: false }
     }
 }
 
+/// A decision about an approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalDecided {
     pub approval: CommandId,
@@ -107,6 +120,7 @@ pub struct ApprovalDecided {
     pub data: Payload,
 }
 
+/// A patch of the graph that the run uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Patched {
     pub operations: Payload,
@@ -220,10 +234,12 @@ impl MessageBody {
 }
 
 impl MessageId {
+    /// The id of the start message.
     pub fn start() -> Self {
         Self::new("start")
     }
 
+    /// The id of the message at the run's deadline.
     pub fn deadline() -> Self {
         Self::new("deadline")
     }
@@ -233,10 +249,12 @@ impl MessageId {
         Self(format!("task:{task}"))
     }
 
+    /// The id of the message of a timer.
     pub fn timer(timer: CommandId) -> Self {
         Self(format!("timer:{timer}"))
     }
 
+    /// The id of a child's one final message.
     pub fn child(child: CommandId) -> Self {
         Self(format!("child:{child}"))
     }

@@ -50,6 +50,7 @@ pub enum Payload {
 }
 
 impl Payload {
+    /// Returns an inline JSON null.
     pub fn null() -> Self {
         Self::Inline(Arc::from(RawValue::NULL.to_owned()))
     }

@@ -44,6 +44,7 @@ pub enum BlockedCode {
     DeadLetter,
 }
 
+/// A block of a run: the reason, its start, and a text for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocked {
     pub code: BlockedCode,
@@ -82,6 +83,7 @@ pub enum Change {
     TakeBack,
 }
 
+/// A change that the status of a run does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a run that is {from:?} cannot {change:?}")]
 pub struct Illegal {
@@ -111,6 +113,7 @@ impl Status {
         })
     }
 
+    /// Returns whether the run has ended.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
@@ -126,6 +129,7 @@ impl Status {
         }
     }
 
+    /// Returns the status with this name, or `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Pending, Self::Running, Self::Waiting, Self::Completed, Self::Failed, Self::Cancelled]
             .into_iter()
@@ -239,6 +243,7 @@ impl WorkflowKind {
         }
     }
 
+    /// Returns the kind with this name, or `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Flow, Self::Graph, Self::Code, Self::Drill].into_iter().find(|kind| kind.as_str() == text)
     }
@@ -254,6 +259,7 @@ impl BlockedCode {
         }
     }
 
+    /// Returns the code with this name, or `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::NoWorker, Self::NoVersion, Self::Quarantined, Self::DeadLetter]
             .into_iter()

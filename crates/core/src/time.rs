@@ -58,14 +58,17 @@ impl Millis {
         self.0
     }
 
+    /// Returns the sum, at most [`Self::MAX`].
     pub const fn saturating_add(self, other: Millis) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
+    /// Returns the difference, at least zero.
     pub const fn saturating_sub(self, other: Millis) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
+    /// Returns the product, at most [`Self::MAX`].
     pub const fn saturating_mul(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
     }

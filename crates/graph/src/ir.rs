@@ -1,7 +1,7 @@
 //! The intermediate form: a graph after every check. It is stored beside its source, and the machine runs it.
 //!
-//! Nodes are in the order of the source and are addressed by index. Where a document has two spellings for
-//! something, there is only one here. Only the compiler creates graphs.
+//! Nodes are in the order of the source and are addressed by index. A document may have two spellings for
+//! something; this form has one. Only the compiler creates graphs.
 
 use std::collections::BTreeMap;
 

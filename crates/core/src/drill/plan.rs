@@ -16,6 +16,7 @@ pub struct Plan {
     pub cleanup: Vec<Instruction>,
 }
 
+/// A task that an instruction runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskCall {
@@ -26,6 +27,7 @@ pub struct TaskCall {
     pub options: TaskOptions,
 }
 
+/// One instruction of a drill.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Instruction {

@@ -10,8 +10,8 @@ use super::{Compiler, keys};
 use crate::codes;
 use crate::ir::{Compensator, Limits};
 
-/// Accepted names of the run's time limit and of the payload limit. A limit under an unexpected name would be
-/// ignored.
+/// Accepted names of the run's time limit and of the payload limit. There are several, so that a limit is not
+/// lost because of its name.
 const WALL_TIME: [&str; 10] = [
     "max_wall_time",
     "wall_time",
