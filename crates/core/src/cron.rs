@@ -69,17 +69,17 @@ impl Cron {
         Ok(Cron { text: text.trim().to_owned(), rule, fixed: checked.fixed, zone: find_zone(zone)? })
     }
 
-    /// The rule as it was written.
+    /// Returns the rule as written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The name of the zone, in its official spelling.
+    /// Returns the name of the zone in its official spelling.
     pub fn zone(&self) -> &str {
         self.zone.iana_name().unwrap_or("UTC")
     }
 
-    /// The rule in English, with its zone.
+    /// Returns the rule in English, with its zone.
     pub fn describe(&self) -> String {
         format!("{} ({})", self.rule.describe().trim_end_matches('.'), self.zone())
     }

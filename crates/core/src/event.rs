@@ -20,7 +20,7 @@ pub struct Event {
     /// Number of the row of the message that caused this one. Absent for messages and for operator actions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<u64>,
-    /// Set when this row is a consumed message.
+    /// Id of the message, when this row is a consumed message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageId>,
     pub actor: Actor,

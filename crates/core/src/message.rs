@@ -175,10 +175,10 @@ pub struct MovedPosition {
     /// Steps that started the open work: index in the old program, index in the new one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub started: Vec<(u32, u32)>,
-    /// The run's inputs, when only the new program reads them.
+    /// The run's inputs, when the new program reads them and the old one did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Payload>,
-    /// Start time of the run, when only the new program reads its context.
+    /// Start time of the run, when the new program reads its context and the old one did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
 }

@@ -75,7 +75,7 @@ impl Rule {
             && if either { day || week } else { day && week }
     }
 
-    /// Every fire in the minutes after `from`.
+    /// Returns every fire in the minutes after `from`.
     fn fires(&self, zone: &TimeZone, from: i64) -> Vec<Timestamp> {
         let wall = |minute: i64| {
             zone.to_datetime(jiff::Timestamp::from_millisecond(from + minute * MINUTE).expect("in range"))

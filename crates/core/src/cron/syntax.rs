@@ -123,7 +123,7 @@ impl Field {
         Ok(format!("{}/{step}", self.range(range)?))
     }
 
-    /// `L`, `LW`, `15W` for days of the month; `5L`, `5#2` for days of the week.
+    /// Parses `L`, `LW` and `15W` for days of the month, and `5L` and `5#2` for days of the week.
     fn special(&self, item: &str) -> Result<Option<String>, CronError> {
         let upper = item.to_ascii_uppercase();
         if self.name == DAY_OF_MONTH {
