@@ -31,8 +31,8 @@ pub fn shown(name: &str, label: Option<&str>, item: Option<u64>, key: Option<&st
     }
 }
 
-/// Returns the name for use in a sentence: `"Charge the card" [3] (task charge, r:4)`, `task charge [3]
-/// (r:4)`.
+/// Returns the name for use in a sentence: `"Charge the card" [3] (task charge, r:4)` or
+/// `task charge [3] (r:4)`.
 pub fn told((kind, name, id): (&str, &str, &str), label: Option<&str>, mark: &str) -> String {
     match label {
         Some(label) => format!("\"{label}\"{mark} ({kind} {name}, {id})"),

@@ -1,4 +1,4 @@
-//! When a failed attempt is retried, and after which delay. Owns the policy and its arithmetic; others count
+//! Retries of failed attempts and their delays. Owns the policy and its arithmetic; others count
 //! attempts and wait. Everything here is a function of its arguments, so every engine and every replay
 //! computes the same delay.
 

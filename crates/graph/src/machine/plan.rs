@@ -25,7 +25,7 @@ pub struct Plan {
     stretches: Vec<OnceLock<BTreeSet<NodeIndex>>>,
     pub rules: Vec<Rules>,
     pub schemas: Schemas,
-    /// Whether each node's config contains a reference.
+    /// One flag for each node: its config contains a reference.
     refers: Vec<bool>,
 }
 

@@ -13,7 +13,7 @@ use super::expression::{Arithmetic, Expression, Macro, MacroKind, Root};
 use super::names;
 
 pub(super) struct Lower {
-    /// Whether `current` is a variable.
+    /// `current` is a variable: the expression is a comparison between nodes.
     current: bool,
     /// Variables of the enclosing macros.
     locals: Vec<String>,
