@@ -105,8 +105,8 @@ pub struct Transition {
     pub progress: Progress,
     /// Contents moved out of the snapshot, which now refers to them.
     pub blobs: Contents,
-    /// The program remembers that the history already warns of its large snapshot, so the fold writes no second
-    /// warning.
+    /// The program remembers that the history already warns of its large snapshot, so the fold writes no
+    /// second warning.
     pub warned: bool,
     /// Tasks whose failures an await has read or absorbed in this transition. Includes tasks of a group that
     /// another member decided, even while they are open.

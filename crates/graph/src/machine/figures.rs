@@ -1,5 +1,5 @@
-//! Parses `compute` of an `aggregate` in all its spellings. `compute` is `{name: figure}`, a list of figures, or
-//! one figure. A figure is text (`count`, `sum:amount`, `sum(amount) as total`), `{sum: amount}`,
+//! Parses `compute` of an `aggregate` in all its spellings. `compute` is `{name: figure}`, a list of figures,
+//! or one figure. A figure is text (`count`, `sum:amount`, `sum(amount) as total`), `{sum: amount}`,
 //! `{op: sum, field: amount, as: total}` or `[sum, amount]`; in a list also `{total: figure}`. An ambiguous
 //! figure is refused.
 

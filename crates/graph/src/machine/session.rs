@@ -48,9 +48,9 @@ impl<'a> GraphSession<'a> {
         Some(Self { program, plan, opened: snapshot.clone(), noted: Vec::new(), memory, size_at_most })
     }
 
-    /// Rebuilds the memory after all noted messages. It is needed when a message turns out to do more, because
-    /// consuming it has changed the memory. A copy of the memory for each message would make the answers to a
-    /// wide fan-out cost the square of their number.
+    /// Rebuilds the memory after all noted messages. It is needed when a message turns out to do more:
+    /// consuming that message has changed the memory. A copy of the memory for each message would make the
+    /// answers to a wide fan-out cost the square of their number.
     fn as_noted(&self, facts: &RunFacts) -> Memory {
         let mut memory = Memory::load(&self.opened).expect("it was loaded before");
         for Applied { message, at, blobs } in &self.noted {
