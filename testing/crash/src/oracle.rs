@@ -5,14 +5,10 @@
 //! | what | where |
 //! |---|---|
 //! | I1 nothing acknowledged is missing | [`acks`] |
-//! | I2 every run has ended or waits for something that exists
-//! [`alive`] |
-//! | I3 history without gaps or repeated rows; I9 timers never early
-//! [`history`] |
-//! | I4 effects per key, I5 no result of a hand-out with a successor
-//! [`effects`] |
-//! | each run of the load ends as planned; I6 no token left, right number of visits per node
-//! [`examine`] |
+//! | I2 every run has ended or waits for something that exists | [`alive`] |
+//! | I3 history without gaps or repeated rows; I9 timers never early | [`history`] |
+//! | I4 effects per key, I5 no result of a hand-out with a successor | [`effects`] |
+//! | each run of the load ends as planned; I6 no token left, right number of visits per node | [`examine`] |
 //! | I7, I8 `fold(history) == snapshot`, with the same commands | [`examine`], by the engine's `verify` |
 //! | I12 floors | each scenario, in its [`Report`](crate::report::Report) |
 
@@ -49,8 +45,8 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Strikes out what kills explain: it was begun, and whoever began it was killed. That must stay rare, else it is
-    /// the engine that hands out badly.
+    /// Removes poisoned tasks that are explained by kills: the task was begun, and every worker that began it
+    /// was killed. Such cases must stay rare, otherwise the engine hands tasks out badly.
     pub fn explain(&mut self, ledger: &[Line], killed: &BTreeSet<u32>) {
         let explained = |task: &TaskId| {
             let mut began = ledger.iter().filter(|line| line.entry.task == task.as_str()).peekable();
