@@ -1,4 +1,4 @@
-# The commands people type. Each one calls the real tool; nothing is decided here.
+# The everyday commands. Each one calls the real tool; nothing is decided here.
 .DEFAULT_GOAL := help
 .PHONY: help run test lint bench costs flowbench instructions sim replay agree random fuzz crash mutants fmt
 
