@@ -1,11 +1,11 @@
-/* What a shim is told while a program runs: a file that both have mapped. */
+/* Controls of a shim while a program runs: a file that both the shim and the laboratory have mapped. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The file that the variable names; nothing when there is none. */
+/* Maps the file that the variable names; NULL when the variable is not set. */
 static void *map_order(const char *variable, size_t size) {
     const char *path = getenv(variable);
     if (path == NULL) {
