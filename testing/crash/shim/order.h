@@ -14,7 +14,7 @@ static void *map_order(const char *variable, size_t size) {
     int file = open(path, O_RDWR | O_CLOEXEC);
     void *mapped = file < 0 ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (mapped == MAP_FAILED) {
-        /* A shim that does nothing would make a test pass that tested nothing. */
+        /* Abort: a test must not pass because its shim did nothing. */
         fprintf(stderr, "%s: cannot map %s\n", variable, path);
         abort();
     }

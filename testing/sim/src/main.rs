@@ -31,7 +31,7 @@ struct Arguments {
     /// Replay this seed, or the case in this file, instead: shrink it when it fails, and print what happened.
     #[arg(long, value_name = "SEED|FILE", conflicts_with_all = ["seeds", "from"])]
     replay: Option<String>,
-    /// With --replay: print the whole trace of the case, without shrinking it.
+    /// With --replay: print the whole trace of the case before it is shrunk.
     #[arg(long, requires = "replay")]
     whole: bool,
     /// With --replay: write the case to a file even when it passes, and do not shrink it.
