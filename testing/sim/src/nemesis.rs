@@ -198,8 +198,8 @@ impl Nemesis {
         if network.strikes(NOBODY, Fault::ClockForward, || format!("by {length} ms")) {
             self.clock.jump(length);
         }
-        // World time stands still while the clock is behind its high-water mark. That may take a minute at
-        // most, because the calm phase waits for it.
+        // World time stands still while the clock is behind its high-water mark. A step back is at most a
+        // minute, because the calm phase waits for world time.
         let back = length / 60;
         if network.strikes(NOBODY, Fault::ClockBack, || format!("by {back} ms")) {
             self.clock.jump(-back);
