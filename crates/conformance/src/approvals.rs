@@ -1,4 +1,4 @@
-//! Questions to people, told from history: what became of each, and listings that miss none.
+//! Approvals, read from history: the outcome of each, and listings that miss none.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use rhythm_engine::world::*;
 use super::Stage;
 use super::play::*;
 
-/// Puts question `number` of node `boss` to these people.
+/// Creates approval `number` of node `boss` for these people.
 fn asking(number: u64, approvers: &[&str]) -> impl FnOnce(Draft) -> Draft {
     let created = ApprovalCreated {
         approval: CommandId(number),
@@ -94,7 +94,7 @@ pub async fn an_approval_tells_what_became_of_it(stage: &dyn Stage) {
 pub async fn the_first_answer_counts(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", asking(3, &[])).await;
-    // The run gave up before it took the answer that was on its way.
+    // The run times out before it consumes the answer that was already delivered.
     play.deliver(&run, sent(answer(3, "approve", "ann"))).await;
     let claimed = play.claim().await;
     let gave_up = ApprovalDecided { data: Payload::null(), ..answer(3, "timeout", "system") };
@@ -121,7 +121,7 @@ pub async fn an_approval_of_an_ended_run_is_cancelled(stage: &dyn Stage) {
     }
     let pending = ApprovalQuery { state: Some(ApprovalState::Pending), ..ApprovalQuery::default() };
     assert_eq!(listed(&play, pending.clone()).await, [""; 0]);
-    // Whoever opens the run again asks again.
+    // Reopening the run creates the approval again.
     let revision = play.picture(&failed).await.summary.revision;
     let (run, reason) = (failed.clone(), "again".to_owned());
     play.order(Control::Reopen { run, revision, reason, requeue: vec![], redeliver: vec![], fresh: None })
@@ -174,11 +174,11 @@ pub async fn approvals_are_found_by_what_they_are(stage: &dyn Stage) {
     assert_eq!(listed(&other, state(ApprovalState::Pending)).await, [""; 0]);
 }
 
-/// Pages of three, while some are decided and others asked.
+/// Reads pages of three while approvals are decided and created.
 pub async fn a_walk_through_approvals_meets_each_once(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     for n in 0..10 {
-        // Some share a millisecond, some do not; each run asks twice.
+        // Some runs share a millisecond, some do not. Each creates two approvals.
         play.waiting(&format!("r{n}"), |draft| asking(2, &[])(asking(1, &[])(draft))).await;
         if n % 3 == 0 {
             stage.clock().advance(rhythm_core::Millis(1));

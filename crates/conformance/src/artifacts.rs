@@ -1,4 +1,5 @@
-//! Tags, numbers and patches of workflow versions: every move is remembered, and of two at once one is made.
+//! Tags, numbers and patches of workflow versions: every move of a tag is recorded, and of two concurrent
+//! moves one wins.
 
 use rhythm_core::{Actor, Version};
 use rhythm_engine::world::*;
@@ -41,7 +42,7 @@ impl Play<'_> {
         }
     }
 
-    /// The sources of the versions, by number.
+    /// Returns the number and source of each version, by number.
     async fn numbered(&self, sources: &[&str]) -> Vec<(u64, String)> {
         let rows = self.world.version_numbers(&self.tenant, "order").await.unwrap();
         let source = |row: &NumberedVersion| sources.iter().find(|source| version(source) == row.version);
@@ -95,11 +96,11 @@ pub async fn versions_are_numbered_in_the_order_of_their_registration(stage: &dy
     let play = Play::on(stage).await;
     assert_eq!(play.world.version_numbers(&play.tenant, "order").await.unwrap(), []);
     let sources = ["zulu", "alpha", "mike", "patched", "tagged", "last"];
-    // What is registered again keeps its number, and takes none.
+    // A source that is registered again keeps its number and takes no new one.
     play.register(&["zulu", "zulu", "alpha", "zulu", "mike", "alpha"]).await;
     play.order(patching("alpha", "patched", None)).await;
     play.order(moving("live", Some(at("mike")), 0)).await;
-    // A patch that is refused takes no number.
+    // A refused patch takes no number.
     assert!(is_conflict(&play.control(patching("mike", "never", Some(("live", 7)))).await));
     play.order(patching("mike", "tagged", Some(("live", 1)))).await;
     play.register(&["last"]).await;
@@ -241,7 +242,7 @@ pub async fn a_patch_of_a_tagged_version_leaves_the_current_one(stage: &dyn Stag
     assert_eq!(play.current().await, version("two"));
     assert_eq!(play.moves("live").await[0].to, Some(at("one and more")));
     assert_eq!(play.patches().await[0].tag.as_deref(), Some("live"));
-    // Refused whole: neither the version nor the patch is kept.
+    // Nothing of it is stored, neither the version nor the patch.
     let stale = play.control(patching("one", "never", Some(("live", 1)))).await;
     assert!(is_conflict(&stale), "{stale:?}");
     let missing = DefinitionQuery {
@@ -251,7 +252,7 @@ pub async fn a_patch_of_a_tagged_version_leaves_the_current_one(stage: &dyn Stag
     };
     assert_eq!(play.world.definition(missing).await.unwrap(), None);
     assert_eq!((play.patches().await.len(), play.moves("live").await.len()), (1, 2));
-    // A version nobody made current can become so.
+    // Registering a version that was only made by a patch makes it current.
     play.register(&["one and more"]).await;
     assert_eq!(play.current().await, version("one and more"));
 }
@@ -267,7 +268,7 @@ pub async fn a_repeated_patch_of_a_workflow_is_one(stage: &dyn Stage) {
     assert_eq!((play.patches().await.len(), play.moves("live").await.len()), (2, 2));
 }
 
-/// Two at once, again and again; gives how often each side won.
+/// Repeats two concurrent patches and counts how often each side wins.
 async fn race(play: &Play<'_>, other: &dyn World, tag: Option<&str>) {
     let mut base = "one".to_owned();
     for round in 0..20 {
@@ -322,7 +323,7 @@ pub async fn what_was_registered_meanwhile_is_not_overwritten(stage: &dyn Stage)
         let registered = other.register(Register { tenant: play.tenant.clone(), definitions });
         let (here, there) = tokio::join!(play.control(patching(&base, &patched, None)), registered);
         there.unwrap();
-        // Registering asks nobody: it is current whether it came first or second.
+        // Registering has no precondition: the version is current whether it came first or second.
         assert!(here == Ok(Controlled::Done) || is_conflict(&here), "{here:?}");
         assert_eq!(play.current().await, version(&plain), "{here:?}");
         base = plain;

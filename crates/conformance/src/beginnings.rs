@@ -1,4 +1,4 @@
-//! Runs that are created with their first commit.
+//! Runs that are created by their first commit.
 
 use rhythm_core::message::{MessageBody, Start};
 use rhythm_core::{MessageId, Status};
@@ -7,7 +7,8 @@ use rhythm_engine::world::*;
 use super::Stage;
 use super::play::*;
 
-/// The first commit of a run that is not there yet: it consumes the start and asks for tasks 1 and 2, the first for itself.
+/// Returns the first commit of a run that does not exist yet: it consumes the start message and creates tasks
+/// 1 and 2, task 1 claimed by its worker.
 async fn beginning(play: &Play<'_>, new: NewRun) -> Draft {
     let created_at = play.now().await;
     let row = new.row(&play.tenant, created_at);
@@ -23,7 +24,7 @@ pub async fn a_run_begins_with_its_first_commit(stage: &dyn Stage) {
     let new = NewRun { priority: 3, deadline: Some(secs(60)), ..new_run("r") };
     let draft = beginning(&play, new.clone()).await;
     let created_at = play.now().await;
-    // What the caller says counts: it has folded with it.
+    // The creation time of the caller counts: it has folded with it.
     stage.clock().advance(secs(2));
     let done = play.done(&draft).await;
     assert_eq!((done.revision, done.arrived), (1, 0));
@@ -36,7 +37,7 @@ pub async fn a_run_begins_with_its_first_commit(stage: &dyn Stage) {
     play.nothing_to_claim().await;
     assert_eq!(play.take().await.id.as_str(), "r:2");
 
-    // From now on it is a run like any other.
+    // From now on it is an ordinary run.
     play.deliver(&new.id, signal("s1", "go")).await;
     let claimed = play.claim().await;
     assert_eq!((claimed.claim, ids(&claimed.messages)), (1, vec!["s1"]));
@@ -61,7 +62,8 @@ pub async fn a_repeated_first_commit_gets_the_original_answer(stage: &dyn Stage)
     assert_eq!(play.picture(&"ends".into()).await.summary.status, Status::Completed);
 }
 
-/// Whatever is known under that id is left alone: a run that waits for its first claim, one that is held, one that has ended.
+/// A first commit leaves an existing run alone, whether it waits for its first claim, is claimed or has
+/// ended.
 pub async fn a_first_commit_of_a_known_run_is_refused(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.start("r").await;
@@ -83,7 +85,7 @@ pub async fn a_first_commit_of_a_known_run_is_refused(stage: &dyn Stage) {
     play.nothing_to_take().await;
 }
 
-/// Those of other runs in the same request are not concerned.
+/// The first commits of other runs in the same request are written.
 pub async fn a_refused_first_commit_leaves_the_others_alone(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.start("known").await;
@@ -119,7 +121,7 @@ pub async fn of_two_who_begin_a_run_one_does(stage: &dyn Stage) {
     }
 }
 
-/// Whoever knows a workflow from earlier need not look again: its commit does.
+/// A process that cached the current version need not read it again: the commit checks it.
 pub async fn a_run_may_begin_with_the_current_version_only(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let [one, two] = ["one", "two"].map(|source| definition("drill", source));

@@ -1,4 +1,4 @@
-//! Cancelling: queued work is removed and answered for, running work is asked to stop.
+//! Cancellation: queued tasks are removed and answered, running attempts get a cancel flag.
 
 use rhythm_core::message::{MessageBody, TaskFailed};
 use rhythm_core::{BlockedCode, CommandId, TaskId};
@@ -7,7 +7,7 @@ use rhythm_engine::world::*;
 use super::Stage;
 use super::play::*;
 
-/// A run `r` that has these tasks cancelled by the step that consumes a cancel message.
+/// Cancels these tasks of run `r` in the step that consumes a cancel message.
 async fn cancel_tasks(play: &Play<'_>, tasks: &[&str]) -> Done {
     cancel_tasks_of(play, "r", tasks).await
 }
@@ -53,7 +53,7 @@ pub async fn a_running_task_is_asked_to_stop(stage: &dyn Stage) {
     assert_eq!((summary.state, summary.cancel_requested), (TaskState::Running, true));
     let told = play.beat_for(&task, None).await;
     assert_eq!((told.cancelled, told.lost), (vec![task.id.clone()], vec![]));
-    // It stopped; its one final message comes from its holder.
+    // The attempt stopped. Its holder sends the only final message.
     let failure = rhythm_core::Failure::cancelled("stopped");
     let body = MessageBody::TaskFailed(TaskFailed { task: CommandId(1), failure: failure.clone() });
     let message = Some(message("task:1", body));
@@ -64,7 +64,7 @@ pub async fn a_running_task_is_asked_to_stop(stage: &dyn Stage) {
     assert_eq!((play.find_task(&task.id).await, play.dead().await), (None, vec![]));
 }
 
-/// Asking to stop is not forgotten when the attempt ends otherwise first: nobody wants another try.
+/// The cancel flag stays when the attempt ends in another way first, so there is no retry.
 pub async fn a_cancelled_task_is_not_tried_again(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let outcomes = [
@@ -86,7 +86,7 @@ pub async fn a_cancelled_task_is_not_tried_again(stage: &dyn Stage) {
     }
 }
 
-/// Nor is it when the worker dies with the attempt.
+/// The cancel flag stays when the worker dies, so there is no retry.
 pub async fn a_cancelled_task_whose_worker_is_gone_is_cancelled(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.waiting("r", |draft| draft.task(1)).await;
@@ -114,7 +114,7 @@ pub async fn cancelling_all_reaches_open_tasks_and_live_children(stage: &dyn Sta
     let run = play.waiting("r", |draft| draft.task(1).task(2).child(3).child(4)).await;
     let running = play.take().await;
     assert_eq!(running.id.as_str(), "r:1");
-    // One child ends before.
+    // One child has ended already.
     let child = play.claim().await;
     assert_eq!(child.run.id.as_str(), "r.3");
     play.done(&Draft::of(&child).completed()).await;
@@ -133,7 +133,7 @@ pub async fn cancelling_all_reaches_open_tasks_and_live_children(stage: &dyn Sta
     assert_eq!(ready, ["r", "r.4"]);
 }
 
-/// `cancel_open` comes before what the same commit asks for: clean-up work is not cancelled with the rest.
+/// `cancel_open` is applied before the new work of the same commit, so it does not cancel clean-up tasks.
 pub async fn cancelling_all_spares_what_the_same_commit_starts(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.task(1).child(2)).await;
@@ -172,7 +172,7 @@ pub async fn a_running_standalone_task_is_asked_to_stop(stage: &dyn Stage) {
     assert_eq!(play.dead().await, []);
 }
 
-/// A failed run may be reopened: it must not wait for a task that is gone.
+/// A failed run may be reopened, so it must get the answer of a task that is gone.
 pub async fn a_task_cancelled_after_its_run_failed_still_answers(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.awaiting(&["go"]).task(1)).await;
@@ -192,7 +192,7 @@ pub async fn a_task_cancelled_after_its_run_failed_still_answers(stage: &dyn Sta
     assert_eq!(ids(&play.claim().await.messages), ["task:1"]);
 }
 
-/// In one order in every world, so that the same run has the same history everywhere.
+/// The order is the same in every world, so that the same run has the same history everywhere.
 pub async fn cancelled_tasks_answer_in_one_order(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| (1..=15).fold(draft.awaiting(&["go"]), Draft::task)).await;

@@ -1,4 +1,4 @@
-//! Runs that get another version of their workflow.
+//! Runs that change to another version of their workflow.
 
 use rhythm_core::message::{MessageBody, VersionChanged};
 use rhythm_core::{Message, RunId, Status, Version};
@@ -11,7 +11,7 @@ fn other() -> Version {
     Version::of(b"another version")
 }
 
-/// The change of a run as it is now, which also asks for task 9.
+/// Returns the version change of a run in its current state. The change also creates task 9.
 async fn change(play: &Play<'_>, run: &RunId) -> Draft {
     let row = play.picture(run).await.row;
     let (from, to) = (row.version.clone(), other());
@@ -36,7 +36,7 @@ pub async fn a_version_is_changed_with_the_message_that_says_so(stage: &dyn Stag
     assert_eq!((picture.summary.status, picture.row.revision), (Status::Waiting, draft.item.revision + 1));
     assert_eq!(play.history(&run).await[1..], draft.item.events[..]);
     assert_eq!(picture.tasks.len(), 2);
-    // It goes on as any other: an answer reaches it, and so does a signal it waits for now.
+    // The run goes on as usual: it gets an answer and a signal that it awaits now.
     assert_eq!(play.complete(&play.take().await).await, Finish::Done);
     assert_eq!(play.deliver(&run, signal("s1", "go")).await, Delivered::Accepted);
     let claimed = play.claim().await;
@@ -55,7 +55,7 @@ pub async fn a_change_of_a_moved_run_is_refused(stage: &dyn Stage) {
     let refused = play.control(control(&draft, None)).await;
     assert!(matches!(refused, Err(WorldError::Conflict(_))), "{refused:?}");
     assert_eq!(play.picture(&run).await, before);
-    // Nor is a run that is live opened, nor one that has ended changed.
+    // A live run cannot be opened, and an ended run cannot be changed without opening it.
     let draft = change(&play, &run).await;
     let refused = play.control(control(&draft, Some(Opening::default()))).await;
     assert!(matches!(refused, Err(WorldError::Conflict(_))), "{refused:?}");
@@ -85,7 +85,7 @@ pub async fn a_late_holder_of_a_changed_run_is_refused(stage: &dyn Stage) {
     let late = Draft::of(&held);
     play.order(control(&change(&play, &run).await, None)).await;
     assert_eq!(play.commit(&[&late]).await, [CommitOutcome::Stale]);
-    // Nobody has to wait for the late holder's claim to expire.
+    // The run is claimable at once, without waiting for the stale claim to expire.
     let claimed = play.claim().await;
     assert_eq!((&claimed.run.version, ids(&claimed.messages)), (&other(), vec!["s1"]));
     assert!(claimed.claim > held.claim);
@@ -133,7 +133,7 @@ pub async fn a_failed_run_is_opened_with_another_version(stage: &dyn Stage) {
     assert!(play.control(control(&draft, Some(opening))).await.is_err(), "it has moved on");
 }
 
-/// What a change leads to may be the end of the run, of a failed one, too.
+/// A change may end the run, also when it opens a failed one.
 pub async fn a_change_may_end_its_run(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let live = play.waiting("live", |draft| draft).await;

@@ -1,4 +1,4 @@
-//! Runs among themselves: children, and messages that travel with a commit.
+//! Messages between runs: children, and messages that are sent with a commit.
 
 use rhythm_core::message::{ChildCompleted, MessageBody};
 use rhythm_core::{CommandId, Message, MessageId, Status};
@@ -87,7 +87,7 @@ pub async fn a_run_may_write_to_itself(stage: &dyn Stage) {
     assert_eq!(ids(&play.claim().await.messages), ["later"]);
 }
 
-/// Both directions in one batch: each run gets what the other sent, whoever is written first.
+/// Two runs of one batch send to each other; each gets its message, in whichever order they are written.
 pub async fn runs_of_one_batch_may_write_to_each_other(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let (a, b) = (play.start("a").await, play.start("b").await);
@@ -101,7 +101,7 @@ pub async fn runs_of_one_batch_may_write_to_each_other(stage: &dyn Stage) {
     assert_eq!(play.claims(2).await.len(), 2);
 }
 
-/// Opposite lock orders must not stop a world.
+/// Transactions that lock the two runs in opposite orders must not deadlock.
 pub async fn runs_writing_to_each_other_at_once_do_not_block(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let other = play.another("w2").await;

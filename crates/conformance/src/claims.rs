@@ -1,4 +1,4 @@
-//! Promise 2 for runs: who may move a run, and in which order runs come.
+//! Promise 2 for runs: only the current claim may move a run. Also the order in which runs are claimed.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ pub async fn a_stale_claim_cannot_commit(stage: &dyn Stage) {
     play.refused(&Draft::of(&old).task(1)).await;
 }
 
-/// Two things are checked: the number and the worker it was given to.
+/// A commit must match both the number of the claim and its worker.
 pub async fn a_claim_is_its_number_and_its_worker(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let other = play.another("w2").await;
@@ -33,7 +33,7 @@ pub async fn a_claim_is_its_number_and_its_worker(stage: &dyn Stage) {
     play.done(&Draft::of(&claimed)).await;
 }
 
-/// The call is made again because its answer was lost: nothing is taken anew, and it does not count twice.
+/// A call repeated after a lost response returns the same runs: it claims nothing new and counts no delivery.
 pub async fn a_repeated_claim_gets_the_runs_it_took(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let other = play.another("w2").await;
@@ -108,7 +108,7 @@ pub async fn a_claim_number_only_grows(stage: &dyn Stage) {
     }
     let claimed = play.claim().await;
     play.done(&Draft::of(&claimed)).await;
-    // A commit starts the count of deliveries again, never the number.
+    // A commit resets the number of deliveries, but never the claim's number.
     play.deliver(&run, cancel("c1")).await;
     let claimed = play.claim().await;
     assert_eq!((claimed.claim, claimed.deliveries), (6, 1));
@@ -133,7 +133,7 @@ pub async fn a_claimed_run_is_not_claimed_again(stage: &dyn Stage) {
     let picture = play.picture(&run).await;
     assert_eq!(picture.claimed_by.as_deref(), Some("w1"));
     assert_eq!(picture.summary.status, Status::Running);
-    // A message for a claimed run waits until the claim comes back.
+    // A message for a claimed run waits until the claim is released.
     play.deliver(&run, cancel("c1")).await;
     other.nothing_to_claim().await;
 }
@@ -210,7 +210,7 @@ pub async fn an_idle_run_waits_for_the_next_delivery(stage: &dyn Stage) {
     play.nothing_to_claim().await;
     play.deliver(&run, cancel("c1")).await;
 
-    // What arrived between the claim and its release keeps the run ready.
+    // A message that arrived between claim and release keeps the run ready.
     let claimed = play.claim().await;
     play.deliver(&run, cancel("c2")).await;
     play.release(&claimed, ReleaseOutcome::Idle { arrived: claimed.run.arrived }).await;
@@ -229,7 +229,7 @@ pub async fn a_run_released_for_later_comes_back_in_time(stage: &dyn Stage) {
     play.pass(secs(1)).await;
     let claimed = play.claim().await;
     assert_eq!(claimed.deliveries, 1, "whoever gives a claim back has not crashed over it");
-    // Whoever commits has the version, so the mark is gone.
+    // The committing process has the version, so the block is cleared.
     play.done(&Draft::of(&claimed)).await;
     assert_eq!(play.picture(&run).await.summary.blocked, None);
 }
@@ -249,7 +249,7 @@ pub async fn a_run_set_aside_stays_there(stage: &dyn Stage) {
     assert_eq!(ids(&play.claim().await.messages), ["start", "s1"]);
 }
 
-/// Nobody should have to mend a run in order to end it.
+/// A quarantined run can be ended without being repaired first.
 pub async fn a_run_set_aside_can_be_ended(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.awaiting(&["go"])).await;
@@ -260,7 +260,8 @@ pub async fn a_run_set_aside_can_be_ended(stage: &dyn Stage) {
     assert_eq!(ids(&play.claim().await.messages), ["s1", "c1"]);
 }
 
-/// A step that succeeds shows that there is a worker and a version; a quarantine is lifted by a person.
+/// A commit clears blocks for a missing worker or version, because it shows that they exist. Only an operator
+/// lifts a quarantine.
 pub async fn a_commit_does_not_lift_a_quarantine(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.awaiting(&["go"]).task(1)).await;
@@ -286,7 +287,7 @@ pub async fn a_release_by_a_former_holder_is_ignored(stage: &dyn Stage) {
     assert_eq!(play.stored(&run).await, before);
     other.done(&Draft::of(&new).with(|item| item.more = true)).await;
 
-    // The number decides even when the worker is the same.
+    // The claim's number decides even if the worker is the same.
     let mine = play.claim().await;
     let before = play.stored(&run).await;
     play.release(&old, ReleaseOutcome::Aside(blocked(BlockedCode::Quarantined))).await;

@@ -1,4 +1,4 @@
-//! Collecting blobs: what anything stored names stays, what nothing names goes after its grace.
+//! Garbage collection of blobs: referenced blobs stay, unreferenced ones are removed after the grace period.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl Play<'_> {
         }
     }
 
-    /// Looks twice: what nothing names is marked, then removed.
+    /// Runs two passes: the first marks unreferenced blobs, the second removes them.
     async fn collect(&self, grace: Millis) {
         for _ in 0..2 {
             self.upkeep(Upkeep::CollectBlobs { grace, limit: 1_000 }).await;
@@ -35,7 +35,7 @@ impl Play<'_> {
     }
 }
 
-/// A payload that is a reference, remembered under what it stands for.
+/// Blob payloads, each with the name of its use.
 struct Names<'p> {
     play: &'p Play<'p>,
     all: Vec<(String, BlobRef)>,
@@ -84,7 +84,7 @@ pub async fn what_anything_names_is_never_collected(stage: &dyn Stage) {
     let task = play.take().await;
     play.beat_for(&task, Some(names.payload("progress").await)).await;
 
-    // Runs that have ended, one way and another.
+    // Ended runs: completed and failed.
     play.start("completed").await;
     let output = names.payload("output").await;
     let draft =
@@ -99,7 +99,7 @@ pub async fn what_anything_names_is_never_collected(stage: &dyn Stage) {
     });
     play.done(&draft).await;
 
-    // Standalone tasks: done, and dead.
+    // Standalone tasks: completed, and a dead letter.
     play.queue(NewTask { input: names.payload("ended input").await, ..new_task("done") }).await;
     let task = play.take().await;
     play.finish(&task, TaskOutcome::Completed { output: names.payload("task output").await }).await;
@@ -108,7 +108,7 @@ pub async fn what_anything_names_is_never_collected(stage: &dyn Stage) {
     let failure = names.failure("letter failure").await;
     play.finish(&task, TaskOutcome::Exhausted { failure, hold: false }).await;
 
-    // What starts again and again, and what is started.
+    // A schedule and its target.
     let input = names.payload("schedule").await;
     let target = ScheduleTarget::Workflow { workflow: "drill".to_owned(), input };
     let nightly = Schedule { target, ..schedule("nightly", play.now().await.plus(days(9))) };
@@ -160,7 +160,7 @@ pub async fn what_nothing_names_is_collected_after_the_grace(stage: &dyn Stage) 
     play.collect(days(3)).await;
     assert!(!play.has(&blob).await);
     assert!(play.has(&used).await);
-    // Its last user goes; from then on it has its grace.
+    // The last reference is removed; the grace period begins.
     let task = play.take().await;
     play.finish(&task, TaskOutcome::Completed { output: json("1") }).await;
     stage.clock().advance(days(30));
@@ -179,7 +179,7 @@ pub async fn a_blob_stored_again_is_not_collected(stage: &dyn Stage) {
     for round in 0..20 {
         let what = format!("again {}", round % 3);
         let blob = play.put(&what).await;
-        // Marked: the next look would remove it.
+        // Marked: the next pass would remove it.
         play.upkeep(look.clone()).await;
         let (stored, _) = tokio::join!(other.put(&what), play.upkeep(look.clone()));
         assert!(play.has(&stored).await, "round {round}: it was stored, and nobody looked since");
@@ -207,6 +207,6 @@ pub async fn blobs_are_collected_in_small_pieces(stage: &dyn Stage) {
         }
         left.push(count);
     }
-    // Three looks until each was looked at once, then they go.
+    // Three passes reach every blob once, then they are removed.
     assert_eq!((left[1], left[5]), (5, 0), "{left:?}");
 }

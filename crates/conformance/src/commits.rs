@@ -1,4 +1,4 @@
-//! Promises 1 and 3: a commit is whole, fenced by the revision, and safe to repeat.
+//! Promises 1 and 3: a commit is atomic, fenced by the revision, and safe to repeat.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub async fn a_commit_on_a_moved_revision_is_stale(stage: &dyn Stage) {
     let later = Draft::of(&claimed).task(1).timer(2, play.now().await).with(|item| item.revision = 1);
     play.refused(&later).await;
     play.done(&Draft::of(&claimed)).await;
-    // The claim went back with the commit; even the number that was right is worth nothing now.
+    // The commit released the claim, so even the right number is stale now.
     play.refused(&Draft::of(&claimed).task(1)).await;
 }
 
@@ -129,7 +129,7 @@ pub async fn a_repeated_final_commit_gets_the_original_answer(stage: &dyn Stage)
     }
 }
 
-/// The answer tells what this worker holds now, not what it held once.
+/// A repeated commit returns the claims that the worker holds now, not those it was given first.
 pub async fn a_repeated_commit_lists_only_claims_still_held(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.start("r").await;
@@ -143,7 +143,7 @@ pub async fn a_repeated_commit_lists_only_claims_still_held(stage: &dyn Stage) {
     };
     assert_eq!(play.finish_all(vec![lost]).await, [Finish::Done]);
     assert_eq!(play.done(&draft).await.claimed, first.claimed[1..]);
-    // Taken again it is held under another number, which is not this commit's to tell.
+    // Claimed again, the task has a new number, which this commit did not give.
     assert_eq!(play.take().await.claim, 2);
     assert_eq!(play.done(&draft).await.claimed, first.claimed[1..]);
 }
@@ -171,7 +171,7 @@ pub async fn of_two_items_for_one_run_one_is_done(stage: &dyn Stage) {
 
 pub async fn racing_commits_of_one_claim_are_done_once(stage: &dyn Stage) {
     let play = Play::on(stage).await;
-    // A process that sends for the same worker through another handle is the worst case.
+    // Worst case: another handle sends for the same worker.
     let other = Play { worker: play.worker.clone(), ..play.another("w2").await };
     for round in 0..20 {
         let run = play.start(&format!("r{round}")).await;
@@ -200,7 +200,7 @@ pub async fn history_is_kept_in_order_without_gaps(stage: &dyn Stage) {
     assert_eq!(play.world.history(query).await.unwrap(), all[4..7]);
 }
 
-/// A world never looks inside a snapshot, and everything around it comes back as it was.
+/// A world never reads a snapshot, and the rest of the state comes back unchanged.
 pub async fn a_state_comes_back_as_it_was_committed(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.start("r").await;

@@ -1,4 +1,4 @@
-//! What operators do to runs, workflows and queues.
+//! Operators' requests: pausing, resuming, unblocking and annotating runs, workflows and queues.
 
 use rhythm_core::event::{EventData, Marker};
 use rhythm_core::{BlockedCode, Payload, RunId};
@@ -46,7 +46,7 @@ pub async fn pausing_and_resuming_are_written_down(stage: &dyn Stage) {
     assert_eq!((summary.revision, summary.seq), (3, 3));
 }
 
-/// A resumed run is stepped from the state the pause left: the next row follows the operator's.
+/// A resumed run continues from the state of the pause: its next row follows the operator's rows.
 pub async fn a_resumed_run_goes_on_after_the_operators_rows(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.awaiting(&["go"])).await;
@@ -134,7 +134,7 @@ pub async fn a_queue_and_a_workflow_of_one_name_are_two_things(stage: &dyn Stage
     assert_eq!(play.world.claim_tasks(request()).await.unwrap().tasks.len(), 1);
 }
 
-/// Only a single run's pause stops the step under way; a workflow's pause lets it end.
+/// Pausing one run refuses the transition under way. Pausing its workflow lets that transition commit.
 pub async fn a_claim_from_before_a_workflows_pause_still_commits(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.start("r").await;
@@ -143,7 +143,7 @@ pub async fn a_claim_from_before_a_workflows_pause_still_commits(stage: &dyn Sta
     play.done(&Draft::of(&claimed).task(1)).await;
 }
 
-/// So that somebody can stop what is about to be deployed.
+/// An operator can pause a workflow or queue before it is deployed.
 pub async fn names_may_be_paused_before_they_exist(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.order(Control::PauseWorkflow { workflow: "drill".to_owned() }).await;
@@ -166,7 +166,7 @@ pub async fn an_annotation_is_one_row_of_history(stage: &dyn Stage) {
     assert_eq!(rows[1].at, play.now().await);
     let summary = play.picture(&run).await.summary;
     assert_eq!((summary.seq, summary.revision), (2, 2));
-    // The transition under way would write the same row number.
+    // The transition under way would write a row with the same number.
     play.refused(&Draft::of(&claimed)).await;
 }
 
@@ -182,7 +182,7 @@ pub async fn an_unblocked_run_is_tried_again(stage: &dyn Stage) {
     assert_eq!(play.claim().await.run.id, run);
 }
 
-/// It would end the run beside the place in the queue that it has now.
+/// The commit would end the run although the run is now in the queue.
 pub async fn an_unblocked_run_refuses_a_fused_commit_that_did_not_see_it(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.awaiting(&["go"]).task(1)).await;
@@ -200,7 +200,7 @@ pub async fn an_unblocked_run_refuses_a_fused_commit_that_did_not_see_it(stage: 
     play.nothing_to_claim().await;
 }
 
-/// Only a commit or an orderly release ends the count of claims: a run that kills its holders stays suspect.
+/// Only a commit or a release resets the number of deliveries, so a run that kills its workers stays suspect.
 pub async fn pausing_does_not_hide_lost_claims(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.start("r").await;
@@ -210,7 +210,7 @@ pub async fn pausing_does_not_hide_lost_claims(stage: &dyn Stage) {
     assert_eq!(play.claim().await.deliveries, 2);
 }
 
-/// Whoever steps a run has not seen what an operator wrote meanwhile, and must fold again.
+/// A process that is stepping the run has not seen the operator's row and must fold again.
 pub async fn an_annotation_refuses_the_transition_under_way(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.start("r").await;

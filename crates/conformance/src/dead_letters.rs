@@ -1,4 +1,4 @@
-//! Tasks out of attempts: letters, held runs, requeueing and discarding.
+//! Tasks out of attempts: dead letters, held runs, requeueing and discarding.
 
 use rhythm_core::message::{MessageBody, TaskFailed};
 use rhythm_core::{Actor, Blocked, BlockedCode, CommandId, Message, RunId, Timestamp};
@@ -16,7 +16,7 @@ fn failed_message(number: u64) -> Message {
     message(&format!("task:{number}"), MessageBody::TaskFailed(body))
 }
 
-/// Ends the next task of the default queue for good and tells its run.
+/// Fails the next task of the default queue for good and sends the failure to its run.
 async fn give_up(play: &Play<'_>) -> ClaimedTask {
     let task = play.take().await;
     let number = task.run.as_ref().unwrap().1.0;
@@ -30,7 +30,7 @@ async fn give_up(play: &Play<'_>) -> ClaimedTask {
     task
 }
 
-/// A run `r` held for its task 1.
+/// Returns a run `r` that is held for its task 1.
 async fn held(play: &Play<'_>) -> (RunId, ClaimedTask) {
     let run = play.waiting("r", |draft| draft.task(1)).await;
     let task = play.take().await;
@@ -81,7 +81,7 @@ pub async fn a_held_task_blocks_its_run(stage: &dyn Stage) {
     assert_eq!((picture.inbox.len(), picture.row.arrived), (0, 0));
     assert_eq!(picture.tasks[0].state, TaskState::Held);
     assert!(picture.dead[0].held);
-    // Held means that the task waits for a person; it does not come back by itself.
+    // A held task waits for an operator; it is not retried.
     play.pass(secs(3600)).await;
     play.nothing_to_take().await;
     assert_eq!(play.finish(&task, exhausted(true)).await, Finish::Stale);
@@ -102,7 +102,7 @@ pub async fn a_held_run_goes_on_with_other_messages(stage: &dyn Stage) {
     );
 }
 
-/// A node that is no task has no letter: its run says that it is held, among what it awaits.
+/// A held node that is not a task has no dead letter. The run shows the hold among the names it awaits.
 pub async fn a_run_that_awaits_a_held_node_is_blocked(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let mark = Blocked::mark("pay", Timestamp(1_700_000_000_000));
@@ -166,7 +166,7 @@ pub async fn a_requeued_standalone_task_runs_again(stage: &dyn Stage) {
     assert_eq!(play.task(&id).await.state, TaskState::Completed);
 }
 
-/// The run went on without it, so the result would answer a question nobody asks any more.
+/// The run no longer waits for the task's result.
 pub async fn a_letter_of_a_live_run_that_went_on_is_not_requeued(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.waiting("r", |draft| draft.task(1)).await;
@@ -174,7 +174,7 @@ pub async fn a_letter_of_a_live_run_that_went_on_is_not_requeued(stage: &dyn Sta
     let answer = play.control(Control::RequeueDead { task: task.id.clone() }).await;
     assert!(matches!(answer, Err(WorldError::Conflict(_))), "{answer:?}");
     assert_eq!(play.dead().await.len(), 1);
-    // Once the run has ended it may run detached.
+    // After the end of the run the task may run detached.
     play.done(&Draft::of(&play.claim().await).completed()).await;
     play.order(Control::RequeueDead { task: task.id }).await;
     let detached = play.take().await;
@@ -182,7 +182,7 @@ pub async fn a_letter_of_a_live_run_that_went_on_is_not_requeued(stage: &dyn Sta
     play.nothing_to_claim().await;
 }
 
-/// It would answer twice: the run has handled the failure, and failed of something else.
+/// The task would answer a second time: the run had handled the failure and failed for another reason.
 pub async fn a_letter_its_run_handled_before_it_failed_is_not_requeued(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.task(1).awaiting(&["go"])).await;
@@ -195,7 +195,7 @@ pub async fn a_letter_its_run_handled_before_it_failed_is_not_requeued(stage: &d
     assert_eq!(fates(&play).await, [("r:1".to_owned(), Fate::Handled, LetterStatus::Handled)]);
 }
 
-/// What became of every failure, the last one first.
+/// Returns the fate of every failure, the newest first.
 async fn fates(play: &Play<'_>) -> Vec<(String, Fate, LetterStatus)> {
     let rows = play.failures().await;
     rows.into_iter().map(|letter| (letter.task.0, letter.fate, letter.status)).collect()
@@ -225,7 +225,7 @@ pub async fn a_failure_the_run_handled_is_not_requeued(stage: &dyn Stage) {
     play.nothing_to_take().await;
 }
 
-/// A fused commit ends the attempt and says in the same breath what its run makes of it.
+/// A fused commit ends the attempt and records in the same commit whether its run handled the failure.
 pub async fn a_fused_commit_settles_the_failure_it_writes(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.waiting("r", |draft| draft.task(1).task(2)).await;
@@ -263,7 +263,7 @@ pub async fn a_task_that_lost_a_race_leaves_no_dead_letter(stage: &dyn Stage) {
     assert_eq!(fates(&play).await, [("r:1".to_owned(), Fate::Handled, LetterStatus::Handled)]);
 }
 
-/// The failure was absorbed first and then awaited once more.
+/// The run handled the failure first and then awaited the task again.
 pub async fn a_run_may_fail_of_what_it_had_handled(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.task(1).awaiting(&["go"])).await;
@@ -272,7 +272,7 @@ pub async fn a_run_may_fail_of_what_it_had_handled(stage: &dyn Stage) {
     play.deliver(&run, signal("s1", "go")).await;
     play.done(&Draft::of(&play.claim().await).settles(1, false).failed()).await;
     assert_eq!(fates(&play).await, [("r:1".to_owned(), Fate::FailedRun, LetterStatus::Pending)]);
-    // Another life of the task would answer a question that was answered.
+    // A second result of the task would answer a wait that was already answered.
     let answer = play.control(Control::RequeueDead { task: "r:1".into() }).await;
     assert!(matches!(answer, Err(WorldError::Conflict(_))), "{answer:?}");
 }
@@ -294,7 +294,7 @@ pub async fn the_fate_of_a_failure_follows_its_run(stage: &dyn Stage) {
     assert_eq!(play.failures().await[0].fate, Fate::Standalone);
     held(&play).await;
     assert_eq!(play.failures().await[0].fate, Fate::Held);
-    // What reaches a failed run is looked at when it is opened again.
+    // Messages to a failed run are consumed when it is reopened.
     play.waiting("late", |draft| draft.task(1).awaiting(&["go"])).await;
     play.deliver(&"late".into(), signal("s1", "go")).await;
     play.done(&Draft::of(&play.claim().await).failed()).await;
@@ -344,7 +344,7 @@ pub async fn a_letter_keeps_what_became_of_it(stage: &dyn Stage) {
     let ann = Some(Actor("user:ann".to_owned()));
     assert_eq!(by, [None, ann.clone(), None, ann]);
     assert_eq!(letter.history[1].at, requeued_at);
-    // Nobody decides twice.
+    // A letter can be decided only once.
     let again = play.control(Control::RequeueDead { task: task.id }).await;
     assert!(matches!(again, Err(WorldError::NotFound(_))), "{again:?}");
 }

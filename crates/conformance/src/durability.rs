@@ -1,4 +1,4 @@
-//! Promise 9: what was acknowledged is kept, whoever dies.
+//! Promise 9: acknowledged writes survive the death of any process.
 
 use rhythm_core::{BlobRef, Status};
 use rhythm_engine::world::*;
@@ -36,7 +36,7 @@ pub async fn acknowledged_work_survives_reopening(stage: &dyn Stage) {
     let again = Control::PauseQueue { queue: "slow".to_owned() };
     assert_eq!(play.control(again).await, Ok(Controlled::Unchanged));
     assert_eq!(play.deliver(&waiting, signal("s1", "not yet")).await, Delivered::Duplicate);
-    // And all of it goes on.
+    // Work continues from the stored state.
     let claimed = play.claim().await;
     assert_eq!((&claimed.run.id, play.takes(9).await.len()), (&fresh, 2));
     play.done(&Draft::of(&claimed).completed()).await;
@@ -44,7 +44,7 @@ pub async fn acknowledged_work_survives_reopening(stage: &dyn Stage) {
     assert_eq!(ids(&play.claim().await.messages), ["s1", "timer:1"]);
 }
 
-/// A worker that lost its connection comes back with the claims it had.
+/// A worker that lost its connection keeps its claims.
 pub async fn claims_survive_reopening(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.start("r").await;
@@ -58,7 +58,7 @@ pub async fn claims_survive_reopening(stage: &dyn Stage) {
     assert_eq!(play.finish(&task, TaskOutcome::Completed { output: json("1") }).await, Finish::Done);
 }
 
-/// The answer to a commit got lost together with its process.
+/// The process died before it got the response to its commit.
 pub async fn a_commit_can_be_repeated_after_reopening(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.start("r").await;

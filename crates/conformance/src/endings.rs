@@ -1,4 +1,4 @@
-//! How runs end, what stays and what goes.
+//! The end of runs: which rows stay and which are removed.
 
 use rhythm_core::fold::End;
 use rhythm_core::{Failure, Status};
@@ -85,7 +85,7 @@ pub async fn tasks_of_an_ended_run_finish_detached(stage: &dyn Stage) {
     play.deliver(&run, cancel("c1")).await;
     play.done(&Draft::of(&play.claim().await).completed()).await;
     let before = play.history(&run).await;
-    // Its answer has nowhere to go, and that is fine.
+    // Its result is dropped, which is not an error.
     assert_eq!(play.complete(&running).await, Finish::Done);
     play.pass(secs(5)).await;
     for _ in 0..2 {
@@ -97,7 +97,8 @@ pub async fn tasks_of_an_ended_run_finish_detached(stage: &dyn Stage) {
     assert_eq!(play.picture(&run).await.inbox, []);
 }
 
-/// What a run asks for in its last breath is done, whatever it dies of; nothing of it reaches the run's next life.
+/// The commands of the last transition are carried out although the run fails. Their answers do not reach the
+/// reopened run.
 pub async fn a_failed_run_has_its_last_wishes(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let other = play.waiting("other", |draft| draft.awaiting(&["told"])).await;
@@ -113,7 +114,7 @@ pub async fn a_failed_run_has_its_last_wishes(stage: &dyn Stage) {
     play.nothing_to_claim().await;
 }
 
-/// Late failures only reach the dead letters.
+/// A failure after the end of the run becomes a dead letter and nothing else.
 pub async fn a_late_failure_of_an_ended_run_is_a_letter(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.task(1).completed()).await;
@@ -124,7 +125,7 @@ pub async fn a_late_failure_of_an_ended_run_is_a_letter(stage: &dyn Stage) {
     assert_eq!(play.picture(&run).await.summary.status, Status::Completed);
 }
 
-/// Answers that arrive after a failure wait for the case that somebody reopens the run.
+/// An answer after the run's failure is kept in case the run is reopened.
 pub async fn a_late_answer_to_a_failed_run_waits(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.task(1).failed()).await;
@@ -159,7 +160,7 @@ pub async fn an_ended_run_keeps_what_people_ask_for(stage: &dyn Stage) {
     assert_eq!((summary.revision, summary.seq, summary.updated_at), (1, 2, play.now().await));
 }
 
-/// A run that failed has outlived its deadline: opened again, it must not fail of it at once.
+/// A failed run loses its deadline, so that it does not expire at once when it is reopened.
 pub async fn a_failed_run_loses_its_deadline(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.start_as(NewRun { deadline: Some(secs(20)), ..new_run("r") }).await;

@@ -1,4 +1,4 @@
-//! Runs that begin with a history: created and committed in one.
+//! Runs that begin with a history: created and committed in one request.
 
 use rhythm_core::event::{EventData, Forked};
 use rhythm_core::message::{MessageBody, Start};
@@ -8,7 +8,7 @@ use rhythm_engine::world::*;
 use super::Stage;
 use super::play::*;
 
-/// A fork of run `r` after its start, which had asked for a task, a timer and a child.
+/// Returns a fork of run `r` after its first transition, which had created a task, a timer and a child.
 async fn forked(play: &Play<'_>, id: &str) -> (NewRun, Draft) {
     let new = new_run(id);
     let row = new.row(&play.tenant, play.now().await);
@@ -44,7 +44,7 @@ pub async fn a_fork_begins_where_its_history_ends(stage: &dyn Stage) {
     );
 }
 
-/// What it had started answers, signals it waited for reach it, and it never gets a start.
+/// Its tasks, timers and children answer it, awaited signals reach it, and it gets no start message.
 pub async fn a_fork_does_not_start_but_goes_on(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let (new, draft) = forked(&play, "f").await;

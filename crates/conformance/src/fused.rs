@@ -1,4 +1,4 @@
-//! Promise 5: a worker that finished a task may step its run in the same commit, unless anything moved.
+//! Promise 5: a worker that finished a task may step its run in the same commit, unless anything changed.
 
 use rhythm_core::{CommandId, Message, Status, TaskId};
 use rhythm_engine::world::*;
@@ -6,7 +6,7 @@ use rhythm_engine::world::*;
 use super::Stage;
 use super::play::*;
 
-/// A run `r` that waits for its task 1, which this worker holds.
+/// Returns a run `r` that waits for its task 1, which this worker holds.
 async fn ready_to_fuse(play: &Play<'_>) -> (ClaimedTask, RunRow) {
     play.waiting("r", |draft| draft.awaiting(&["go"]).task(1)).await;
     play.take_with_run().await
@@ -28,7 +28,7 @@ pub async fn a_fused_commit_finishes_steps_and_claims(stage: &dyn Stage) {
     let next = play.task(&"r:2".into()).await;
     assert_eq!((next.state, next.attempt, next.delivery), (TaskState::Running, 1, 1));
     assert_eq!(next.worker.as_deref(), Some("w1"));
-    // Nobody else can take it, and its claim is as good as any.
+    // No other worker can claim it, and its claim is an ordinary one.
     assert_eq!(play.take().await.id.as_str(), "r:3");
     play.nothing_to_take().await;
     let done = FinishedTask {
@@ -45,12 +45,12 @@ pub async fn a_fused_commit_is_refused_when_the_run_is_claimed(stage: &dyn Stage
     let (task, _) = ready_to_fuse(&play).await;
     play.deliver(&"r".into(), signal("s1", "go")).await;
     let claimed = play.another("w2").await.claim().await;
-    // All else is as it should be: what arrived is known, the revision has not moved.
+    // Everything else matches: `arrived` is known and the revision has not moved.
     play.refused(&Draft::fused(&claimed.run, &task)).await;
     assert_eq!(play.complete(&task).await, Finish::Done);
 }
 
-/// Also for the worker that holds the run: it has an ordinary commit for that.
+/// The worker that holds the run must use an ordinary commit.
 pub async fn a_fused_commit_is_refused_when_its_own_worker_claims_the_run(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let (task, _) = ready_to_fuse(&play).await;
@@ -62,10 +62,10 @@ pub async fn a_fused_commit_is_refused_when_its_own_worker_claims_the_run(stage:
 pub async fn a_fused_commit_is_refused_after_a_delivery(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let (task, row) = ready_to_fuse(&play).await;
-    // A signal nobody asked for counts too: the step might ask for it.
+    // An unawaited signal counts too: the step might await it.
     play.deliver(&row.id, signal("s1", "not yet")).await;
     play.refused(&Draft::fused(&row, &task).own_task(2)).await;
-    // The way out: an ordinary finish, and whoever claims the run sees both.
+    // The task is finished in the ordinary way instead, and the next claim of the run gets both messages.
     assert_eq!(play.complete(&task).await, Finish::Done);
     assert_eq!(ids(&play.claim().await.messages), ["s1", "task:1"]);
 }
@@ -91,7 +91,7 @@ pub async fn a_fused_commit_needs_a_current_task_claim(stage: &dyn Stage) {
     let unknown = TaskId::new("r:9");
     play.refused(&Draft::fused(&row, &task).with(|item| item.finished[0].task = unknown)).await;
 
-    // Freed, it is nobody's; taken over, it is somebody else's.
+    // The claim is stale once it expired, and also after another worker claimed the task.
     play.pass(secs(31)).await;
     play.refused(&Draft::fused(&row, &task)).await;
     let taken = other.take().await;
@@ -119,7 +119,7 @@ pub async fn a_fused_commit_is_refused_while_its_run_is_paused(stage: &dyn Stage
     let play = Play::on(stage).await;
     let (task, row) = ready_to_fuse(&play).await;
     play.order(Control::PauseRun { run: row.id.clone(), reason: "look".to_owned() }).await;
-    // Pausing moved the revision; even with the new one in hand it is refused.
+    // Pausing moved the revision; a commit with the new revision is refused too.
     let paused = play.picture(&row.id).await.row;
     play.refused(&Draft::fused(&paused, &task)).await;
     assert_eq!(play.complete(&task).await, Finish::Done);
@@ -143,7 +143,7 @@ pub async fn a_fused_commit_may_finish_several_tasks(stage: &dyn Stage) {
     let tasks = play.takes(3).await;
     let row = play.picture(&run).await.row;
     let all = Draft::fused(&row, &tasks[0]).finishing(&tasks[1]).finishing(&tasks[2]).own_task(4);
-    // One claim that is not current spoils all.
+    // One stale claim refuses the whole commit.
     play.refused(&all.clone().with(|item| item.finished[1].claim = 7)).await;
     assert_eq!(play.done(&all).await.claimed.len(), 1);
     assert_eq!(play.picture(&run).await.tasks.len(), 1);
@@ -175,7 +175,7 @@ pub async fn a_repeated_fused_commit_gets_its_claims_again(stage: &dyn Stage) {
     let (task, row) = ready_to_fuse(&play).await;
     let draft = Draft::fused(&row, &task).own_task(2);
     let first = play.done(&draft).await;
-    // The world moved on meanwhile; the answer is the same.
+    // The world has changed since; the repeated commit gets the same response.
     play.deliver(&row.id, signal("s1", "not yet")).await;
     let before = play.stored(&row.id).await;
     let again = play.done(&draft).await;
@@ -192,7 +192,7 @@ pub async fn a_fused_commit_may_end_its_run(stage: &dyn Stage) {
     assert_eq!(play.done(&draft).await, first);
 }
 
-/// Whichever way it ended, it is one and the same run afterwards.
+/// A run that ended with a fused commit is stored exactly like one that ended with an ordinary commit.
 pub async fn a_run_that_ends_with_a_fused_commit_is_kept_like_any_other(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let due = play.now().await.plus(secs(90));
@@ -222,7 +222,7 @@ pub async fn a_run_that_ends_with_a_fused_commit_is_kept_like_any_other(stage: &
     assert_eq!((fused.inbox.len(), fused.timers.len()), (0, 0));
     assert_eq!(fused.row.state, draft.item.state);
     fused.row.state = ordinary.row.state.clone();
-    // An answer that went with the commit never arrived.
+    // A result that was part of the commit does not count as arrived.
     assert_eq!(fused.row.arrived + 1, ordinary.row.arrived);
     fused.row.arrived = ordinary.row.arrived;
     (fused.summary.id, fused.row.id) = (ordinary.summary.id.clone(), ordinary.row.id.clone());
@@ -231,7 +231,7 @@ pub async fn a_run_that_ends_with_a_fused_commit_is_kept_like_any_other(stage: &
     play.nothing_to_claim().await;
 }
 
-/// Their rows leave together, and no fence is weaker for that.
+/// The commit removes the run's rows and the task's rows together; the fence is the same.
 pub async fn a_fused_commit_that_ends_its_run_is_refused_when_anything_moved(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let (task, row) = ready_to_fuse(&play).await;
@@ -294,7 +294,7 @@ pub async fn a_fused_commit_may_finish_a_task_for_good(stage: &dyn Stage) {
     assert_eq!(play.picture(&row.id).await.inbox, [], "its message was consumed by this very commit");
 }
 
-/// What a commit does to its own run counts as arrived, so the run goes on by itself.
+/// Messages that a commit sends to its own run count as arrived, so the run is ready again.
 pub async fn a_fused_commit_that_cancels_a_task_is_ready_for_the_answer(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.waiting("r", |draft| draft.task(1).task(2)).await;
@@ -305,7 +305,7 @@ pub async fn a_fused_commit_that_cancels_a_task_is_ready_for_the_answer(stage: &
     assert_eq!(ids(&play.claim().await.messages), ["task:2"]);
 }
 
-/// Whichever comes first, the message is either refused room in the commit or waits for the next claim.
+/// Whichever comes first: either the commit is refused, or the message waits for the next claim.
 pub async fn a_fused_commit_racing_a_delivery_loses_nothing(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let other = play.another("w2").await;
@@ -330,7 +330,7 @@ pub async fn a_fused_commit_racing_a_delivery_loses_nothing(stage: &dyn Stage) {
     }
 }
 
-/// A fence that only looks, without locking, was once caught letting both through.
+/// Both succeeded once, when the fence read without locking.
 pub async fn a_fused_commit_racing_a_take_over_has_one_winner(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let other = play.another("w2").await;
@@ -353,7 +353,7 @@ pub async fn a_fused_commit_racing_a_take_over_has_one_winner(stage: &dyn Stage)
     }
 }
 
-/// A fused commit has not looked into the inbox: what waits there must still wake the run up.
+/// A fused commit has not read the inbox, so the messages there must still wake up the run.
 pub async fn a_fused_commit_leaves_a_ready_run_ready(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.task(1).task(2)).await;
@@ -366,7 +366,7 @@ pub async fn a_fused_commit_leaves_a_ready_run_ready(stage: &dyn Stage) {
     assert_eq!(ids(&play.claim().await.messages), ["task:1"]);
 }
 
-/// A run whose worker fuses all the time must not be put behind others again and again.
+/// Repeated fused commits must not move a run behind others in the queue.
 pub async fn a_fused_commit_keeps_the_place_of_a_ready_run(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let (task, row) = ready_to_fuse(&play).await;
@@ -380,7 +380,7 @@ pub async fn a_fused_commit_keeps_the_place_of_a_ready_run(stage: &dyn Stage) {
     assert_eq!(play.claim().await.run.id, row.id);
 }
 
-/// A run put off until later is not brought forward by a worker that fuses.
+/// A fused commit does not make a run ready before the time of its release.
 pub async fn a_fused_commit_leaves_a_run_put_off(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let (task, row) = ready_to_fuse(&play).await;

@@ -1,5 +1,5 @@
-//! The World contract as an executable suite with one door: [`conformance_suite!`](crate::conformance_suite)
-//! turns every test here into a test of the calling crate, for the world its stage opens.
+//! The `World` contract as an executable suite. [`conformance_suite!`](crate::conformance_suite) turns every
+//! test here into a test of the calling crate, for the world that its stage opens.
 
 pub mod approvals;
 pub mod artifacts;
@@ -41,19 +41,19 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rhythm_engine::world::{ManualClock, World};
 
-/// A place where one test plays: an empty database of its own and a clock of its own.
+/// Surroundings of one test: its own empty database and its own clock.
 #[async_trait]
 pub trait Stage: Send + Sync {
-    /// A new handle on the stage's database, as another process would open it. Dropping it is how a test
-    /// lets that process die.
+    /// Opens a new handle on the stage's database, as another process would. Dropping the handle stands for
+    /// the death of that process.
     async fn handle(&self) -> Arc<dyn World>;
 
-    /// The clock injected into every handle.
+    /// Returns the clock of every handle.
     fn clock(&self) -> &ManualClock;
 }
 
 /// Makes one test of the calling crate for each conformance test. The argument is a function or closure that
-/// opens a fresh stage: `async fn open() -> Box<dyn Stage>`. The caller needs `tokio` among its dependencies.
+/// opens a fresh stage: `async fn open() -> Box<dyn Stage>`. The caller must depend on `tokio`.
 #[macro_export]
 macro_rules! conformance_suite {
     ($stage:expr) => {
@@ -86,10 +86,10 @@ macro_rules! conformance_names {
     };
 }
 
-/// Every module of the suite with its tests.
+/// The modules of the suite with their tests.
 pub const TESTS: &[(&str, &[&str])] = crate::conformance_tests!(conformance_names);
 
-/// The one list of conformance tests, handed to another macro of this crate.
+/// Passes the list of conformance tests to another macro of this crate.
 #[macro_export]
 macro_rules! conformance_tests {
     ($each:ident) => {

@@ -1,4 +1,4 @@
-//! Heartbeats, and how claims come back from holders that died, fell silent or took too long.
+//! Heartbeats, and the release of claims whose holders died, stopped sending heartbeats or took too long.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use rhythm_engine::world::*;
 use super::Stage;
 use super::play::*;
 
-/// Sweeps until a task is nobody's. The operating system or the database server notices a death in its own
-/// time, which no test clock moves; the pause is only a courtesy to it.
+/// Sweeps until a task has no holder. The operating system or the database server needs real time to notice a
+/// death, which the test clock does not move, so the loop pauses.
 async fn until_freed(play: &Play<'_>, task: &TaskId) {
     for _ in 0..1_000 {
         play.pass(Millis(1_100)).await;
@@ -48,7 +48,7 @@ pub async fn a_heartbeat_tells_which_claims_are_lost(stage: &dyn Stage) {
     let beats = tasks.iter().map(|task| Beat { claim: claim_of(task), progress: Some(json("9")) });
     let mut lost = play.beat(beats.chain([gone]).collect()).await.lost;
     lost.sort();
-    // b was freed but not taken over: its holder lost it all the same, and may not renew it.
+    // `b` was freed but not claimed again. Its former holder still loses it and cannot renew it.
     assert_eq!(lost, ["a".into(), "b".into(), "nothing".into()]);
     assert_eq!(play.task(&"a".into()).await.progress, None, "nothing a former holder says is kept");
     assert_eq!(other.beat_for(&taken[0], None).await.lost, []);
@@ -59,13 +59,13 @@ pub async fn progress_reaches_the_next_delivery(stage: &dyn Stage) {
     let id = play.queue(new_task("t")).await;
     let task = play.take().await;
     play.beat_for(&task, Some(json(r#"{"page":3}"#))).await;
-    // A beat without progress keeps what was reported.
+    // A heartbeat without progress keeps the last progress.
     play.beat_for(&task, None).await;
     assert_eq!(play.task(&id).await.progress, Some(json(r#"{"page":3}"#)));
     play.pass(secs(31)).await;
     let task = play.take().await;
     assert_eq!((task.delivery, &task.progress), (2, &Some(json(r#"{"page":3}"#))));
-    // So does the next attempt.
+    // The next attempt keeps it too.
     play.finish(&task, TaskOutcome::Retry { failure: failure("X"), delay: secs(1) }).await;
     play.pass(secs(1)).await;
     assert_eq!(play.take().await.progress, Some(json(r#"{"page":3}"#)));
@@ -97,7 +97,7 @@ pub async fn a_dead_process_frees_its_claims(stage: &dyn Stage) {
     doomed.world.claim_runs(ClaimRuns { hold, ..doomed.claim_request(1) }).await.unwrap();
     doomed.world.claim_tasks(ClaimTasks { hold, ..doomed.take_request(1) }).await.unwrap();
     drop(doomed);
-    // Within the grace second nothing is freed: the process may only have lost its connection.
+    // Nothing is freed within the first second: the process may only have lost its connection.
     play.sweep().await;
     play.sweep().await;
     assert_eq!(play.task(&id).await.state, TaskState::Running);
@@ -124,7 +124,7 @@ pub async fn a_live_process_keeps_its_claims(stage: &dyn Stage) {
     assert_eq!(play.picture(&run).await.claimed_by.as_deref(), Some("w2"));
 }
 
-/// A hung process holds its mark but no longer beats.
+/// A hung process keeps its liveness mark but sends no heartbeats.
 pub async fn a_silent_worker_is_given_up(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let silent = play.another("silent").await;
@@ -139,7 +139,7 @@ pub async fn a_silent_worker_is_given_up(stage: &dyn Stage) {
     play.sweep().await;
     assert_eq!(play.task(&id).await.state, TaskState::Running);
 
-    // The other worker has been silent as long, and promised nothing.
+    // The other worker has been silent as long, but promised no interval.
     stage.clock().advance(secs(2));
     play.sweep().await;
     assert_eq!((play.claim().await.run.id, play.take().await.id), (run, id));
@@ -148,14 +148,14 @@ pub async fn a_silent_worker_is_given_up(stage: &dyn Stage) {
         rows.into_iter().map(|row| row.card.id.0).collect::<Vec<_>>()
     };
     assert_eq!(workers().await, ["w1"]);
-    // It was only slow: its next beat registers it again.
+    // The worker was only slow: its next heartbeat registers it again.
     silent.beat(vec![]).await;
     let mut back = workers().await;
     back.sort();
     assert_eq!(back, ["silent", "w1"]);
 }
 
-/// The last worker of a world is killed: nobody sweeps, and who reads must see it all the same.
+/// The last worker of a world is killed, so no process sweeps. Readers must still see that it is gone.
 pub async fn a_reader_sees_that_a_process_is_gone(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let doomed = play.another("doomed").await;
@@ -205,7 +205,7 @@ pub async fn a_worker_is_listed_while_it_is_there(stage: &dyn Stage) {
     assert_eq!(play.world.workers(&play.tenant).await.unwrap(), []);
 }
 
-/// A process that goes away leaves the row of its successor of the same name alone.
+/// A leaving process does not remove the row of its successor with the same name.
 pub async fn whoever_leaves_takes_only_itself_off_the_list(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let successor = play.another("w1").await;
@@ -216,7 +216,7 @@ pub async fn whoever_leaves_takes_only_itself_off_the_list(stage: &dyn Stage) {
     assert_eq!(play.world.workers(&play.tenant).await.unwrap(), []);
 }
 
-/// A handle that opened long ago and closes cleanly takes nobody else's claims with it.
+/// A handle that closes cleanly releases no claims of other processes.
 pub async fn a_death_frees_only_its_own_claims(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let survivor = play.another("survivor").await;

@@ -1,4 +1,4 @@
-//! Promise 4: messages are consumed once and in order, signals wait until asked for.
+//! Promise 4: messages are consumed once and in order; signals wait until they are awaited.
 
 use rhythm_core::message::{ApprovalDecided, MessageBody, SignalReceived};
 use rhythm_core::{Actor, CommandId, Message, MessageId, Payload};
@@ -10,7 +10,7 @@ use super::play::*;
 pub async fn messages_arrive_in_order_and_once(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.awaiting(&["go"])).await;
-    // Ids and times that would sort another way.
+    // Their ids and times would sort in another order.
     for id in ["m9", "m1", "m5"] {
         assert_eq!(play.deliver(&run, signal(id, "go")).await, Delivered::Accepted);
     }
@@ -33,7 +33,7 @@ pub async fn a_consumed_message_is_not_delivered_again(stage: &dyn Stage) {
     play.done(&Draft::of(&play.claim().await)).await;
     let before = play.stored(&run).await;
     assert_eq!(play.deliver(&run, signal("s1", "go")).await, Delivered::Duplicate);
-    // The id decides, whatever else the message says.
+    // Only the id is compared, not the rest of the message.
     assert_eq!(play.deliver(&run, cancel("s1")).await, Delivered::Duplicate);
     assert_eq!(play.stored(&run).await, before);
     play.nothing_to_claim().await;
@@ -49,7 +49,7 @@ pub async fn signals_wait_until_asked_for(stage: &dyn Stage) {
     play.deliver(&run, signal("g1", "go")).await;
     let claimed = play.claim().await;
     assert_eq!(ids(&claimed.messages), ["n1", "n2", "g1"]);
-    // It takes what it asked for; now it asks for the others, which are there already.
+    // The step consumes the awaited signals; now it awaits the others, which have arrived already.
     let draft = Draft::of(&claimed).only(&claimed.messages[2..]).awaiting(&["not yet"]);
     play.done(&draft.with(|item| item.more = true)).await;
     let claimed = play.claim().await;
@@ -127,13 +127,13 @@ pub async fn a_message_during_a_claim_keeps_the_run_ready(stage: &dyn Stage) {
     play.deliver(&run, signal("s1", "go")).await;
     let claimed = play.claim().await;
     play.deliver(&run, signal("s2", "go")).await;
-    // The claim fences the run; what arrived meanwhile is no reason to refuse.
+    // The claim fences the run; a message that arrived after the claim does not refuse the commit.
     let done = play.done(&Draft::of(&claimed)).await;
     assert_eq!((done.revision, done.arrived), (2, 2));
     assert_eq!(ids(&play.claim().await.messages), ["s2"]);
 }
 
-/// Between the claim and the commit the run begins to ask for what arrived unasked: it may not be forgotten.
+/// A signal arrives after the claim, and the commit then awaits it: the run must become ready.
 pub async fn a_signal_that_arrives_before_its_wait_is_not_forgotten(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.start("r").await;
@@ -194,7 +194,7 @@ pub async fn an_inbox_has_a_limit(stage: &dyn Stage) {
     }
     assert_eq!(play.deliver(&run, signal("one more", "later")).await, Delivered::Full);
     assert_eq!(play.picture(&run).await.row.arrived, INBOX_LIMIT);
-    // Only signals pile up: what ends a run always finds room, and so do messages of runs.
+    // The limit is for signals only. Messages that end a run and messages of runs are always accepted.
     let other = play.waiting("other", |draft| draft.tell(&run, cancel("c1"))).await;
     assert_eq!(play.deliver(&run, cancel("c2")).await, Delivered::Accepted);
     let claimed = play.claim().await;
@@ -204,7 +204,7 @@ pub async fn an_inbox_has_a_limit(stage: &dyn Stage) {
     assert_eq!(play.deliver(&other, signal("s", "later")).await, Delivered::Accepted);
 }
 
-/// Everything a user can send comes back byte for byte, wherever it is kept.
+/// Every payload comes back byte for byte, wherever it is stored.
 pub async fn payloads_come_back_as_they_were(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let texts = [

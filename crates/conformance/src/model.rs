@@ -1,6 +1,6 @@
-//! Every world against the reference model, `MemoryWorld`: generated sequences of requests, all
-//! but tags, node types, forks and patches of workflows, are put to both, and every answer and all that can be read must be equal. A sequence that shows a
-//! difference is made smaller until nothing can be taken out of it. The door is
+//! Compares every world with the reference model, `MemoryWorld`: generated sequences of requests (all but
+//! tags, node types, forks and patches of workflows) go to both, and every response and everything readable
+//! must be equal. A sequence that shows a difference is shrunk until no move can be removed. Entry:
 //! [`model_suite!`](crate::model_suite).
 
 mod build;
@@ -27,13 +27,13 @@ use self::moves::{Move, any_move};
 use self::pair::Pair;
 use super::Stage;
 
-/// How many moves a sequence has.
+/// Number of moves in a sequence.
 const LENGTH: std::ops::Range<usize> = 40..150;
-/// The whole state is compared after so many moves, and at the end.
+/// Number of moves after which the whole state is compared, which also happens at the end.
 const LOOK_EVERY: usize = 40;
 
-/// Makes the property test of a world: the cases to play, and a function that opens a fresh stage. Sequences
-/// that failed are kept in `proptest-regressions/` beside the caller's `Cargo.toml` and played first.
+/// Makes the property test of a world, from the number of cases and a function that opens a fresh stage.
+/// Failed sequences are stored in `proptest-regressions/` beside the caller's `Cargo.toml` and played first.
 #[macro_export]
 macro_rules! model_suite {
     ($cases:expr, $stage:expr) => {
@@ -45,7 +45,8 @@ macro_rules! model_suite {
     };
 }
 
-/// Plays `cases` sequences, the same ones every time. `PROPTEST_CASES` asks for another number, of new ones.
+/// Plays `cases` sequences, the same ones every time. `PROPTEST_CASES` sets another number and draws new
+/// sequences.
 pub fn check<F>(kept: &'static str, cases: u32, open: impl Fn() -> F)
 where
     F: Future<Output = Box<dyn Stage>>,
@@ -91,11 +92,12 @@ where
     );
 }
 
-/// So many cases lead to every answer below but the seldom ones. Only who asks for fewer with `PROPTEST_CASES` gets fewer.
+/// Number of cases that produce every response listed below except the rare ones. Only `PROPTEST_CASES` can
+/// set fewer.
 const ENOUGH: u32 = 40;
-/// So many lead to those, too.
+/// Number of cases that produce the rare ones too.
 const MANY: u32 = 100;
-/// Answers without which the game would prove little.
+/// Responses that must occur, or the test would prove little.
 const MUST_COME_UP: &[&str] = &[
     "claimed step done",
     "claimed step stale",
@@ -153,8 +155,8 @@ async fn play(stage: Box<dyn Stage>, moves: Vec<Move>, seen: Option<Arc<AtomicUs
     pair.tally
 }
 
-/// The rules of the game: every move is allowed at any time. What a move means for the reference world is
-/// decided when it is played, by the very requests the world under test gets.
+/// The state machine of proptest: every move is allowed at any time. The meaning of a move is decided when it
+/// is played, by the same requests that the world under test gets.
 struct Game;
 
 impl ReferenceStateMachine for Game {

@@ -1,4 +1,4 @@
-//! Types of nodes that workers bring along.
+//! Node types that workers register.
 
 use rhythm_engine::world::*;
 use rhythm_graph::NodeType;

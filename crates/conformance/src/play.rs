@@ -1,5 +1,5 @@
-//! How the conformance tests speak: one process with a worker in it, and short words for what it asks of the
-//! world. What it puts into its requests is in `play/forms.rs`, the making of a commit in `play/draft.rs`.
+//! The vocabulary of the conformance tests: one process with a worker, and a short method for each request.
+//! `play/forms.rs` holds the contents of requests, `play/draft.rs` builds commits.
 
 mod draft;
 mod forms;
@@ -17,12 +17,12 @@ pub use forms::*;
 use super::Stage;
 use rhythm_engine::world::*;
 
-/// How long a claim holds unless a test says otherwise.
+/// Length of a claim unless a test sets another.
 pub const HOLD: Millis = Millis::from_secs(30);
-/// So long that no worker of a test is ever silent by accident.
+/// Heartbeat timeout that no test reaches by accident.
 pub const EVER: Millis = Millis::from_secs(50 * 365 * 24 * 3600);
 
-/// One process on the stage: a handle of its own and one registered worker.
+/// One process on the stage: its own handle and one registered worker.
 pub struct Play<'a> {
     pub stage: &'a dyn Stage,
     pub world: Arc<dyn World>,
@@ -31,17 +31,17 @@ pub struct Play<'a> {
 }
 
 impl<'a> Play<'a> {
-    /// The first process, with worker `w1`.
+    /// Opens the first process, with worker `w1`.
     pub async fn on(stage: &'a dyn Stage) -> Play<'a> {
         Self::enter(stage, TenantId::default(), "w1").await
     }
 
-    /// Another process with a worker of this name. Dropping it lets the process die.
+    /// Opens another process with a worker of this name. Dropping it stands for the death of the process.
     pub async fn another(&self, worker: &str) -> Play<'a> {
         Self::enter(self.stage, self.tenant.clone(), worker).await
     }
 
-    /// The same process working for another tenant.
+    /// Returns the same process for another tenant.
     pub async fn tenant(&self, tenant: &str) -> Play<'a> {
         let play = Play {
             stage: self.stage,
@@ -70,7 +70,7 @@ impl Play<'_> {
         self.upkeep(Upkeep::sweep(1_000)).await
     }
 
-    /// Lets time pass and sweeps.
+    /// Moves the clock forward and sweeps.
     pub async fn pass(&self, length: Millis) -> UpkeepReport {
         self.stage.clock().advance(length);
         self.sweep().await
@@ -85,7 +85,7 @@ impl Play<'_> {
         self.world.control(ControlRequest { tenant: self.tenant.clone(), actor, control }).await
     }
 
-    /// A control request that must change something.
+    /// Sends a control request that must change something.
     pub async fn order(&self, control: Control) {
         assert_eq!(self.control(control.clone()).await, Ok(Controlled::Done), "{control:?}");
     }
@@ -97,7 +97,7 @@ impl Play<'_> {
         self.world.create_runs(CreateRuns { tenant: self.tenant.clone(), runs }).await.unwrap()
     }
 
-    /// A new run, ready to be claimed.
+    /// Creates a run that is ready to be claimed.
     pub async fn start(&self, id: &str) -> RunId {
         self.start_as(new_run(id)).await
     }
@@ -108,7 +108,7 @@ impl Play<'_> {
         id
     }
 
-    /// A run that consumed its start and waits, having asked for what `ask` adds to its first commit.
+    /// Creates a run that has consumed its start and waits. `ask` adds commands to its first commit.
     pub async fn waiting(&self, id: &str, ask: impl FnOnce(Draft) -> Draft) -> RunId {
         let run = self.start(id).await;
         let claimed = self.claim().await;
@@ -139,12 +139,12 @@ impl Play<'_> {
         FindDue { tenant: self.tenant.clone(), kinds, workflows: vec![], skip: 0, limit }
     }
 
-    /// Runs that sleep until a timer which is due.
+    /// Finds the sleeping runs whose timer is due.
     pub async fn due(&self, limit: usize) -> Vec<DueRun> {
         self.world.find_due(self.due_request(limit)).await.unwrap().runs
     }
 
-    /// Claims the one run that comes first.
+    /// Claims the first ready run.
     pub async fn claim(&self) -> ClaimedRun {
         self.claims(1).await.pop().expect("a run is ready")
     }
@@ -158,7 +158,7 @@ impl Play<'_> {
         self.send(items, vec![]).await
     }
 
-    /// A commit that must be written.
+    /// Sends a commit that must be written.
     pub async fn done(&self, draft: &Draft) -> Done {
         match self.commit(&[draft]).await.pop() {
             Some(CommitOutcome::Done(done)) => done,
@@ -166,7 +166,7 @@ impl Play<'_> {
         }
     }
 
-    /// A commit that must be stale and leave everything as it was.
+    /// Sends a commit that must be stale and change nothing.
     pub async fn refused(&self, draft: &Draft) {
         let before = self.stored(&draft.item.run).await;
         assert_eq!(self.commit(&[draft]).await, [CommitOutcome::Stale]);
@@ -209,7 +209,7 @@ impl Play<'_> {
         self.world.history(query).await.unwrap()
     }
 
-    /// All that is stored of a run.
+    /// Returns everything stored of a run.
     pub async fn stored(&self, run: &RunId) -> (Option<Picture>, Vec<Event>) {
         (self.find(run).await, self.history(run).await)
     }
@@ -221,7 +221,7 @@ impl Play<'_> {
         self.world.enqueue_tasks(EnqueueTasks { tenant: self.tenant.clone(), tasks }).await.unwrap()
     }
 
-    /// A new standalone task.
+    /// Enqueues a standalone task.
     pub async fn queue(&self, task: NewTask) -> TaskId {
         let id = task.id.clone();
         assert_eq!(self.enqueue(vec![task]).await, [Creation::Created]);
@@ -246,12 +246,12 @@ impl Play<'_> {
         self.world.claim_tasks(self.take_request(limit)).await.unwrap().tasks
     }
 
-    /// Claims the one task of the default queue that comes first.
+    /// Claims the first ready task of the default queue.
     pub async fn take(&self) -> ClaimedTask {
         self.takes(1).await.pop().expect("a task is ready")
     }
 
-    /// Claims a task together with the row of its run, as a worker does that hopes to fuse.
+    /// Claims a task and the row of its run, as a worker does before a fused commit.
     pub async fn take_with_run(&self) -> (ClaimedTask, RunRow) {
         let request = ClaimTasks { with_runs: true, ..self.take_request(1) };
         let mut claimed = self.world.claim_tasks(request).await.unwrap();
@@ -267,13 +267,13 @@ impl Play<'_> {
         self.world.finish_tasks(FinishTasks { tenant, worker, finished }).await.unwrap()
     }
 
-    /// Ends an attempt; its run, if any, gets no message.
+    /// Ends an attempt without a message to its run.
     pub async fn finish(&self, task: &ClaimedTask, outcome: TaskOutcome) -> Finish {
         let finished = FinishedTask { task: task.id.clone(), claim: task.claim, outcome, message: None };
         self.finish_all(vec![finished]).await[0]
     }
 
-    /// Completes a task of a run and tells the run.
+    /// Completes a task of a run and sends the result to the run.
     pub async fn complete(&self, task: &ClaimedTask) -> Finish {
         self.finish_all(vec![completed(task)]).await[0]
     }
@@ -286,7 +286,7 @@ impl Play<'_> {
         self.world.task(&self.tenant, task).await.unwrap()
     }
 
-    /// Everything that ever failed, whatever became of it.
+    /// Returns all dead letters, whatever their status.
     pub async fn failures(&self) -> Vec<DeadLetter> {
         let statuses = LetterStatus::ALL.into();
         let query = DeadQuery { tenant: self.tenant.clone(), statuses, limit: 100, ..DeadQuery::default() };

@@ -1,4 +1,4 @@
-//! Promise 8: tasks come by priority, then age, not before they are due, and to one claimer each.
+//! Promise 8: tasks are claimed by priority, then age, not before they are due, and by one worker each.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub async fn tasks_come_by_priority_then_age(stage: &dyn Stage) {
     assert_eq!(names(&play.takes(9).await), ["e", "c"]);
 }
 
-/// Within one millisecond the order of creation decides, so that one after the other stays so.
+/// Tasks of the same millisecond come in the order of creation.
 pub async fn tasks_of_one_moment_come_as_created(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let order = ["k", "b", "z", "a", "m"];
@@ -54,7 +54,7 @@ pub async fn a_delayed_task_is_as_old_as_its_due_time(stage: &dyn Stage) {
     stage.clock().advance(secs(10));
     play.queue(new_task("after")).await;
     play.pass(secs(5)).await;
-    // One at a time: of several taken together the answer could be put in order afterwards.
+    // One at a time: the response to a larger claim could have been sorted afterwards.
     for id in ["before", "delayed", "after"] {
         assert_eq!(play.take().await.id.as_str(), id);
     }
@@ -106,7 +106,7 @@ pub async fn each_queue_has_a_limit_of_its_own(stage: &dyn Stage) {
     assert!(claimed.iter().all(|task| task.id.as_str().starts_with(&task.options.queue)));
 }
 
-/// Nobody needs a handler to end what is too late.
+/// A worker without the handler can fail overdue tasks.
 pub async fn overdue_tasks_are_claimed_from_any_queue(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let created_at = play.now().await;

@@ -1,4 +1,4 @@
-//! What people may ask: listings that miss nothing, filters, counts.
+//! Queries of operators: listings that miss nothing, filters, counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ pub async fn a_run_that_takes_back_what_it_did_says_so(stage: &dyn Stage) {
     }
 }
 
-/// Pages of three, while others keep creating and ending runs.
+/// Reads pages of three while other processes create and end runs.
 pub async fn a_walk_through_runs_meets_each_once(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     // Some share a millisecond, some do not; some have ended, some have not.
@@ -249,7 +249,7 @@ pub async fn versions_are_listed_with_their_open_runs(stage: &dyn Stage) {
     for (id, source) in [("a", "one"), ("b", "one"), ("c", "two"), ("d", "one")] {
         play.start_as(of_version(id, source)).await;
     }
-    // Neither another workflow's runs nor those that have ended count.
+    // Runs of another workflow and ended runs do not count.
     play.start_as(NewRun { workflow: "other".to_owned(), ..of_version("e", "one") }).await;
     let claimed = play.claims(10).await;
     let ended = claimed.iter().find(|claimed| claimed.run.id.as_str() == "d").unwrap();

@@ -1,4 +1,4 @@
-//! Commits and the blobs they refer to: a world checks them in the transaction that writes the commit.
+//! Commits and the blobs they refer to: the world checks the blobs in the transaction that writes the commit.
 
 use rhythm_core::event::{EventData, Marker};
 use rhythm_core::message::{MessageBody, Start};
@@ -24,13 +24,13 @@ impl Play<'_> {
         }
     }
 
-    /// Marks what nothing names, and removes what was marked before.
+    /// Marks unreferenced blobs, and removes those that were marked before.
     async fn look_for_unused(&self) {
         self.upkeep(Upkeep::CollectBlobs { grace: Millis::ZERO, limit: 1_000 }).await;
     }
 }
 
-/// The draft has a row with this blob, and says so.
+/// Adds a row with this blob to the draft, and lists the blob.
 fn naming(draft: Draft, blob: &BlobRef) -> Draft {
     let data = Payload::Blob(blob.clone());
     let row = EventData::Marker(Marker { name: "large".to_owned(), data });
@@ -53,7 +53,7 @@ pub async fn a_commit_that_refers_to_a_collected_blob_is_refused(stage: &dyn Sta
     let blob = play.store("taken").await;
     let kept = play.store("kept").await;
     let draft = listing(naming(Draft::of(&claimed[0]), &blob).task(1), &kept);
-    // The collector comes between the put and the commit.
+    // The collector runs between the put and the commit.
     play.look_for_unused().await;
     play.look_for_unused().await;
     assert!(!play.is_stored(&blob).await);
@@ -64,7 +64,7 @@ pub async fn a_commit_that_refers_to_a_collected_blob_is_refused(stage: &dyn Sta
     assert_eq!(outcomes[0], missing(&blob));
     assert!(outcomes[1].is_done(), "the other item of the batch is its own: {outcomes:?}");
     assert_eq!(play.stored(&draft.item.run).await, before, "a refused commit wrote something");
-    // The claim is as good as before: once the blob is stored again the same commit is written.
+    // The claim is still current: once the blob is stored again, the same commit is written.
     play.store("taken").await;
     let done = play.done(&draft).await;
     assert_eq!(play.done(&draft).await, done, "a repeated commit gets the original answer");
@@ -78,7 +78,7 @@ pub async fn a_commit_keeps_its_blobs_from_a_collector_that_is_about_to_take_the
     let play = Play::on(stage).await;
     play.start("r").await;
     let blob = play.store("marked").await;
-    // The next look would remove it.
+    // The next pass would remove it.
     play.look_for_unused().await;
     play.done(&listing(Draft::of(&play.claim().await), &blob)).await;
     play.look_for_unused().await;
@@ -127,7 +127,7 @@ pub async fn first_commits_and_forks_need_their_blobs_too(stage: &dyn Stage) {
     let refused = play.control(Control::Fork { run: Box::new(new.clone()), item: Box::new(fork) }).await;
     assert!(matches!(refused, Err(WorldError::NotFound(_))), "{refused:?}");
     assert_eq!(play.find(&new.id).await, None, "a refused fork made a run");
-    // What another tenant stores is not this one's.
+    // The blob of another tenant does not count.
     let stranger = play.tenant("somebody else").await;
     let content = b"nobody stored this";
     stranger.world.put_blob(&stranger.tenant, &lost, content).await.unwrap();

@@ -1,4 +1,4 @@
-//! A failed run waits again, with fresh attempts and the message that failed it.
+//! Reopening: a failed run waits again, with fresh attempts and the message that failed it.
 
 use rhythm_core::message::{ChildFailed, Compensate, MessageBody, Start, TaskFailed};
 use rhythm_core::{CommandId, MessageId, Payload, RunId, Status};
@@ -18,7 +18,7 @@ fn reopen(run: &RunId, revision: u64) -> Control {
     }
 }
 
-/// Task 1 of run `r` runs out of attempts and tells so.
+/// Lets task 1 of run `r` run out of attempts and sends the failure to the run.
 async fn die(play: &Play<'_>) {
     let task = play.take().await;
     let body = TaskFailed { task: CommandId(1), failure: failure("BROKEN") };
@@ -31,7 +31,7 @@ async fn die(play: &Play<'_>) {
     assert_eq!(play.finish_all(vec![finished]).await, [Finish::Done]);
 }
 
-/// A run `r` whose task 1 is out of attempts and which failed of it.
+/// Returns a run `r` that failed because its task 1 ran out of attempts.
 async fn failed_of_its_task(play: &Play<'_>) -> RunId {
     let run = play.waiting("r", |draft| draft.task(1)).await;
     die(play).await;
@@ -61,7 +61,7 @@ pub async fn a_reopened_run_waits_again(stage: &dyn Stage) {
     play.done(&Draft::of(&play.claim().await).completed()).await;
 }
 
-/// It failed of its deadline before its time to start had come.
+/// The deadline failed the run before its delayed start.
 pub async fn a_run_that_failed_before_its_start_begins_when_it_is_opened_again(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let late = NewRun { delay: secs(60), deadline: Some(secs(10)), ..new_run("late") };
@@ -92,7 +92,7 @@ pub async fn a_reopened_run_gets_its_task_again(stage: &dyn Stage) {
     assert_eq!(ids(&play.claim().await.messages), ["task:1"]);
 }
 
-/// The cause lay in the program: the same message is given to it once more.
+/// The program was the cause, so the run consumes the same message again.
 pub async fn a_reopened_run_gets_its_message_again(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.awaiting(&["go"])).await;
@@ -106,7 +106,7 @@ pub async fn a_reopened_run_gets_its_message_again(stage: &dyn Stage) {
     play.done(&Draft::of(&claimed)).await;
 }
 
-/// In the order they are given in, and after what waited before.
+/// The messages come in the given order, after those that waited before.
 pub async fn a_reopened_run_gets_several_messages_in_order(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.awaiting(&["go"]).failed()).await;
@@ -175,7 +175,7 @@ pub async fn an_ended_run_is_opened_to_take_back_what_it_did(stage: &dyn Stage) 
     play.nothing_to_claim().await;
 }
 
-/// A letter of a run that went on without it was requeued: its answer is none of the run's business any more.
+/// The run went on without a task, whose letter was then requeued: its result no longer concerns the run.
 pub async fn nothing_is_taken_back_while_a_task_is_under_way(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.task(1).awaiting(&["go"])).await;
@@ -231,7 +231,7 @@ pub async fn reopening_with_a_missing_letter_changes_nothing(stage: &dyn Stage) 
     play.nothing_to_take().await;
 }
 
-/// Failing, reopening and failing again is no special case.
+/// A run may fail, be reopened and fail again any number of times.
 pub async fn a_reopened_run_may_fail_again(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.awaiting(&["go"]).failed()).await;
@@ -244,7 +244,7 @@ pub async fn a_reopened_run_may_fail_again(stage: &dyn Stage) {
     assert!(play.history(&run).await.iter().map(|event| event.seq).eq(1..=11));
 }
 
-/// It failed in its very first step: the start is redelivered like any other message, and not made anew.
+/// The run failed in its first step: the start is delivered again like any message, not made a second time.
 pub async fn a_run_that_failed_at_its_start_starts_once_again(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.start("r").await;
@@ -265,7 +265,8 @@ fn child_failed() -> rhythm_core::Message {
     message(MessageId::child(CommandId(1)).as_str(), MessageBody::ChildFailed(body))
 }
 
-/// A child that failed is opened again before its parent has looked: the parent waits for what comes of it now.
+/// A failed child is reopened before its parent consumed the failure: the parent waits for the child's next
+/// result.
 pub async fn a_reopened_child_takes_its_failure_back(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.child(1)).await;
@@ -276,7 +277,7 @@ pub async fn a_reopened_child_takes_its_failure_back(stage: &dyn Stage) {
     assert_eq!(play.picture(&run).await.inbox, []);
 }
 
-/// Whoever has claimed the parent knows of the failure already; its commit must not tell the run what was taken back.
+/// The holder of the parent's claim has read the failure already; its commit must not record it.
 pub async fn a_reopened_child_takes_its_failure_back_from_who_holds_its_parent(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.child(1)).await;
@@ -286,14 +287,14 @@ pub async fn a_reopened_child_takes_its_failure_back_from_who_holds_its_parent(s
     assert_eq!(ids(&held.messages), ["child:1"]);
     play.order(reopen(&child.run.id, 1)).await;
     play.refused(&Draft::of(&held)).await;
-    // The child says once more what it comes to, and that is what its parent hears.
+    // The child ends again, and the parent gets that result.
     let (parent, nothing) = (play.claim().await, ReleaseOutcome::Idle { arrived: 1 });
     assert_eq!((parent.run.id.clone(), parent.messages.len(), parent.deliveries), (run.clone(), 0, 1));
     play.release(&parent, nothing).await;
     play.nothing_to_claim().await;
 }
 
-/// The same when the parent has failed for another reason meanwhile.
+/// The parent failed for another reason before the child was reopened.
 pub async fn a_reopened_child_takes_its_failure_back_from_a_failed_parent(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.child(1)).await;
@@ -308,7 +309,7 @@ pub async fn a_reopened_child_takes_its_failure_back_from_a_failed_parent(stage:
     play.nothing_to_claim().await;
 }
 
-/// It ran again detached and died again: its second failure is no answer to its third life.
+/// The task ran detached and failed again. Its second failure must not answer the third time it runs.
 pub async fn a_requeued_task_takes_its_failure_back(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = failed_of_its_task(&play).await;
@@ -363,7 +364,7 @@ pub async fn a_reopened_run_is_not_blocked_by_letters_that_are_gone(stage: &dyn 
     assert_eq!(reopen().await, None);
 }
 
-/// Whoever reopens a run wants it tried again, whatever set it aside before it failed.
+/// Reopening ends a quarantine from before the failure.
 pub async fn a_reopened_run_is_no_longer_set_aside(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.awaiting(&["go"]).task(1)).await;
@@ -387,7 +388,7 @@ pub async fn a_reopened_run_is_no_longer_set_aside(stage: &dyn Stage) {
     assert_eq!(ids(&play.claim().await.messages), ["s1"]);
 }
 
-/// Its deadline ended it with two tasks open: one not begun, one that somebody had.
+/// Returns a run that its deadline ended with two open tasks: one not started, one claimed.
 async fn ended_by_its_deadline(play: &Play<'_>) -> (RunId, ClaimedTask) {
     let run = play.start_as(NewRun { deadline: Some(secs(20)), ..new_run("r") }).await;
     play.done(&Draft::of(&play.claim().await).task(1).task(2)).await;
@@ -405,7 +406,7 @@ fn anew(run: &RunId, revision: u64, tasks: &[u64]) -> Control {
     Control::Reopen { run: run.clone(), revision, reason, requeue, redeliver, fresh }
 }
 
-/// What its tasks answered when they were stopped is not heard of again, and nothing their first life held counts.
+/// The answers of the stopped tasks are dropped, and claims from before the failure are stale.
 pub async fn a_reopened_run_may_have_time_and_its_tasks_anew(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let (run, held) = ended_by_its_deadline(&play).await;

@@ -1,4 +1,4 @@
-//! Schedules: kept, due, fired once for each time whoever tries.
+//! Schedules: stored, found when due, and fired once for each time, whichever process fires.
 
 use rhythm_engine::world::*;
 
@@ -76,7 +76,7 @@ pub async fn a_schedule_fires_once_for_each_time(stage: &dyn Stage) {
     let other = play.another("w2").await;
     let now = play.now().await;
     play.order(Control::PutSchedule(schedule("nightly", now))).await;
-    // Two processes that saw it due.
+    // Two processes that both found it due.
     let (one, two) = tokio::join!(
         play.control(fire("nightly", now, vec![new_run("one")])),
         other.control(fire("nightly", now, vec![new_run("two")])),
@@ -137,7 +137,7 @@ pub async fn an_unknown_schedule_is_not_found(stage: &dyn Stage) {
         let answer = play.control(order).await;
         assert!(matches!(answer, Err(WorldError::NotFound(_))), "{answer:?}");
     }
-    // A fire that raced with a removal starts nothing, however the world words it.
+    // Firing a removed schedule starts nothing. Worlds may answer in two ways.
     let answer = play.control(fire("nothing", now, vec![new_run("r")])).await;
     assert!(matches!(answer, Ok(Controlled::Unchanged) | Err(WorldError::NotFound(_))), "{answer:?}");
     play.nothing_to_claim().await;

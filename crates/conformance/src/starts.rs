@@ -1,4 +1,4 @@
-//! How runs begin: definitions, creation, the start message.
+//! The start of runs: definitions, creation, the start message.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub async fn a_new_run_is_pending_and_begins_with_its_start(stage: &dyn Stage) {
     assert_eq!(start.body, MessageBody::Start(Start { input: new.input }));
 }
 
-/// `r.1` is what the first child of `r` is called, `r:1` its first task.
+/// `r.1` is the id of the first child of `r`, `r:1` that of its first task.
 pub async fn a_chosen_run_id_cannot_be_that_of_a_child_or_task(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     for id in ["r.1", "r:1", ".", "a:b.c"] {
@@ -45,14 +45,14 @@ pub async fn a_chosen_run_id_cannot_be_that_of_a_child_or_task(stage: &dyn Stage
     play.start_as(NewRun { parent: child, ..new_run("r.1") }).await;
 }
 
-/// A cancelled start for example: the program sees both, the start first.
+/// For example, a run is cancelled before its first claim: the program sees both messages, the start first.
 pub async fn the_start_comes_before_messages_that_overtook_it(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.start("r").await;
     assert_eq!(play.deliver(&run, cancel("c1")).await, Delivered::Accepted);
     let claimed = play.claim().await;
     assert_eq!(ids(&claimed.messages), ["start", "c1"]);
-    // Only the first commit consumes the start; it is not listed again afterwards.
+    // The first commit consumes the start; it is not listed again.
     play.done(&Draft::of(&claimed).only(&claimed.messages[..1]).with(|item| item.more = true)).await;
     assert_eq!(ids(&play.claim().await.messages), ["c1"]);
 }
@@ -61,7 +61,7 @@ pub async fn the_same_run_again_exists(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.start("r").await;
     assert_eq!(play.create(vec![new_run("r")]).await, [Creation::Exists]);
-    // What else the request says does not matter: the key names workflow and input.
+    // Only workflow and input are compared for an existing id.
     let other_wish = NewRun { priority: 9, delay: secs(1), ..new_run("r") };
     assert_eq!(play.create(vec![other_wish]).await, [Creation::Exists]);
     play.done(&Draft::of(&play.claim().await).completed()).await;
@@ -108,7 +108,7 @@ pub async fn definitions_are_kept_by_version(stage: &dyn Stage) {
     assert_eq!(find("drill", Some(one.version.clone())).await, Some(one.clone()));
     assert_eq!(find("drill", Some(Version::of(b"three"))).await, None);
     assert_eq!(find("other", Some(one.version.clone())).await, None);
-    // Rolling back is registering the older version again.
+    // A rollback registers the older version again.
     register(vec![one.clone()]).await;
     register(vec![one.clone()]).await;
     assert_eq!(find("drill", None).await, Some(one.clone()));
@@ -131,7 +131,7 @@ pub async fn two_processes_creating_one_run_create_it_once(stage: &dyn Stage) {
     assert_eq!(play.claims(100).await.len(), 20);
 }
 
-/// Operators' rows move the revision, but while nothing was committed the start is still to come.
+/// Rows of operators move the revision, but before the first commit the run still gets its start.
 pub async fn a_run_paused_before_its_start_still_starts(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.start("r").await;
@@ -145,7 +145,7 @@ pub async fn a_run_paused_before_its_start_still_starts(stage: &dyn Stage) {
     assert!(play.history(&run).await.iter().map(|row| row.seq).eq(1..=3));
 }
 
-/// A claim that was lost before its first commit gives the start again, to whoever comes next.
+/// If a claim is lost before the first commit, the next claim gets the start.
 pub async fn a_lost_start_is_given_again(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.start("r").await;
@@ -157,7 +157,7 @@ pub async fn a_lost_start_is_given_again(stage: &dyn Stage) {
     assert_eq!(play.claim().await.messages, []);
 }
 
-/// Neither messages nor being paused and resumed brings a delayed start forward.
+/// Neither messages nor pausing and resuming bring a delayed start forward.
 pub async fn nothing_brings_a_delayed_start_forward(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.start_as(NewRun { delay: secs(60), ..new_run("r") }).await;
@@ -187,7 +187,7 @@ pub async fn a_delayed_run_can_be_ended_before_its_start(stage: &dyn Stage) {
     assert_eq!(ids(&play.claim().await.messages), ["start", "deadline"]);
 }
 
-/// Nobody here could end it: it is tried again in time, not forgotten until its start.
+/// This process could not end the run. Another must be able to try soon, not only at the run's start time.
 pub async fn a_delayed_run_released_for_later_can_still_be_ended(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.start_as(NewRun { delay: days(1), ..new_run("r") }).await;

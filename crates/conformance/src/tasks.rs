@@ -1,4 +1,4 @@
-//! Tasks and their attempts: what is counted, what is kept, who may finish.
+//! Tasks and their attempts: counts, stored values, and which claim may finish.
 
 use rhythm_core::{CommandId, TaskOptions};
 use rhythm_engine::world::*;
@@ -48,7 +48,7 @@ pub async fn a_standalone_task_ends_with_its_output(stage: &dyn Stage) {
     play.nothing_to_take().await;
 }
 
-/// The label and item of a task stand in every listing it can be in, at each attempt, and with its letter.
+/// Every listing of a task shows its label and item, at each attempt and in its dead letter.
 pub async fn a_task_is_known_by_its_label_and_item(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let sign = |options: &TaskOptions| (options.label.clone(), options.item);
@@ -225,7 +225,7 @@ pub async fn finishing_and_taking_over_at_once_has_one_winner(stage: &dyn Stage)
                 other.takes(1).await
             });
         if taken.is_empty() {
-            // Whoever is being refused may still have had its hand on it.
+            // The refused finish may still have locked the task.
             taken = other.takes(1).await;
         }
         assert_ne!(finish == Finish::Done, taken.len() == 1, "round {round}: {finish:?} {taken:?}");
@@ -236,7 +236,8 @@ pub async fn finishing_and_taking_over_at_once_has_one_winner(stage: &dyn Stage)
     }
 }
 
-/// The call is made again because its answer was lost: nothing is taken anew, and it does not count twice.
+/// A call repeated after a lost response returns the same tasks: it claims nothing new and counts no
+/// delivery.
 pub async fn a_repeated_claim_gets_the_tasks_it_took(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let other = play.another("w2").await;
@@ -259,7 +260,7 @@ pub async fn a_repeated_claim_gets_the_tasks_it_took(stage: &dyn Stage) {
     assert!(play.world.claim_tasks(ask(8, true)).await.unwrap().tasks.is_empty(), "nothing is ready");
 }
 
-/// What a commit took at once is no part of any call.
+/// Claims that a commit gave belong to no claim request.
 pub async fn a_repeated_claim_does_not_find_what_a_commit_took(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.start("r").await;
@@ -322,7 +323,7 @@ pub async fn options_travel_with_their_task(stage: &dyn Stage) {
     assert_eq!((stored.options, stored.deadline_at), (options, deadline_at));
 }
 
-/// A worker that lost a task and took it again may send both results at once.
+/// A worker that lost a task and claimed it again may send both results at once.
 pub async fn an_old_claim_beside_the_current_one_changes_nothing(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.task(1)).await;

@@ -6,7 +6,7 @@ use rhythm_engine::world::*;
 use super::Stage;
 use super::play::*;
 
-/// A tenant with one of everything.
+/// Gives a tenant one of everything.
 async fn furnish(play: &Play<'_>) {
     let definitions = vec![definition("drill", play.tenant.as_str())];
     play.world.register(Register { tenant: play.tenant.clone(), definitions }).await.unwrap();
@@ -55,7 +55,7 @@ pub async fn a_tenant_claims_and_moves_only_its_own(stage: &dyn Stage) {
     acme.start("ready").await;
     acme.queue(new_task("t")).await;
 
-    // The same worker, even with claims that are good: they are good for their tenant only.
+    // The same worker with current claims of another tenant: they do not count here.
     let stranger = play.tenant("stranger").await;
     stranger.nothing_to_claim().await;
     stranger.nothing_to_take().await;
@@ -98,7 +98,7 @@ pub async fn a_tenant_controls_only_its_own(stage: &dyn Stage) {
         assert!(matches!(answer, Err(WorldError::NotFound(_))), "{order:?}: {answer:?}");
     }
     assert_eq!(acme.dead().await.len(), 1);
-    // Names mean something in their tenant only.
+    // Names belong to their tenant.
     stranger.order(Control::PauseWorkflow { workflow: "drill".to_owned() }).await;
     stranger.order(Control::PauseQueue { queue: "default".to_owned() }).await;
     assert_eq!((acme.claim().await.run.id.as_str(), acme.take().await.id.as_str()), ("ready", "t"));
@@ -115,7 +115,7 @@ pub async fn a_blob_is_read_by_its_tenant_only(stage: &dyn Stage) {
     assert_eq!(&stranger.world.read_blob(&stranger.tenant, &blob).await.unwrap()[..], b"secret");
 }
 
-/// Nobody can find out by collision what another tenant has.
+/// Equal ids do not collide, so a tenant cannot learn which ids another one has.
 pub async fn the_same_ids_in_two_tenants_are_two_things(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let (acme, other) = (play.tenant("acme").await, play.tenant("other").await);
@@ -159,7 +159,7 @@ pub async fn upkeep_serves_every_tenant(stage: &dyn Stage) {
     assert_eq!(report.stuck.len(), 2);
 }
 
-/// What a sweep cancels is told apart by tenant, not by name alone.
+/// A sweep cancels tasks by tenant and id, not by id alone.
 pub async fn cancelled_tasks_of_one_name_end_for_each_tenant(stage: &dyn Stage) {
     let ours = Play::on(stage).await;
     let theirs = ours.tenant("other").await;

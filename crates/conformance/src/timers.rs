@@ -28,7 +28,7 @@ pub async fn a_timer_is_never_early_and_fires_once(stage: &dyn Stage) {
     play.nothing_to_claim().await;
 }
 
-/// Two processes that sweep at once move a timer once.
+/// Two concurrent sweeps fire a timer once.
 pub async fn sweeping_processes_fire_a_timer_once(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let other = play.another("w2").await;
@@ -69,14 +69,15 @@ pub async fn a_cancelled_timer_never_fires(stage: &dyn Stage) {
     let due = play.now().await.plus(secs(10));
     let run = play.waiting("r", |draft| draft.timer(1, due).timer(2, due).awaiting(&["go"])).await;
     play.deliver(&run, signal("s1", "go")).await;
-    // A number nobody knows is no error: the timer may have been consumed before.
+    // An unknown number is no error: the timer may have been consumed before.
     let cancelled = vec![CommandId(1), CommandId(77)];
     play.done(&Draft::of(&play.claim().await).with(|item| item.cancel_timers = cancelled)).await;
     play.pass(secs(20)).await;
     assert_eq!(ids(&play.claim().await.messages), ["timer:2"]);
 }
 
-/// It fired while its run was claimed: the step that cancels it has not seen it, and no later step shall.
+/// The timer fired while its run was claimed. The step that cancels it has not seen it, and no later step
+/// must.
 pub async fn a_timer_that_fired_unseen_is_cancelled_too(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let due = play.now().await.plus(secs(10));
@@ -103,7 +104,7 @@ pub async fn timers_fire_in_order_of_their_time(stage: &dyn Stage) {
     assert_eq!(ids(&play.claim().await.messages), ["timer:2", "timer:3", "timer:1"]);
 }
 
-/// One sweep does a bounded amount of work, so nothing else starves behind it.
+/// One sweep does a bounded amount of work, so that it does not delay other work.
 pub async fn thousands_of_due_timers_move_in_bounded_batches(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let due = play.now().await.plus(secs(1));
@@ -162,7 +163,7 @@ pub async fn a_timer_of_a_paused_run_waits_in_its_inbox(stage: &dyn Stage) {
     assert_eq!(ids(&play.claim().await.messages), ["timer:1"]);
 }
 
-/// A timer counts as arrived, so a step that has not seen it cannot be fused.
+/// A fired timer counts as arrived, so a step that has not seen it cannot be fused.
 pub async fn a_fired_timer_refuses_a_fused_commit(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let due = play.now().await.plus(secs(10));

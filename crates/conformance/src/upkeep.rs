@@ -1,4 +1,4 @@
-//! Background duties beside timers and liveness: retention, stuck runs, unserved runs, reports.
+//! Upkeep other than timers and liveness: retention, stuck runs, unserved runs, reports.
 
 use rhythm_core::{BlockedCode, CommandId, Millis, RunId};
 use rhythm_engine::world::*;
@@ -18,7 +18,7 @@ pub async fn retention_removes_all_of_a_run(stage: &dyn Stage) {
     play.complete(&play.take().await).await;
     assert_eq!(play.failures().await.len(), 1);
 
-    // Whole months, so that worlds that drop partitions have dropped theirs.
+    // Whole months pass, so that worlds with partitions drop them.
     stage.clock().advance(days(100));
     play.upkeep(Upkeep::Prepare).await;
     play.upkeep(Upkeep::Retain { keep: days(30), keep_failed: days(30), limit: 1_000 }).await;
@@ -26,7 +26,8 @@ pub async fn retention_removes_all_of_a_run(stage: &dyn Stage) {
     assert_eq!(play.world.attempts(&play.tenant, &run).await.unwrap(), []);
     assert_eq!(play.failures().await, []);
     assert_eq!(play.deliver(&run, cancel("c1")).await, Delivered::NotFound);
-    // Keys live as long as the run: now the id is free again, and nothing of the old run sticks to it.
+    // Idempotency keys live as long as the run: now the id is free, and nothing of the old run affects the
+    // new one.
     play.start("r").await;
     assert_eq!(play.deliver(&run, cancel("c1")).await, Delivered::Accepted);
     assert_eq!(ids(&play.claim().await.messages), ["start", "c1"]);
@@ -49,7 +50,7 @@ pub async fn retention_removes_ended_standalone_tasks(stage: &dyn Stage) {
     assert_eq!(play.failures().await, []);
 }
 
-/// What ended this long ago is forgotten, unless something keeps it.
+/// Retention: 30 days for ended runs, 90 days for failed ones.
 fn keep() -> Upkeep {
     Upkeep::Retain { keep: days(30), keep_failed: days(90), limit: 1_000 }
 }
@@ -97,7 +98,7 @@ pub async fn a_pending_letter_keeps_its_run_and_the_runs_above_it(stage: &dyn St
     assert_eq!(play.history(&below).await, history);
     assert_eq!(play.world.attempts(&play.tenant, &below).await.unwrap().len(), 1);
     assert_eq!(play.world.health().await.unwrap().kept_runs, 1);
-    // Its key too: the same start is the same run.
+    // Its idempotency key is kept too: the same start finds the same run.
     assert_eq!(play.create(vec![new_run("r")]).await, [Creation::Exists]);
     play.order(Control::DiscardDead { task: task.id, message: None }).await;
     play.upkeep(keep()).await;
@@ -120,7 +121,7 @@ pub async fn a_deleted_run_leaves_nothing(stage: &dyn Stage) {
     assert!(play.find(&other).await.is_some());
     let again = play.control(Control::DeleteRun { run, letters: true }).await;
     assert!(matches!(again, Err(WorldError::NotFound(_))), "{again:?}");
-    // Its key is free.
+    // Its id is free.
     assert_eq!(play.create(vec![new_run("r")]).await, [Creation::Created]);
 }
 
@@ -175,7 +176,7 @@ pub async fn a_failed_run_is_kept_longer_unless_it_is_dismissed(stage: &dyn Stag
     play.upkeep(keep()).await;
     assert_eq!((play.find(&dismissed).await, play.find(&done).await), (None, None));
     assert_eq!(play.history(&failed).await, history);
-    // It can still be opened, and its history goes on where it ended.
+    // The run can still be reopened, and its history continues.
     let revision = play.picture(&failed).await.summary.revision;
     let (reason, redeliver) = ("late".to_owned(), vec![signal("s1", "go")]);
     play.order(Control::Reopen {
@@ -211,7 +212,7 @@ pub async fn retention_never_touches_what_is_alive(stage: &dyn Stage) {
     assert_eq!(play.history(&run).await.len(), 3);
 }
 
-/// The id of a forgotten run is free again: nothing of the old one may answer to the new one.
+/// The id of a deleted run is free, so no result of an old task may reach a new run with that id.
 pub async fn a_run_is_kept_while_its_tasks_are_under_way(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.awaiting(&["go"]).task(1).task(2)).await;
@@ -248,7 +249,7 @@ pub async fn a_run_nothing_will_wake_is_reported_once(stage: &dyn Stage) {
     assert_eq!(stuck(&play).await, []);
     stage.clock().advance(secs(600));
     assert_eq!(stuck(&play).await, []);
-    // It moves, and gets stuck again.
+    // The run moves, and is stuck again later.
     play.deliver(&run, cancel("c1")).await;
     play.done(&Draft::of(&play.claim().await)).await;
     assert_eq!(stuck(&play).await, []);
@@ -341,7 +342,7 @@ pub async fn runs_with_a_task_nobody_can_do_are_marked(stage: &dyn Stage) {
     let again = mark().await;
     assert_eq!((again.changed, again.unserved), (0, vec![]), "told once");
 
-    // A pause is a reason of its own, and a handler that comes helps.
+    // A paused queue is reported as its own reason, and a new handler resolves the other.
     play.order(Control::PauseQueue { queue: "far".to_owned() }).await;
     let tasks = vec!["known".to_owned(), "knwon".to_owned()];
     let card = WorkerCard { tasks, ..able };
@@ -379,7 +380,7 @@ pub async fn ready_work_is_told_by_what_it_needs(stage: &dyn Stage) {
     assert!(told().await.iter().all(|work| work.need == task("mail")), "{:?}", told().await);
 }
 
-/// The mark is no lock: whoever comes and can step the run does so, and the mark is gone.
+/// The mark does not lock the run: a process that can step it claims it, and the commit removes the mark.
 pub async fn a_marked_run_can_be_claimed(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     play.leave().await;
@@ -428,7 +429,7 @@ pub async fn a_sweep_does_at_most_so_much(stage: &dyn Stage) {
     assert_eq!(taken, 30);
 }
 
-/// A storm of timers makes no long line in which everybody else would have to wait.
+/// A burst of timers does not make a long backlog that delays other work.
 pub async fn a_sweep_adds_little_to_what_is_ready(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let tasks = (0..30).map(|n| NewTask { options: delayed(secs(2)), ..new_task(&format!("t{n}")) });
@@ -468,7 +469,8 @@ pub async fn every_duty_is_safe_in_every_process_at_once(stage: &dyn Stage) {
     assert_eq!(ids(&play.claim().await.messages), ["timer:1"]);
 }
 
-/// The task that is freed is not wanted any more; its answer is work for somebody else.
+/// The freed task has its cancel flag, so the sweep cancels it. The answer makes its run ready, and the sweep
+/// reports that.
 pub async fn a_sweep_that_cancels_a_task_tells_of_its_run(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.waiting("r", |draft| draft.task(1)).await;

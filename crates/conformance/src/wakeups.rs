@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::Stage;
 use super::play::*;
 
-/// How long a hint may take before the test gives up; usually it takes milliseconds.
+/// Time limit for a hint; usually it takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 async fn hears(receiver: &mut watch::Receiver<u64>, what: &str) {
@@ -78,7 +78,7 @@ pub async fn a_cancelled_task_wakes_up_its_holder(stage: &dyn Stage) {
     hears(&mut wakeups.cancels, "a cancelled task").await;
 }
 
-/// Nobody listens to a hint here, and still everything is found and done.
+/// No process listens to hints here, and still all work is found and done.
 pub async fn polling_alone_finds_all_work(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let poller = play.another("w2").await;

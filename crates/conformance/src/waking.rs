@@ -1,5 +1,5 @@
-//! Promise 6, in a storm: runs that sleep until a timer which is due are found as they are, and the timer fires with the commit
-//! of whoever steps one, once.
+//! Promise 6 in a burst of timers: sleeping runs with a due timer are found without a write, and the timer
+//! fires once, with the commit of the process that steps the run.
 
 use rhythm_core::RunId;
 use rhythm_engine::world::*;
@@ -11,7 +11,7 @@ fn of(due: &[DueRun]) -> Vec<&str> {
     due.iter().map(|due| due.run.id.as_str()).collect()
 }
 
-/// Runs that sleep for so many seconds each.
+/// Creates runs that sleep for the given seconds.
 async fn sleepers(play: &Play<'_>, lengths: &[(&str, u64)]) -> Vec<RunId> {
     let now = play.now().await;
     let mut runs = Vec::new();
@@ -21,7 +21,7 @@ async fn sleepers(play: &Play<'_>, lengths: &[(&str, u64)]) -> Vec<RunId> {
     runs
 }
 
-/// A run `r` whose timer is due.
+/// Returns a run `r` whose timer is due.
 async fn due_run(play: &Play<'_>) -> DueRun {
     sleepers(play, &[("r", 1)]).await;
     play.stage.clock().advance(secs(1));
@@ -66,7 +66,7 @@ pub async fn the_time_it_was_found_at_is_told(stage: &dyn Stage) {
     assert_eq!((none.at, none.runs), (play.now().await, vec![]));
 }
 
-/// One message is enough for a step to begin with; the others fire when the run has moved.
+/// A step begins with one timer; the others fire after the run has moved.
 pub async fn of_several_due_timers_of_a_run_the_first_wakes_it(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let now = play.now().await;
@@ -81,7 +81,7 @@ pub async fn of_several_due_timers_of_a_run_the_first_wakes_it(stage: &dyn Stage
     assert_eq!((of(&due), due[0].timer.0), (vec!["r"], 1));
 }
 
-/// It fails of its deadline, whatever it would do when it is woken up too late.
+/// A run past its deadline fails, even if a due timer is found first.
 pub async fn a_timer_does_not_overtake_the_deadline_of_its_run(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let run = play.start_as(NewRun { deadline: Some(secs(1)), ..new_run("r") }).await;
@@ -131,7 +131,7 @@ pub async fn a_paused_workflow_is_not_woken_up(stage: &dyn Stage) {
     play.done(&Draft::waking(&play.due(9).await[0])).await;
 }
 
-/// Each of these had found the run before: one of them moves it, whoever comes later is refused.
+/// Two processes found the same run: the first commit moves it, the second is refused.
 pub async fn whoever_is_late_is_refused(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let due = due_run(&play).await;
@@ -189,7 +189,7 @@ pub async fn of_two_who_wake_up_what_is_due_one_does(stage: &dyn Stage) {
     }
 }
 
-/// The answer was lost: the same commit is sent again.
+/// The response was lost, so the same commit is sent again.
 pub async fn a_repeated_commit_gets_its_first_answer(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let draft = Draft::waking(&due_run(&play).await).own_task(2);
@@ -201,7 +201,7 @@ pub async fn a_repeated_commit_gets_its_first_answer(stage: &dyn Stage) {
     assert_eq!(play.picture(&"r".into()).await.row.revision, 2);
 }
 
-/// A run that fails takes its other timers along; the one that fired is gone when it is opened again.
+/// A failed run keeps its other timers; the one that fired does not come back when the run is reopened.
 pub async fn a_timer_that_fired_stays_away_when_its_run_is_opened_again(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let now = play.now().await;

@@ -1,4 +1,4 @@
-//! The reference world plays the game against itself: the same moves give the same answers, and histories without
+//! Compares the reference world with itself: the same moves give the same responses, and histories have no
 //! gaps.
 
 #[path = "memory_stage/mod.rs"]

@@ -1,4 +1,4 @@
-//! Requests made of shapes and of what the players remember.
+//! Builds requests from shapes and from the ledger.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub const QUEUES: [&str; 2] = ["default", "mail"];
 pub const HANDLERS: [&str; 2] = ["work", "play"];
 const SIGNALS: [&str; 2] = ["go", "stop"];
 
-/// A version of the first workflow.
+/// Returns a version of the first workflow.
 pub fn registered(version: u8) -> Definition {
     definition(WORKFLOWS[0].0, &format!("source {version}"))
 }
@@ -78,7 +78,7 @@ pub fn mail(shape: &MailShape) -> Message {
     }
 }
 
-/// The end of an attempt, with the message its run gets.
+/// Returns the end of an attempt, with the message for its run.
 pub fn finished(task: &ClaimedTask, shape: OutcomeShape) -> FinishedTask {
     let failed = || {
         let number = task.run.as_ref()?.1;
@@ -91,7 +91,7 @@ pub fn finished(task: &ClaimedTask, shape: OutcomeShape) -> FinishedTask {
             (TaskOutcome::Completed { output: json("\"done\"") }, told)
         }
         OutcomeShape::Retry(delay) => (TaskOutcome::Retry { failure: failure("BROKEN"), delay }, None),
-        // Nobody waits for a standalone task, so none is held.
+        // No run waits for a standalone task, so it is never held.
         OutcomeShape::Exhausted { hold } if hold && task.run.is_some() => {
             (TaskOutcome::Exhausted { failure: failure("BROKEN"), hold }, None)
         }
@@ -118,7 +118,7 @@ pub fn release(claimed: &ClaimedRun, shape: ReleaseShape) -> ReleasedRun {
     ReleasedRun { run: claimed.run.id.clone(), claim: claimed.claim, outcome }
 }
 
-/// The transition a shape describes, on a draft that has consumed its messages.
+/// Adds the transition that a shape describes to a draft that has consumed its messages.
 pub fn item(
     ledger: &Ledger,
     who: Who,
@@ -128,7 +128,7 @@ pub fn item(
     shape: &StepShape,
 ) -> CommitItem {
     let run = draft.item.run.clone();
-    // Numbers are fresh for ever: even a run whose name was used before asks for new things.
+    // Numbers are never reused, also for a run whose id was used before.
     let first = ledger.moves * 100 + place as u64 * 10;
     let mut draft = draft.marker("stepped").awaiting(&awaited(shape.awaiting));
     for (nth, task) in shape.tasks.iter().enumerate() {
@@ -172,15 +172,15 @@ pub fn item(
     item
 }
 
-/// Makes a good commit a refused one, usually.
+/// Changes a valid commit so that it is refused, in most cases.
 fn spoil(item: &mut CommitItem, wrong: Wrong) {
     let off = |number: u64, up: bool| if up { number + 1 } else { number.saturating_sub(1) };
     match wrong {
         Wrong::Nothing | Wrong::Worker | Wrong::Repeat => {}
-        // Far off: one more may be what the run has come to meanwhile, and nobody knows a revision unseen.
+        // Far off: the next number may be the current revision, which the sender cannot have read.
         Wrong::Revision(true) => item.revision += 1_000,
         Wrong::Revision(false) => item.revision = item.revision.saturating_sub(1),
-        // Whoever holds a claim cannot have seen more than there is.
+        // Under a claim the sender cannot have seen more messages than there are.
         Wrong::Arrived(up) => item.arrived = off(item.arrived, up && item.fence == Fence::Fused),
         Wrong::Claim(up) => match &mut item.fence {
             Fence::Claim(claim) => *claim = off(*claim, up),

@@ -1,16 +1,17 @@
-//! What the players remember: the claims they were given, what they sent, and every name that was used.
+//! The ledger of the players: the claims they were given, the requests they sent, and every name that was
+//! used.
 
 use rhythm_core::{CommandId, RunId, TaskId, Timestamp};
 use rhythm_engine::world::*;
 
 use super::moves::{Pick, Who};
 
-/// From this number on a run is one that never was.
+/// Run numbers from this one on name a run that never existed.
 pub const NOBODY: u8 = 12;
 
 #[derive(Default)]
 pub struct Ledger {
-    /// Moves so far: makes fresh ids.
+    /// Number of moves so far, the source of fresh ids.
     pub moves: u64,
     pub claimed: Vec<Held<ClaimedRun>>,
     pub due: Vec<Held<DueRun>>,
@@ -20,7 +21,7 @@ pub struct Ledger {
     pub tasks: Vec<(usize, TaskId)>,
     pub timers: Vec<(usize, RunId, CommandId)>,
     pub workflow_was_paused: bool,
-    /// When the last sweep said that something is due.
+    /// Next due time that the last sweep reported.
     pub next_due: Option<Timestamp>,
 }
 
@@ -57,7 +58,7 @@ impl Ledger {
         }
     }
 
-    /// A run by a small number: one of those that were named, newest first, or one that never was.
+    /// Returns a run by a small number: one of the named ones, newest first, or one that never existed.
     pub fn run(&self, who: Who, number: u8) -> RunId {
         let known: Vec<&RunId> =
             self.runs.iter().rev().filter(|(tenant, _)| *tenant == who.tenant).map(|(_, run)| run).collect();
@@ -95,7 +96,8 @@ impl Ledger {
     }
 }
 
-/// The claim that a pick means: an unused one, unless a used one is wanted, that `fits`.
+/// Returns the claim that a pick means among those that `fits` accepts: an unused one, unless the pick wants
+/// a used one.
 pub fn chosen<T>(held: &[Held<T>], pick: Pick, fits: impl Fn(&Held<T>) -> bool) -> Option<usize> {
     let all = held.iter().enumerate();
     let places: Vec<usize> =

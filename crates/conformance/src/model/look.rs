@@ -1,4 +1,4 @@
-//! The whole observable state, read from both worlds and compared.
+//! Reads the whole observable state of both worlds and compares it.
 
 use std::fmt::Debug;
 
@@ -7,7 +7,7 @@ use rhythm_engine::world::*;
 
 use super::pair::{Pair, TENANTS, agree, both};
 
-/// Small pages, so that cursors are used.
+/// Page size, small so that cursors are used.
 const PAGE: usize = 3;
 
 impl Pair {
@@ -98,7 +98,7 @@ impl Pair {
     }
 }
 
-/// All rows of a list, page by page.
+/// Reads all rows of a list, page by page.
 async fn walk<T: Debug>(ask: impl AsyncFn(Option<String>) -> WorldResult<Page<T>>) -> WorldResult<Vec<T>> {
     let mut rows = Vec::new();
     let mut cursor = None;
@@ -112,7 +112,7 @@ async fn walk<T: Debug>(ask: impl AsyncFn(Option<String>) -> WorldResult<Page<T>
     }
 }
 
-/// Lists are newest first; rows of one moment come in any order.
+/// Sorts rows of the same moment. Lists are newest first, but the contract does not order rows of one moment.
 fn newest_first<T: Debug>(
     rows: WorldResult<Vec<T>>,
     at: impl Fn(&T) -> (Timestamp, String),
@@ -123,7 +123,7 @@ fn newest_first<T: Debug>(
     Ok(rows)
 }
 
-/// The contract gives no order to what is around a run, except to its messages.
+/// Sorts the parts of a run's details: the contract orders only its messages.
 fn tidy(picture: Option<Picture>) -> Option<Picture> {
     picture.map(|mut picture| {
         picture.tasks.sort_by(|a, b| a.id.cmp(&b.id));

@@ -1,11 +1,12 @@
-//! What may be asked of a world, as shapes: who, roughly what, and which of the things at hand. A shape names
-//! no ids, so a sequence stays meaningful when shrinking takes moves out of it. `build.rs` makes requests of it.
+//! The moves of the test as shapes: the worker, the kind of request, and which of the known things. A shape
+//! names no ids, so a sequence stays meaningful when shrinking removes moves. `build.rs` turns shapes into
+//! requests.
 
 use proptest::prelude::*;
 use rhythm_core::Millis;
 use rhythm_engine::world::Ask;
 
-/// One move of the game.
+/// One move of a sequence.
 #[derive(Clone, Debug)]
 pub enum Move {
     Register {
@@ -21,14 +22,14 @@ pub enum Move {
         hold: Millis,
         ask: Ask,
     },
-    /// All runs that sleep until a timer which is due after a while; one of them may be stepped at once.
+    /// Finds the sleeping runs whose timer is due after some time. One of them may be stepped at once.
     FindDue {
         who: Who,
         after: Pass,
         can: CanStep,
         step: Option<StepShape>,
     },
-    /// One that was found is stepped, and its timer fires with that.
+    /// Steps a run that was found; its timer fires with the commit.
     Wake {
         due: Pick,
         step: StepShape,
@@ -42,7 +43,7 @@ pub enum Move {
         overdue: bool,
         ask: Ask,
     },
-    /// Whoever holds the first claim acts, with further claims of its own.
+    /// The holder of the first claim commits, together with further claims of its own.
     Commit {
         items: Vec<StepShape>,
         released: Vec<(Pick, ReleaseShape)>,
@@ -53,7 +54,7 @@ pub enum Move {
         second: bool,
         step: StepShape,
     },
-    /// A run is created with its first step; with a version, only if that is the current one.
+    /// Creates a run with its first step. With a version, only if that is the current one.
     Begin {
         who: Who,
         run: RunShape,
@@ -77,25 +78,25 @@ pub enum Move {
     Time(Pass),
     /// A process closes its handle and opens another one.
     Reenter(u8),
-    /// The whole observable state is compared.
+    /// Compares the whole observable state.
     Look,
 }
 
-/// Which worker asks, for which tenant.
+/// Worker and tenant of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Who {
     pub tenant: usize,
     pub worker: usize,
 }
 
-/// One of the things at hand: `back` counts from the newest; `spent` ones were used already.
+/// A choice among known things: `back` counts from the newest; `spent` ones were used already.
 #[derive(Clone, Copy, Debug)]
 pub struct Pick {
     pub back: usize,
     pub spent: bool,
 }
 
-/// What a claimer of runs says it can step.
+/// Kinds and workflows that a claiming worker can step.
 #[derive(Clone, Copy, Debug)]
 pub enum CanStep {
     Everything,
@@ -142,12 +143,12 @@ pub enum MailKind {
     Patch,
 }
 
-/// A transition: which claim it stands on, what it asks for, and how it is wrong.
+/// A transition: its claim, its commands, and the way in which it is wrong.
 #[derive(Clone, Debug)]
 pub struct StepShape {
     pub claim: Pick,
     pub wrong: Wrong,
-    /// How many of the listed messages are consumed.
+    /// Number of listed messages that it consumes.
     pub consumed: usize,
     pub awaiting: u8,
     pub tasks: Vec<TaskShape>,
@@ -157,7 +158,7 @@ pub struct StepShape {
     pub cancel_tasks: Vec<Pick>,
     pub cancel_timers: Vec<Pick>,
     pub cancel_open: bool,
-    /// Failures of its tasks the run has dealt with, or failed of.
+    /// Failures of its tasks, each with whether the run handled it or failed because of it.
     pub settled: Vec<(Pick, bool)>,
     pub more: bool,
     pub end: EndShape,
@@ -170,7 +171,7 @@ pub enum Wrong {
     Arrived(bool),
     Worker,
     Claim(bool),
-    /// A commit sent before, unchanged.
+    /// Repeats an earlier commit unchanged.
     Repeat,
 }
 
@@ -182,12 +183,12 @@ pub enum EndShape {
     Cancelled,
 }
 
-/// Where a worker that fuses knows the run from.
+/// Source of the run's row in a fused commit.
 #[derive(Clone, Copy, Debug)]
 pub enum RowShape {
-    /// It was listed with the task.
+    /// The row that was returned with the task's claim.
     Claimed,
-    /// It is as of now.
+    /// The current row.
     Current,
 }
 
@@ -229,7 +230,7 @@ pub enum Order {
     },
     RequeueDead(Pick),
     DismissRun(u8),
-    /// Perhaps with its letters.
+    /// With or without its dead letters.
     DeleteRun(u8, bool),
     DiscardDead(Pick, bool),
     CancelTask(Pick),
@@ -259,14 +260,14 @@ pub enum Duty {
 #[derive(Clone, Copy, Debug)]
 pub enum Pass {
     By(Millis),
-    /// To just before, at, or just after the time the last sweep named.
+    /// To just before, at, or just after the due time that the last sweep reported.
     ToDue(i64),
     Back(Millis),
-    /// Past every month that was prepared.
+    /// Past every month for which partitions were prepared.
     Months,
 }
 
-/// How often each kind of move comes.
+/// Draws moves, each kind with its weight.
 pub fn any_move() -> impl Strategy<Value = Move> {
     use super::shapes::*;
     prop_oneof![

@@ -1,4 +1,4 @@
-//! The moves of operators, of background duties and of time.
+//! Plays the moves of operators, of upkeep and of time.
 
 use rhythm_core::event::{EventData, Marker};
 use rhythm_core::message::{Compensate, TaskFailed};
@@ -10,7 +10,7 @@ use super::build::*;
 use super::moves::*;
 use super::pair::{Pair, agree};
 
-/// Where a limit leaves open which of many are meant, there is room for all.
+/// Limit that is large enough for everything, where a smaller one would leave the choice to the world.
 pub const ALL: usize = 10_000;
 
 impl Pair {
@@ -87,7 +87,7 @@ impl Pair {
         let (run, found) = self.one_that(who, number, |status| status == Status::Failed).await;
         let revision = found.as_ref().map_or(0, |picture| picture.row.revision) + u64::from(late);
         let letters = found.iter().flat_map(|picture| &picture.dead).filter(|_| requeue);
-        // The task of a letter that is held is still there; only what is gone comes back.
+        // The task of a held letter still exists; only removed tasks are requeued.
         let requeue = letters.filter(|letter| !letter.held).map(|letter| letter.task.clone()).collect();
         let redeliver = found.iter().filter_map(|p| p.failed_by.clone()).filter(|_| redeliver).collect();
         Control::Reopen { run, revision, reason: "the game".to_owned(), requeue, redeliver, fresh: None }
@@ -102,7 +102,7 @@ impl Pair {
         Control::TakeBack { run, revision, reason: "the game".to_owned(), message }
     }
 
-    /// A run in such a state, if there is any: others only show that they are refused.
+    /// Returns a run in this state, if there is one. Other runs would only be refused.
     async fn one_that(
         &self,
         who: Who,
@@ -179,7 +179,7 @@ impl Pair {
                 self.set_clock(due.max(now));
             }
             Pass::Back(length) => {
-                // Only a time that a process has stored is sure to be remembered by it.
+                // A process is certain to remember only a time that it has stored.
                 self.beat(Who { tenant: 0, worker: 0 }).await;
                 self.beat(Who { tenant: 0, worker: 1 }).await;
                 self.set_clock(Timestamp(now.millis() - length.as_u64() as i64));
@@ -192,12 +192,12 @@ impl Pair {
     }
 }
 
-/// What counts as a change is each world's own, except for what people see; lists come in any order.
+/// Removes differences that the contract allows: the number of internal changes, and the order of lists.
 fn tidy(request: &Upkeep, mut report: UpkeepReport) -> UpkeepReport {
     if matches!(request, Upkeep::Prepare | Upkeep::Sweep { .. }) {
         report.changed = 0;
     }
-    // Only a sweep has to tell whether there is work.
+    // Only a sweep must report whether there is work.
     if !matches!(request, Upkeep::Sweep { .. }) {
         (report.runs_ready, report.tasks_ready, report.next_due) = (false, false, None);
     }

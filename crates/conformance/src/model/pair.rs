@@ -1,4 +1,4 @@
-//! The reference world and the world under test side by side: two processes each, one clock.
+//! The reference world and the world under test side by side: two processes each, and one clock.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -14,9 +14,9 @@ use super::super::play::{HOLD, card};
 use super::ledger::Ledger;
 use super::moves::Who;
 
-/// The workers and the process each lives in.
+/// Workers, each with the number of its process.
 pub const WORKERS: [(&str, usize); 3] = [("w1", 0), ("w2", 1), ("w3", 0)];
-/// The last one promised to be heard of this often, the others nothing.
+/// Heartbeat timeout of the last worker. The others have none.
 const SILENCE: Millis = Millis(60_000);
 pub const TENANTS: [&str; 2] = ["default", "other"];
 
@@ -24,13 +24,13 @@ pub struct Pair {
     pub model: [MemoryWorld; 2],
     pub world: [Arc<dyn World>; 2],
     pub ledger: Ledger,
-    /// How often each kind of answer was given.
+    /// Number of responses of each kind.
     pub tally: BTreeMap<String, u64>,
     clock: Arc<ManualClock>,
     stage: Box<dyn Stage>,
 }
 
-/// Puts one request to both worlds and gives the answer they agree on.
+/// Sends one request to both worlds and returns the response if they agree.
 macro_rules! both {
     ($pair:expr, $process:expr, $method:ident, $request:expr) => {{
         let request = $request;
@@ -42,7 +42,8 @@ macro_rules! both {
 }
 pub(super) use both;
 
-/// Errors are equal when their codes are: the words are each world's own.
+/// Panics unless the responses are equal. Errors are compared by code only, because worlds word them
+/// differently.
 pub fn agree<Q: Debug, A: Debug>(what: &str, request: &Q, expected: &WorldResult<A>, found: &WorldResult<A>) {
     let show = |answer: &WorldResult<A>| match answer {
         Ok(answer) => format!("{answer:#?}"),
@@ -52,12 +53,12 @@ pub fn agree<Q: Debug, A: Debug>(what: &str, request: &Q, expected: &WorldResult
     if expected_text != found_text {
         let words = found.as_ref().err().map(ToString::to_string).unwrap_or_default();
         let difference = first_difference(&expected_text, &found_text);
-        // A panic that is not printed: most of them only lead to a smaller sequence.
+        // This does not print the panic: most panics only lead to a smaller sequence.
         resume_unwind(Box::new(format!("{what} of {request:?}: {difference}{words}")));
     }
 }
 
-/// Where two long texts part, with the lines before that they share.
+/// Returns the first difference of two long texts, with the common lines before it.
 fn first_difference(expected: &str, found: &str) -> String {
     let (expected, found): (Vec<_>, Vec<_>) = (expected.lines().collect(), found.lines().collect());
     let same = expected.iter().zip(&found).take_while(|(expected, found)| expected == found).count();
@@ -101,7 +102,7 @@ impl Pair {
         WorkerCard { silence: if last { SILENCE } else { card.silence }, ..card }
     }
 
-    /// A plain heartbeat: also a write, so that both worlds have stored the time.
+    /// Sends a heartbeat. It is a write too, so both worlds have stored the time.
     pub async fn beat(&mut self, who: Who) {
         let card = self.card(who);
         let tenant = self.tenant(who);
@@ -109,9 +110,9 @@ impl Pair {
         let _ = both!(self, self.process(who), extend, request);
     }
 
-    /// One process goes and comes back before anybody notices.
+    /// One process leaves and returns before its absence is noticed.
     pub async fn reenter(&mut self, process: usize) {
-        // Worlds that ask a server for the time keep none themselves: a new process must not find it gone back.
+        // Worlds that take the time from a server store none: for a new process the clock must not go back.
         let now = self.now().await;
         self.set_clock(now);
         self.model[process] = self.model[1 - process].handle();
@@ -134,7 +135,7 @@ impl Pair {
         self.saw(&name, [answer.map_err(|error| error.code())]);
     }
 
-    /// Remembers which answers came up.
+    /// Counts the responses that occurred.
     pub fn saw<T: Debug>(&mut self, what: &str, answers: impl IntoIterator<Item = T>) {
         for answer in answers {
             *self.tally.entry(format!("{what} {answer:?}").replace('"', "")).or_default() += 1;

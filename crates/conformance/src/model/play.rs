@@ -1,4 +1,4 @@
-//! Each move as it is played: a request to both worlds, and what the players learn of the answer.
+//! Plays each move: sends the request to both worlds and records the response in the ledger.
 
 use rhythm_core::{BlobRef, Millis, WorkflowKind};
 use rhythm_engine::world::*;
@@ -57,7 +57,8 @@ impl Pair {
             Move::Reenter(process) => self.reenter(usize::from(process)).await,
             Move::Look => self.look().await,
         }
-        // What different moves make ready is told apart by its time: in one moment, transitions are unordered.
+        // A tick between moves: the order of transitions in the same moment is undefined, so times must
+        // differ.
         if !several_at_once {
             self.tick();
         }
@@ -74,7 +75,7 @@ impl Pair {
         }
     }
 
-    /// Claims runs; with room for all of them they are compared in any order.
+    /// Claims runs. If the limit has room for all of them, they are compared in any order.
     async fn claim(&mut self, who: Who, limit: usize, can: CanStep, (hold, ask): (Millis, Ask)) {
         let (kinds, workflows) = programs(can);
         let (tenant, worker) = (self.tenant(who), self.worker(who));
@@ -113,7 +114,7 @@ impl Pair {
         any
     }
 
-    /// Several runs that one request made ready stand in the queue in any order: they are claimed together.
+    /// Claims all ready runs together, because runs that one request made ready have no defined order.
     pub async fn claim_what_ties(&mut self, who: Who) {
         self.claim(who, ALL, CanStep::Everything, (HOLD, Ask::default())).await;
     }
@@ -153,7 +154,7 @@ impl Pair {
     }
 
     async fn take(&mut self, who: Who, request: ClaimTasks) {
-        // Each run is listed once, in any order.
+        // The contract lists each run once, in any order.
         let tidy = |mut answer: ClaimedTasks| {
             answer.runs.sort_by(|a, b| a.id.cmp(&b.id));
             answer

@@ -1,4 +1,5 @@
-//! How the shapes of `moves.rs` are drawn. Names come from small sets, so that things meet again.
+//! Strategies for the shapes of `moves.rs`. Names come from small sets, so that requests meet the same
+//! things.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -23,7 +24,7 @@ fn run_number() -> impl Strategy<Value = u8> {
     prop_oneof![12 => 0..4_u8, 6 => 4..NOBODY, 1 => Just(NOBODY)]
 }
 
-/// Odd lengths, so that two things are seldom due at one moment, and 0 for those that are.
+/// Draws odd lengths, so that two things are seldom due at one moment, and 0 for those that are.
 fn length() -> impl Strategy<Value = Millis> {
     prop_oneof![2 => Just(0_u64), 3 => 1..3_000_u64, 3 => 3_000..100_000_u64].prop_map(Millis)
 }
@@ -106,7 +107,7 @@ fn end() -> impl Strategy<Value = EndShape> {
     ]
 }
 
-/// Often none, seldom two.
+/// Draws a short list: often empty, seldom two items.
 fn few<S: Strategy>(each: S) -> impl Strategy<Value = Vec<S::Value>> {
     vec((each, prop::bool::weighted(0.4)), 0..3)
         .prop_map(|drawn| drawn.into_iter().filter(|(_, kept)| *kept).map(|(each, _)| each).collect())
@@ -177,7 +178,7 @@ pub fn claim_runs() -> impl Strategy<Value = Move> {
     })
 }
 
-/// Few numbers, so that a repeated call often finds what an earlier one took.
+/// Draws request numbers from a small set, so that a repeated call often finds the claims of an earlier one.
 fn ask() -> impl Strategy<Value = Ask> {
     (0..3_u64, prop::bool::weighted(0.3)).prop_map(|(number, again)| Ask { number, again })
 }

@@ -1,4 +1,4 @@
-//! The moves that step runs: commits under a claim, fused ones, repeated ones and spoiled ones.
+//! Plays the moves that step runs: commits under a claim, fused, repeated and invalid commits.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ impl Pair {
         let first = first.and_then(|pick| chosen(&self.ledger.claimed, pick, |_| true));
         let Some(who) = first.map(|place| self.ledger.claimed[place].who) else { return };
         let now = self.now().await;
-        // Runs of a paused workflow could not be claimed together afterwards.
+        // After this, the runs of a paused workflow could not be claimed together.
         let single = self.ledger.workflow_was_paused;
         let shapes = &shapes[..if single { shapes.len().min(1) } else { shapes.len() }];
         let released =
@@ -115,7 +115,7 @@ impl Pair {
         let items = match shape.wrong {
             Wrong::Repeat => self.sent_before(who, shape.claim).into_iter().collect(),
             _ => {
-                // There is nothing yet that its first step could take back or be wrong about.
+                // The first step has no earlier work to cancel and no earlier state to be wrong about.
                 (shape.wrong, shape.more) = (Wrong::Nothing, false);
                 (shape.cancel_tasks, shape.cancel_timers) = (Vec::new(), Vec::new());
                 let start = message("start", MessageBody::Start(Start { input: new.input.clone() }));
@@ -130,7 +130,8 @@ impl Pair {
         self.send(who, items, vec![]).await;
     }
 
-    /// Whether a run waits for its delayed start: whoever claims it then has a message that ends it, and does.
+    /// Whether a run waits for its delayed start. A claim then gives a message that ends the run, and the
+    /// step ends it.
     async fn starts_later(&self, who: Who, run: &RunId) -> bool {
         let picture = self.model[0].picture(&self.tenant(who), run).await.ok().flatten();
         picture.is_some_and(|picture| picture.timers.iter().any(|timer| timer.what == "start"))
@@ -179,7 +180,7 @@ impl Pair {
         }
     }
 
-    /// The claims a commit gave are claims like any other.
+    /// Adds the claims that a commit gave to the ledger.
     fn take_own(&mut self, who: Who, item: &CommitItem, done: &Done, at: Timestamp) {
         for claim in &done.claimed {
             let Some(new) = item.tasks.iter().find(|task| task.id == claim.task).cloned() else { continue };
@@ -202,13 +203,14 @@ impl Pair {
     }
 }
 
-/// Who sends a commit: its holder, or somebody else.
+/// Returns the sender of a commit: the holder, or another worker if the commit should be wrong in that way.
 fn sender(who: Who, wrong: Wrong) -> Who {
     let other = (who.worker + 1) % WORKERS.len();
     if matches!(wrong, Wrong::Worker) { Who { worker: other, ..who } } else { who }
 }
 
-/// The parts of one request are written in any order, or at once: what one does to another is open.
+/// Removes the effects on other runs: the items of one request are written in any order, so their effects on
+/// each other are undefined.
 fn keep_to_itself(shape: &mut StepShape) {
     shape.mail.clear();
     shape.children.clear();

@@ -1,4 +1,4 @@
-//! A commit in the making: begins as the plain fold of the messages at hand and grows by what a test adds.
+//! A draft of a commit: it begins with the plain fold of the messages, and tests add to it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use rhythm_engine::world::*;
 
 use super::forms::*;
 
-/// Every draft has a commit id of its own; sending the same draft twice is repeating a commit.
+/// Source of commit ids. Each draft has its own; sending a draft twice repeats a commit.
 static DRAFTS: AtomicU64 = AtomicU64::new(1);
 
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Consumes every message the claim listed and waits.
+    /// Consumes every message of the claim, and waits.
     pub fn of(claimed: &ClaimedRun) -> Draft {
         let fence = Fence::Claim(claimed.claim);
         Self::begin(&claimed.run, fence).consuming(&claimed.messages)
@@ -33,7 +33,7 @@ impl Draft {
         Self::begin(run, Fence::Fused).finishing(task)
     }
 
-    /// Consumes messages nobody has delivered, with a run that nobody holds.
+    /// Consumes messages that were not delivered, on a run without a claim.
     pub fn to_begin(run: &RunRow, messages: &[Message]) -> Draft {
         Self::begin(run, Fence::Fused).consuming(messages)
     }
@@ -70,7 +70,7 @@ impl Draft {
         self
     }
 
-    /// Consumes only these messages of those the claim listed.
+    /// Consumes only these messages of the claim.
     pub fn only(mut self, messages: &[Message]) -> Draft {
         self.item.state.seq -= self.item.events.len() as u64;
         self.item.events.clear();
@@ -89,7 +89,7 @@ impl Draft {
         self
     }
 
-    /// A row that no message has caused.
+    /// Adds a history row without a message as its cause.
     pub fn operator(mut self, data: EventData) -> Draft {
         self.write(data, None);
         if let Some(row) = self.item.events.last_mut() {
@@ -102,7 +102,7 @@ impl Draft {
         self.with(|item| item.state.awaiting = names.iter().map(|&name| name.to_owned()).collect())
     }
 
-    /// Asks for task `number`.
+    /// Creates task `number`.
     pub fn task(self, number: u64) -> Draft {
         self.task_as(number, |task| task)
     }
@@ -111,7 +111,7 @@ impl Draft {
         self.with(|item| item.tasks.push(change(task_of(&item.run, number))))
     }
 
-    /// Asks for task `number` and takes it at once.
+    /// Creates task `number` and claims it in the same commit.
     pub fn own_task(self, number: u64) -> Draft {
         self.task_as(number, |task| NewTask { claim: true, ..task })
     }
@@ -128,12 +128,12 @@ impl Draft {
         })
     }
 
-    /// Sends a message along.
+    /// Sends a message with the commit.
     pub fn tell(self, to: &RunId, message: Message) -> Draft {
         self.with(|item| item.deliveries.push(Delivery { to: to.clone(), message }))
     }
 
-    /// What the run makes of the failure of task `number`.
+    /// Records whether the run handled the failure of task `number`.
     pub fn settles(self, number: u64, handled: bool) -> Draft {
         self.with(|item| item.settled.push(Settled { task: CommandId(number), handled }))
     }
@@ -144,7 +144,7 @@ impl Draft {
         self.awaiting(&[]).with(|item| item.end = Some(End::Completed(output)))
     }
 
-    /// Fails the run; the last message consumed is remembered as the cause.
+    /// Fails the run, with the last consumed message as the cause.
     pub fn failed(mut self) -> Draft {
         let by = self.item.events.iter().rev().find_map(Event::to_message);
         self.write(EventData::WorkflowFailed(Failed { failure: failure("BROKEN") }), None);

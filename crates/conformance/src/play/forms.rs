@@ -1,4 +1,4 @@
-//! What the conformance tests put into requests: plain things to be changed with struct update syntax.
+//! Default contents of requests, which tests change with struct update syntax.
 
 use std::collections::BTreeMap;
 
@@ -45,13 +45,13 @@ pub fn new_run(id: &str) -> NewRun {
     }
 }
 
-/// A run that another one started.
+/// Returns a child of another run.
 pub fn run_below(parent: &str, child: u64) -> NewRun {
     let (run, child) = (RunId::new(parent), CommandId(child));
     NewRun { id: run.child(child), parent: Some(Parent { run, child }), ..new_run(parent) }
 }
 
-/// A standalone task.
+/// Returns a standalone task.
 pub fn new_task(id: &str) -> NewTask {
     NewTask {
         id: id.into(),
@@ -65,7 +65,7 @@ pub fn new_task(id: &str) -> NewTask {
     }
 }
 
-/// Task `number` of a run.
+/// Returns task `number` of a run.
 pub fn task_of(run: &RunId, number: u64) -> NewTask {
     let number = CommandId(number);
     NewTask { id: run.task(number), run: Some((run.clone(), number)), ..new_task("") }
@@ -80,7 +80,7 @@ pub fn delayed(delay: Millis) -> TaskOptions {
 }
 
 pub fn message(id: &str, body: MessageBody) -> Message {
-    // The world stamps the time; a foolish one here shows whether it does.
+    // The world sets the time of a message. A wrong time here would show that it does not.
     let at = Timestamp(7);
     Message { id: id.into(), at, actor: Actor("user:bob".to_owned()), trace: None, body }
 }
@@ -94,7 +94,7 @@ pub fn cancel(id: &str) -> Message {
     message(id, MessageBody::Cancel(Cancel::because("enough")))
 }
 
-/// The final message of a completed task of a run.
+/// Returns the final message of a completed task of a run.
 pub fn result_of(task: &ClaimedTask) -> Message {
     let number = task.run.as_ref().expect("a task of a run").1;
     let body = TaskCompleted { task: number, attempt: task.attempt, output: json("\"done\"") };
@@ -102,7 +102,7 @@ pub fn result_of(task: &ClaimedTask) -> Message {
     Message { id: MessageId::task(number), ..message }
 }
 
-/// A task that completed, with the message for its run if it has one.
+/// Returns a completed task, with the message for its run if it has one.
 pub fn completed(task: &ClaimedTask) -> FinishedTask {
     let outcome = TaskOutcome::Completed { output: json("\"done\"") };
     let message = task.run.as_ref().map(|_| result_of(task));
