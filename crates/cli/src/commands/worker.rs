@@ -11,7 +11,7 @@ use crate::errors::{CliError, CliResult};
 use crate::input;
 use crate::session::Session;
 
-/// More would only wait for each other.
+/// Largest number of threads. More would only wait for each other.
 const MOST_THREADS: usize = 1_024;
 
 /// Run a worker: it steps runs and does the built-in tasks
@@ -64,7 +64,7 @@ impl Worker {
     pub async fn run(self, settings: Settings) -> CliResult {
         let plan = self.merged(&settings.worker)?;
         begin_log(&settings)?;
-        // Listen before there is anything to lose.
+        // Listen for signals before there is any work to lose.
         let stop = stop_signal()?;
         let session = Session::open(&settings).await?;
         let mut worker = session.rhythm.worker().patience(plan.patience);
@@ -169,7 +169,7 @@ fn begin_log(settings: &Settings) -> CliResult {
     Ok(())
 }
 
-/// Resolves with the first SIGTERM or SIGINT; the second one ends the process.
+/// Returns a future that resolves with the first SIGTERM or SIGINT. The second one ends the process.
 fn stop_signal() -> CliResult<impl Future<Output = ()>> {
     let listen = |kind| signal(kind).map_err(|error| CliError::Output(error.to_string()));
     let (mut term, mut int) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
