@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# make.sh RHYTHM WORLD: fills an empty world with one run of each kind that waits, is held, failed or paused. `stored.rs` opens
-# what the release named in its file wrote with it, and lets every run end. Run it with the binary of a release, once.
+# make.sh RHYTHM WORLD: fills an empty world with runs of every kind that wait, are held, failed or paused.
+# `stored.rs` opens the result and lets every run end. Run it once per release, with the binary of that
+# release.
 set -euo pipefail
 rhythm=$1
 export RHYTHM_WORLD=$2 USER=maker

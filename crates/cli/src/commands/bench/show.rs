@@ -7,7 +7,7 @@ use rhythm_bench::{Peer, Report, read_peers, table};
 use crate::errors::{CliError, CliResult};
 use crate::output::{Output, Table};
 
-/// File with the figures of other engines, which `make bench` writes.
+/// Default file with the figures of other engines.
 const PEERS: &str = "bench/peers.json";
 
 pub struct Printer {

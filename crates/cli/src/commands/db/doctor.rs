@@ -102,7 +102,7 @@ fn are(runs: u64) -> String {
     format!("{} {}", count(runs, "ended run"), if runs == 1 { "is" } else { "are" })
 }
 
-/// Returns a finding about a queue with old ready tasks. A queue without workers is reported with its
+/// Returns a finding about a paused queue with old ready tasks. A queue without workers is reported with its
 /// unserved work.
 fn unattended(queue: &QueueRow, now: Timestamp) -> Option<String> {
     let (name, ready) = (&queue.name, count(queue.ready, "task"));
@@ -117,8 +117,8 @@ fn unattended(queue: &QueueRow, now: Timestamp) -> Option<String> {
     }
 }
 
-/// Returns a finding about a dead worker that is still registered. Another live worker would remove it within
-/// seconds.
+/// Returns a finding about a dead worker that is still registered. It is reported at once if no worker is
+/// live, else after a minute, because a live worker removes it within seconds.
 fn gone(worker: &WorkerRow, all: &[WorkerRow], now: Timestamp) -> Option<String> {
     let WorkerRow { card, beat_at, running, live, .. } = worker;
     let alone = !all.iter().any(|worker| worker.live);
