@@ -61,7 +61,7 @@ pub async fn what_anything_names_is_never_collected(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let mut names = Names { play: &play, all: Vec::new() };
 
-    // A live run: its input, snapshot, history, inbox, and a task of it with progress and an attempt that failed.
+    // A live run: its input, snapshot, history and inbox, and its task with progress and a failed attempt.
     let run = NewRun { input: names.payload("input").await, ..new_run("live") };
     play.start_as(run).await;
     let snapshot = format!("{{\"values\":[{}]}}#00000000", names.text("snapshot").await);

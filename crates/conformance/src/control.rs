@@ -110,7 +110,7 @@ pub async fn runs_of_a_paused_workflow_wait(stage: &dyn Stage) {
     assert_eq!(play.claim().await.run.id, run);
 }
 
-/// A queue and a workflow of one name are paused and resumed apart.
+/// Pausing a queue does not pause the workflow of the same name, and the reverse.
 pub async fn a_queue_and_a_workflow_of_one_name_are_two_things(stage: &dyn Stage) {
     let play = Play::on(stage).await;
     let name = || "drill".to_owned();

@@ -33,10 +33,12 @@ pub struct Client {
 }
 
 impl Client {
+    /// Returns a client that uses the system's resolver.
     pub fn new(allowed: AllowList) -> Self {
         Self::with_resolver(allowed, Arc::new(System))
     }
 
+    /// Returns a client that uses another resolver.
     pub fn with_resolver(allowed: AllowList, resolver: Arc<dyn Resolver>) -> Self {
         Self { allowed, resolver, public: OnceLock::new(), anywhere: OnceLock::new() }
     }

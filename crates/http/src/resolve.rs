@@ -73,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    /// A public address first, the machine itself ever after.
+    /// DNS rebinding: returns a public address first and the loopback address afterwards.
     #[derive(Default)]
     struct Rebinding(AtomicUsize);
 

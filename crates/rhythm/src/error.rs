@@ -20,7 +20,7 @@ pub enum Error {
     /// A value cannot be written as JSON, or its JSON does not fit the Rust type.
     #[error("{0}")]
     BadPayload(String),
-    /// A loop of the worker panicked: a bug in Rhythm.
+    /// The worker's background task panicked, which is a bug in Rhythm, or its runtime was shut down.
     #[error("the worker stopped by itself: {0}")]
     WorkerDied(String),
 }

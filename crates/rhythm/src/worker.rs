@@ -193,8 +193,8 @@ impl WorkerBuilder {
 
     /// Starts the worker in the background and returns after its first heartbeat was written.
     ///
-    /// Waits while the world is unavailable. Fails if a node type is refused, such as one with the name of a
-    /// built-in type, or if the world can no longer be used.
+    /// Waits while the world is unavailable, except to register node types. Fails if a node type is refused,
+    /// such as one with the name of a built-in type, or if the world can no longer be used.
     pub async fn start(self) -> Result<RunningWorker, Error> {
         let mut config = self.config;
         config.queues = match self.queues.is_empty() {
@@ -244,9 +244,10 @@ impl RunningWorker {
         &self.id
     }
 
-    /// Stops the worker: claims nothing more, waits for running attempts as long as
-    /// [`WorkerBuilder::patience`] says, then aborts the rest and hands their tasks back, which other workers
-    /// get at once.
+    /// Stops the worker: claims nothing more and waits for running attempts as long as
+    /// [`WorkerBuilder::patience`] says. Then it signals
+    /// [`Cancellation::Shutdown`](crate::Cancellation::Shutdown) to the rest, aborts what still runs 100 ms
+    /// later, and hands those tasks back, so that other workers can claim them at once.
     ///
     /// Fails if the world can no longer be used, or with [`Error::WorkerDied`] after a panic in the worker
     /// itself.

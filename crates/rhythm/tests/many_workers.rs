@@ -1,4 +1,4 @@
-//! Many workers on one PostgreSQL: 200 of them, a connection each, on a server that takes 300.
+//! 200 workers on one PostgreSQL server that allows 300 connections. Each worker has one connection.
 
 #[path = "../../worlds/tests/private_server/mod.rs"]
 mod private_server;

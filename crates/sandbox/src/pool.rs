@@ -24,6 +24,7 @@ pub struct Launch {
 }
 
 impl Launch {
+    /// Returns a command without arguments.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self { program: program.into(), arguments: Vec::new() }
     }
@@ -48,6 +49,7 @@ pub struct Pool {
 }
 
 impl Pool {
+    /// Returns a pool of at most `most` children. It starts none before the first request.
     pub fn new(launch: Launch, most: usize) -> Self {
         Self {
             launch,

@@ -41,6 +41,7 @@ struct Children {
 }
 
 impl Sandbox {
+    /// Runs programs in at most `most` children of this command.
     pub fn apart(launch: Launch, most: usize) -> Self {
         Self::launched(Ok(launch), most)
     }
@@ -54,6 +55,8 @@ impl Sandbox {
         Self::Apart(Arc::new(Apart { launch, most, children: OnceLock::new() }))
     }
 
+    /// Evaluates a request. Fails with a typed error if the program is wrong, exceeds a limit or crashes its
+    /// child.
     pub async fn evaluate(&self, request: Request) -> Result<Value, SandboxError> {
         match self {
             Self::Here => here::evaluate(request),

@@ -25,7 +25,7 @@ const ROOM_TO_READ: usize = 64 << 20;
 /// Some editors write it at the start of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// One scenario as it is written.
+/// One scenario as its file states it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -152,7 +152,8 @@ pub struct Subject {
 }
 
 impl Scenario {
-    /// Reads the workflow that is played.
+    /// Returns the workflow under test. Fails unless exactly one of `workflow`, `source` and `graph` is given
+    /// and readable.
     pub fn subject(&self) -> Result<Subject, String> {
         let given = [self.workflow.is_some(), self.source.is_some(), self.graph.is_some()];
         if given.iter().filter(|given| **given).count() != 1 {

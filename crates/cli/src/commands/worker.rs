@@ -50,7 +50,8 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Flags before `rhythm.toml`.
+    /// Returns the number of threads if a flag or `rhythm.toml` sets it; the flag wins. Fails if it is 0 or
+    /// more than `MOST_THREADS`.
     pub fn threads(&self, file: &WorkerSettings) -> CliResult<Option<usize>> {
         match self.threads.or(file.threads) {
             Some(0) => Err(CliError::BadValue("a worker with 0 threads would do nothing".into())),
@@ -104,7 +105,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Flags before `rhythm.toml`.
+    /// Merges the flags with `rhythm.toml`; flags win. Fails if a value is malformed.
     fn merged(&self, file: &WorkerSettings) -> CliResult<Plan> {
         let named = if self.queues.is_empty() { &file.queues } else { &self.queues };
         let queues = named.iter().map(|text| input::queue(text)).collect::<CliResult<Vec<_>>>()?;

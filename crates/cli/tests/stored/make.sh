@@ -47,7 +47,7 @@ until_shown "$(run_of hold)" dead_letter
 rounds=$(run_of rounds)
 "$rhythm" runs signal "$rounds" turn --payload 10
 "$rhythm" runs signal "$(run_of cycle)" state --payload '{"state": "busy"}'
-# Of the five children of the parallel node two answer; the fifth is then under way.
+# The parallel node runs three of its five children at once: when two answer, the fourth and the fifth start.
 children=$("$rhythm" -o json runs list --parent "$(run_of crowd)" | python3 -c 'import json,sys; print(*[r["id"] for r in json.load(sys.stdin)["rows"]][-2:])')
 for child in $children; do "$rhythm" runs signal "$child" inner --payload '"early"'; done
 "$rhythm" runs pause "$("$rhythm" -o json runs list --workflow rounds | python3 -c 'import json,sys; print(json.load(sys.stdin)["rows"][0]["id"])')"
@@ -55,6 +55,6 @@ sleep 2
 kill "$worker"
 wait "$worker" || true
 trap - EXIT
-# These wait in the inbox for whoever opens the world.
+# These signals stay in the inbox until a test opens the world.
 "$rhythm" runs signal "$rounds" turn --payload 100
 "$rhythm" runs list

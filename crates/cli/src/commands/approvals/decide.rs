@@ -31,7 +31,7 @@ pub struct Answer {
 struct Answered {
     #[serde(flatten)]
     row: ApprovalRow,
-    /// The run has it.
+    /// Whether the run has consumed the decision.
     taken: bool,
 }
 

@@ -26,7 +26,7 @@ pub struct Show {
     run: String,
 }
 
-/// The JSON form.
+/// The JSON output.
 #[derive(Serialize)]
 struct Shown {
     #[serde(flatten)]
