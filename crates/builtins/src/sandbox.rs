@@ -1,6 +1,7 @@
-//! `rhythm.sandbox` calls `evaluate(output, context)` of a program: `{"code": "def evaluate(output, context):
-//! ..."}`. `rhythm.jq` runs a filter: `{"filter": ".items | length", "input": {"items": []}}`. Both run in
-//! child processes, which start with the first call. `rhythm-sandbox` owns their limits.
+//! `rhythm.sandbox` calls `evaluate(output, context)` of a program:
+//! `{"code": "def evaluate(output, context): ..."}`. `rhythm.jq` runs a filter:
+//! `{"filter": ".items | length", "input": {"items": []}}`. Both run in child processes, which start with the
+//! first call. `rhythm-sandbox` owns their limits.
 
 use std::num::NonZero;
 use std::sync::{Arc, OnceLock};

@@ -1,8 +1,9 @@
 //! Runs the shell examples of the tutorials and the guide unchanged.
 //!
-//! A block that begins with ```` ```sh run ```` is executed; all blocks of a page share one shell and one folder.
-//! With ```` ```sh run fails ```` its last command must fail. A ```` ```text ```` block right after it is its
-//! output, where `[..]` stands for any text within a line. `$SERVICE` is the URL of a small server on this machine.
+//! A block that begins with ```` ```sh run ```` is executed. All blocks of a page share one shell and one
+//! folder. With ```` ```sh run fails ```` its last command must fail. A ```` ```text ```` block right after it
+//! is its output, where `[..]` stands for any text within a line. `$SERVICE` is the URL of a small server on
+//! this machine.
 
 mod rig;
 mod service;

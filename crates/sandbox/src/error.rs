@@ -24,8 +24,8 @@ pub enum Limit {
     Size,
 }
 
-/// Error of an evaluation. A child writes it in this form: `{"error": "bad_program", "message": "...",
-/// "line": 3}`.
+/// Error of an evaluation. A child writes it in this form:
+/// `{"error": "bad_program", "message": "...", "line": 3}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "error", rename_all = "snake_case")]
 pub enum SandboxError {

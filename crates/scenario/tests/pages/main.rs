@@ -1,10 +1,10 @@
 //! Plays every example of the pages about the language and compares the result with the page.
 //!
 //! A ```` ```flow ```` or ```` ```graph ```` block is a program. The blocks after it state results:
-//! ```` ```json ```` its output, ```` ```yaml ```` a scenario for it (several may follow), ```` ```text ```` the
-//! messages of `rhythm check`. In a ```` ```flow values ```` block each line that ends in `// VALUE` or
-//! `// throws CODE` is an expression; the other lines are put before each of them. The tests of the command run
-//! ```` ```sh run ```` blocks. Any other block fails the test.
+//! ```` ```json ```` its output, ```` ```yaml ```` a scenario for it (several may follow), ```` ```text ````
+//! the messages of `rhythm check`. In a ```` ```flow values ```` block each line that ends in `// VALUE` or
+//! `// throws CODE` is an expression; the other lines are put before each of them. The tests of the command
+//! run ```` ```sh run ```` blocks. Any other block fails the test.
 #![allow(clippy::unwrap_used)]
 
 mod block;

@@ -122,8 +122,8 @@ fn status(arg: StatusArg) -> Status {
     }
 }
 
-/// Returns the status with remarks: `waiting (paused)`, `waiting (blocked: dead_letter)`, `failed
-/// (compensated)`.
+/// Returns the status with remarks: `waiting (paused)`, `waiting (blocked: dead_letter)`,
+/// `failed (compensated)`.
 pub fn state(run: &RunSummary) -> String {
     let mut remarks = Vec::new();
     if run.paused {
