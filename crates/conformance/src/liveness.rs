@@ -139,7 +139,7 @@ pub async fn a_silent_worker_is_given_up(stage: &dyn Stage) {
     play.sweep().await;
     assert_eq!(play.task(&id).await.state, TaskState::Running);
 
-    // The other worker has been silent as long, but promised no interval.
+    // The other worker has been silent as long, but its heartbeat timeout is longer.
     stage.clock().advance(secs(2));
     play.sweep().await;
     assert_eq!((play.claim().await.run.id, play.take().await.id), (run, id));

@@ -342,7 +342,8 @@ pub async fn runs_with_a_task_nobody_can_do_are_marked(stage: &dyn Stage) {
     let again = mark().await;
     assert_eq!((again.changed, again.unserved), (0, vec![]), "told once");
 
-    // A paused queue is reported as its own reason, and a new handler resolves the other.
+    // A paused queue is another reason than a missing worker, so its run loses the mark. A new handler
+    // removes the other mark.
     play.order(Control::PauseQueue { queue: "far".to_owned() }).await;
     let tasks = vec!["known".to_owned(), "knwon".to_owned()];
     let card = WorkerCard { tasks, ..able };

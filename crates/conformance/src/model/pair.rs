@@ -16,7 +16,7 @@ use super::moves::Who;
 
 /// Workers, each with the number of its process.
 pub const WORKERS: [(&str, usize); 3] = [("w1", 0), ("w2", 1), ("w3", 0)];
-/// Heartbeat timeout of the last worker. The others have none.
+/// Heartbeat timeout of the last worker. The others have one that no sequence reaches.
 const SILENCE: Millis = Millis(60_000);
 pub const TENANTS: [&str; 2] = ["default", "other"];
 
